@@ -1,0 +1,6 @@
+"""Sfumato: choose how to protect microdata with numbers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__version__ = "0.1.0"

@@ -1,0 +1,48 @@
+"""What is known of a method or a measure, said once and typed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from sfumato.data.schema import Kind
+
+Better = Literal["lower", "higher"]
+Purpose = Literal["risk", "utility"]
+Unit = Literal["share", "percent", "number"]
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What is known of a class, said once: read by the command line, the report, the docs and the contract tests."""
+
+    title: str
+    source: str
+    missing: str
+    kinds: tuple[Kind, ...] = ("numeric",)
+    weights: bool = False
+    column_order: bool = False  # whether the order of the variables changes the result
+    caveat: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodAbout(About):
+    """What is known of a method."""
+
+    random: bool
+    grid: Mapping[str, tuple[Any, ...]] = field(default=EMPTY)  # the values a sweep tries when nobody says
+    neutral: Mapping[str, Any] | None = None  # parameters with which the table comes back as it was
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureAbout(About):
+    """What is known of a measure."""
+
+    purpose: Purpose
+    better: Better
+    range: tuple[float, float]
+    unit: Unit = "number"
+    paired: bool = True  # whether record i of one table must be record i of the other
+    random: bool = False
+    joint: bool = True  # whether it sees how variables hang together

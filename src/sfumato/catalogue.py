@@ -1,0 +1,94 @@
+"""Every method and measure by name: filled by the decorator, read by the command line, the report, docs and tests."""
+
+import ast
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import product
+from typing import Any, TypeVar, cast, dataclass_transform
+
+from sfumato.about import About, MeasureAbout, MethodAbout
+from sfumato.core import Measure, Method
+from sfumato.errors import ParameterError
+
+C = TypeVar("C", bound=type[Method] | type[Measure])
+_METHODS: dict[str, type[Method]] = {}
+_MEASURES: dict[str, type[Measure]] = {}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def catalogued(about: About) -> Callable[[C], C]:
+    """Make a class a frozen dataclass, attach what is known of it, and enter it in the catalogue."""
+
+    def enter(cls: C) -> C:
+        made: Any = dataclass(frozen=True, repr=False)(cls)
+        made.about = about
+        if isinstance(about, MethodAbout):
+            _METHODS[cls.__name__] = made
+        elif isinstance(about, MeasureAbout):
+            _MEASURES[cls.__name__] = made
+        return cast(C, made)
+
+    return enter
+
+
+def methods() -> dict[str, type[Method]]:
+    """Every method by name."""
+    _fill()
+    return dict(sorted(_METHODS.items()))
+
+
+def measures() -> dict[str, type[Measure]]:
+    """Every measure by name."""
+    _fill()
+    return dict(sorted(_MEASURES.items()))
+
+
+def find(name: str) -> type[Method] | type[Measure]:
+    """Look up a method or measure; a misspelt name is answered with the nearest ones."""
+    known: dict[str, type[Method] | type[Measure]] = {**methods(), **measures()}
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name.lower(), [n.lower() for n in known], n=3, cutoff=0.5)
+    meant = [n for n in known if n.lower() in near]
+    hint = f"; did you mean {' or '.join(meant)}?" if meant else "; see `sfumato methods` and `sfumato measures`"
+    raise ParameterError(f"there is no method or measure {name!r}{hint}")
+
+
+def parse(text: str) -> list[Method | Measure]:
+    """Build what a text such as ``MDAV(k=[3, 5, 10])`` stands for: one instance per combination of listed values.
+
+    A name alone takes the class's own grid (methods) or defaults (measures); a list gives one instance per entry, a
+    tuple is one value.
+    """
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
+        positional = [ast.literal_eval(value) for value in getattr(call, "args", [])]
+        keywords = {str(k.arg): ast.literal_eval(k.value) for k in getattr(call, "keywords", [])}
+    except (SyntaxError, ValueError, AttributeError):
+        raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None
+    cls: Any = find(name)
+    if isinstance(call, ast.Name) and isinstance(cls.about, MethodAbout):
+        return list(default_grid(cls))
+    choices = [value if isinstance(value, list) else [value] for value in (*positional, *keywords.values())]
+    made: list[Method | Measure] = []
+    for combination in product(*choices):
+        first, rest = combination[: len(positional)], combination[len(positional) :]
+        try:
+            made.append(cls(*first, **dict(zip(keywords, rest, strict=True))))
+        except TypeError as error:
+            raise ParameterError(f"{name}: {str(error).replace('__init__() ', '')}") from None
+    return made
+
+
+def default_grid(cls: type[Method]) -> tuple[Method, ...]:
+    """Build the candidates a sweep tries of a method when nobody says which."""
+    grid = cls.about.grid
+    return tuple(cls(**dict(zip(grid, values, strict=True))) for values in product(*grid.values()))
+
+
+def _fill() -> None:
+    for package in ("methods", "risk", "utility"):  # by name: the catalogue itself depends on none of them
+        import_module(f"sfumato.{package}")

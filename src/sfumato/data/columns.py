@@ -1,0 +1,146 @@
+"""One column between arrow and numpy: numbers to float64 with NaN, everything else to int32 codes with -1."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.schema import Kind, Variable
+from sfumato.errors import DataError, SchemaError
+
+EXACT = 2**53  # whole numbers up to here have an exact float64
+
+
+def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDArray[Any]]:
+    """Read one arrow column as its stated kind, or as the kind of the stated rule."""
+    column = _plain(column)
+    variable = stated or Variable(name, kind=inferred_kind(column))
+    if variable.missing:
+        column = _without(column, variable)
+    if variable.kind == "numeric":
+        return variable, _numbers(name, column)
+    return _categories(variable, column, stated is not None)
+
+
+def inferred_kind(column: Any) -> Kind:
+    """Tell the kind of a column by its type alone."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return "ordinal" if kind.ordered else "nominal"
+    if pa.types.is_integer(kind):
+        bounds = pc.min_max(column).as_py()
+        wide = bounds["min"] is not None and (bounds["max"] > EXACT or bounds["min"] < -EXACT)
+        return "nominal" if wide else "numeric"
+    numeric = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
+    return "numeric" if numeric else "nominal"
+
+
+def write(variable: Variable, column: NDArray[Any], whole: bool) -> Any:
+    """Return a column as arrow; numbers become integers when they came as such and still are whole."""
+    if variable.kind == "numeric":
+        missing = np.isnan(column)
+        present = column[~missing]
+        if whole and np.array_equal(present, np.round(present)) and (np.abs(present) <= EXACT).all():
+            return pa.array(np.where(missing, 0, column).astype(np.int64), mask=missing)
+        return pa.array(column, mask=missing)
+    categories = pa.array(list(variable.categories))
+    indices = pa.array(column, mask=column < 0)
+    if variable.kind == "ordinal":
+        return pa.DictionaryArray.from_arrays(indices, categories, ordered=True)
+    return categories.take(indices)
+
+
+def _plain(column: Any) -> Any:
+    """Return one chunk, whatever the frame's chunks and text flavours were."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def _without(column: Any, variable: Variable) -> Any:
+    """Make the declared missing codes missing."""
+    values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    text = pc.cast(values, pa.string())
+    stand_ins = {str(code) for code in variable.missing}
+    if not pa.types.is_string(values.type):  # -9 is written -9 in whole numbers and -9.0 or -9 in others
+        stand_ins |= {str(float(code)) for code in variable.missing if isinstance(code, int | float)}
+    hit = pc.is_in(text, value_set=pa.array(sorted(stand_ins), pa.string()))
+    return pc.if_else(hit, pa.scalar(None, values.type), values)
+
+
+def _numbers(name: str, column: Any) -> NDArray[np.float64]:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type):
+        column = _parsed(name, column)
+    try:
+        values = pc.cast(column, pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"variable {name!r} cannot be numeric: its values are of type {column.type}") from None
+    numbers = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if infinite.size:
+        raise DataError(
+            f"variable {name!r} has {infinite.size} infinite value{'s' if infinite.size > 1 else ''} "
+            f"(first in row {infinite[0] + 1}); replace by a number or by missing"
+        )
+    return numbers
+
+
+def _parsed(name: str, column: Any) -> Any:
+    try:
+        return pc.cast(pc.utf8_trim_whitespace(column), pa.float64())
+    except pa.ArrowInvalid:
+        for row, text in enumerate(column.to_pylist(), start=1):
+            try:
+                float("nan" if text is None else text)
+            except ValueError:
+                raise DataError(
+                    f"variable {name!r} is numeric, but row {row} holds the text {text!r}; "
+                    "correct it, declare it as missing, or make the variable nominal"
+                ) from None
+        raise DataError(f"variable {name!r} is numeric, but holds text that is not a number") from None
+
+
+def _categories(variable: Variable, column: Any, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
+    name = variable.name
+    if pa.types.is_floating(column.type):
+        whole = pc.cast(column, pa.int64(), safe=False)
+        if pc.all(pc.equal(pc.cast(whole, pa.float64()), column), skip_nulls=True).as_py() is not False:
+            column = whole  # codes such as 1.0 and 2.0, floats only because some are missing
+    ordered = pa.types.is_dictionary(column.type)
+    encoded = column if ordered else pc.dictionary_encode(column)
+    found: list[Any] = encoded.dictionary.to_pylist()
+    raw = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    if variable.categories:
+        categories = list(variable.categories)
+        place = {category: position for position, category in enumerate(categories)}
+        place |= {str(category): position for position, category in enumerate(categories)}
+    else:
+        if variable.kind == "ordinal" and stated and not ordered and any(isinstance(v, str) for v in found):
+            raise SchemaError(
+                f"variable {name!r} is ordinal text, so its categories must be listed from lowest to highest; "
+                f"it holds {', '.join(map(repr, found[:8]))}"
+            )
+        categories = found if ordered else sorted(v for v in found if v is not None)
+        place = {category: position for position, category in enumerate(categories)}
+    used = np.unique(raw[raw >= 0])
+    recode = np.full(len(found) + 1, -1, dtype=np.int32)
+    for position in used:
+        value = found[position]
+        target = place.get(value, place.get(str(value)) if variable.categories else None)
+        if target is None:
+            row = int(np.flatnonzero(raw == position)[0]) + 1
+            raise DataError(
+                f"variable {name!r}: row {row} holds {value!r}, which is not among its categories "
+                f"({', '.join(map(repr, categories[:12]))}); add it to the schema or declare it as missing"
+            )
+        recode[position] = target
+    return replace(variable, categories=tuple(categories)), recode[raw]

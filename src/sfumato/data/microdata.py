@@ -1,0 +1,182 @@
+"""A table of records under a schema: numbers as float64 with NaN, categories as int32 codes with -1, nothing else.
+
+The rule for kinds that no schema states: a column of numbers is numeric; text, truth values, dates and whole numbers
+beyond 2^53 (which a float cannot hold) are nominal; an ordered categorical is ordinal. Codes such as 1 = yes, 2 = no
+therefore count as numbers until a schema says otherwise; ``sfumato inspect`` points them out.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.data import columns as read_columns
+from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
+from sfumato.data.schema import Kind, Schema, Variable
+from sfumato.errors import DataError, NotApplicable, SchemaError
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Microdata:
+    """One row per person or firm, one column per variable, and what is known of the variables.
+
+    >>> import pyarrow as pa
+    >>> data = Microdata.from_frame(pa.table({"income": [10.0, 25.0], "region": ["north", "south"]}))
+    >>> data
+    Microdata(2 records: 1 numeric, 1 nominal)
+    >>> data.numeric().shape, data.codes().tolist()
+    ((2, 1), [[0], [1]])
+    """
+
+    schema: Schema
+    columns: Mapping[str, NDArray[Any]]
+    origin: Origin = field(default_factory=Origin)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in self.columns.values():
+            column.flags.writeable = False
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+
+    @classmethod
+    def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
+        """Read a pandas, polars or pyarrow table; columns the schema does not name get the kind of the stated rule."""
+        if isinstance(frame, Microdata):
+            return frame if schema is None else cls.from_frame(frame.to_frame(), schema)
+        return cls.from_arrow(*to_arrow(frame), schema)
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table, origin: Origin, schema: Schema | None = None) -> "Microdata":
+        """Read an arrow table that goes back out as ``origin`` says."""
+        schema = schema or Schema()
+        if table.num_rows == 0:
+            raise DataError("the table has no records")
+        absent = [name for name in (*schema.names, *schema.special().values()) if name not in table.column_names]
+        if absent:
+            raise SchemaError(
+                f"the schema names {', '.join(map(repr, dict.fromkeys(absent)))}, which the table does not have; "
+                f"it has {', '.join(table.column_names)}"
+            )
+        variables: list[Variable] = []
+        columns: dict[str, NDArray[Any]] = {}
+        for name in table.column_names:
+            stated = schema[name] if name in schema else None
+            variable, column = read_columns.read(name, table[name], stated)
+            variables.append(variable)
+            columns[name] = column
+        whole = replace(schema, variables=tuple(variables))
+        _check_special(whole, columns)
+        return cls(whole, columns, origin)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self.schema.names
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def __repr__(self) -> str:
+        kinds = [variable.kind for variable in self.schema]
+        found = ", ".join(f"{kinds.count(k)} {k}" for k in ("numeric", "ordinal", "nominal") if k in kinds)
+        return f"Microdata({len(self)} record{'s' if len(self) != 1 else ''}: {found})"
+
+    def numeric(self, names: Iterable[str] | None = None) -> Floats:
+        """Return the numeric variables as an n x p array of floats; missing values are NaN."""
+        chosen = self._chosen(names, "numeric")
+        return self._stacked(chosen, np.dtype(np.float64))
+
+    def codes(self, names: Iterable[str] | None = None) -> Codes:
+        """Return the ordinal and nominal variables as an n x q array of codes; missing values are -1."""
+        chosen = self._chosen(names, "ordinal", "nominal")
+        return self._stacked(chosen, np.dtype(np.int32))
+
+    def weights(self) -> Floats:
+        """Return the survey weights; ones where the schema names none."""
+        if self.schema.weight is None:
+            return np.ones(len(self))
+        return np.asarray(self.columns[self.schema.weight], dtype=np.float64)
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """Return the table as the kind of frame it came from, or as the kind asked for."""
+        origin = self.origin if kind is None or kind == self.origin.kind else Origin(kind)
+        return from_arrow(self.to_arrow(), origin)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table as arrow: numbers that are all whole come back as integers if they came as such."""
+        whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
+        return pa.table({v.name: read_columns.write(v, self.columns[v.name], v.name in whole) for v in self.schema})
+
+    def replace(self, values: Mapping[str, NDArray[Any]], note: str = "") -> "Microdata":
+        """Return a copy with these columns in place of their namesakes; ``note`` says what was done to whom."""
+        for name, column in values.items():
+            if name not in self.columns or column.shape != (len(self),):
+                raise DataError(f"no column {name!r} of {len(self)} records to replace")
+        notes = (*self.notes, note) if note else self.notes
+        return replace(self, columns={**self.columns, **values}, notes=notes)
+
+    def take(self, rows: NDArray[np.intp]) -> "Microdata":
+        """Return the table with these rows, in this order."""
+        return replace(
+            self,
+            columns={name: column[rows] for name, column in self.columns.items()},
+            origin=replace(self.origin, index=None),
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of schema and values: two tables with the same fingerprint give the same figures."""
+        digest = hashlib.sha256(repr(self.schema).encode())
+        for name in self.names:
+            digest.update(np.ascontiguousarray(self.columns[name]).data)
+        return digest.hexdigest()[:16]
+
+    def _chosen(self, names: Iterable[str] | None, *kinds: Kind) -> tuple[str, ...]:
+        if names is None:
+            return self.schema.analysed(*kinds)
+        chosen = (names,) if isinstance(names, str) else tuple(names)
+        for name in chosen:
+            if self.schema[name].kind not in kinds:
+                raise NotApplicable(
+                    f"variable {name!r} is {self.schema[name].kind}; {' or '.join(kinds)} is needed here"
+                )
+        return chosen
+
+    def _stacked(self, names: tuple[str, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        stacked = np.empty((len(self), len(names)), dtype=dtype, order="F")
+        for j, name in enumerate(names):
+            stacked[:, j] = self.columns[name]
+        return stacked
+
+
+def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse weights that cannot weigh and ids that do not tell records apart."""
+    if schema.weight is not None:
+        if schema[schema.weight].kind != "numeric":
+            raise SchemaError(f"the weight {schema.weight!r} must be numeric; it is {schema[schema.weight].kind}")
+        weights = columns[schema.weight]
+        bad = np.flatnonzero(~(weights >= 0))
+        if bad.size:
+            raise DataError(
+                f"the weight {schema.weight!r} is negative or missing in {bad.size} records (first in row {bad[0] + 1})"
+            )
+        if not weights.any():
+            raise DataError(f"the weight {schema.weight!r} is zero in every record")
+    if schema.id is not None:
+        ids, counts = np.unique(columns[schema.id], return_counts=True)
+        if counts.max() > 1:
+            twice = ids[counts.argmax()]
+            shown = schema[schema.id].categories[twice] if schema[schema.id].categories else f"{twice:g}"
+            raise DataError(
+                f"the id {schema.id!r} must tell records apart; {int((counts > 1).sum())} of its values occur more "
+                f"than once, for example {shown}"
+            )

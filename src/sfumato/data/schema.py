@@ -1,0 +1,129 @@
+"""What is known of each variable: its kind, its role, its categories."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from sfumato.errors import SchemaError
+
+Kind = Literal["numeric", "ordinal", "nominal"]
+Role = Literal["key", "confidential", "other", "identifier"]
+Special = Literal["weight", "household", "id"]
+Category = object  # text, number, truth value or date: whatever the column held
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One column: what its values mean and what an intruder may know of it.
+
+    ``kind`` says how its values compare (numeric, ordinal, nominal); ``role`` whether an intruder may know them
+    (key), would learn from them (confidential), neither (other), or whether they name the unit (identifier).
+    ``categories`` lists the values of an ordinal variable from lowest to highest, or of a nominal one; ``missing`` the
+    codes that stand for a missing value.
+
+    >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
+    'ordinal'
+    """
+
+    name: str
+    kind: Kind = "numeric"
+    role: Role = "other"
+    categories: tuple[Category, ...] = ()
+    missing: tuple[Category, ...] = ()
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"a variable's name must be text; got {self.name!r}")
+        for field, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
+            value = getattr(self, field)
+            if value not in allowed:
+                raise SchemaError(f"variable {self.name!r}: {field} must be one of {', '.join(allowed)}; got {value!r}")
+        object.__setattr__(self, "categories", tuple(self.categories))
+        object.__setattr__(self, "missing", tuple(self.missing))
+        if self.kind == "numeric" and self.categories:
+            raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
+        if len(set(self.categories)) < len(self.categories):
+            raise SchemaError(f"variable {self.name!r} lists a category twice: {self.categories!r}")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The variables of a table, and which of them is the survey weight, the household, the record's id.
+
+    A schema given to a table may name only some of its columns; the others get the kind of the stated rule
+    (``sfumato.data.microdata``).
+
+    >>> schema = Schema((Variable("income", role="confidential"), Variable("w")), weight="w")
+    >>> schema.names, schema.analysed("numeric")
+    (('income', 'w'), ('income',))
+    """
+
+    variables: tuple[Variable, ...] = ()
+    weight: str | None = None
+    household: str | None = None
+    id: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", tuple(self.variables))
+        names = self.names
+        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise SchemaError(f"the schema names {', '.join(map(repr, twice))} more than once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all variables, in the order of the table."""
+        return tuple(variable.name for variable in self.variables)
+
+    def special(self) -> dict[Special, str]:
+        """Return the columns that are not data about the unit: weight, household, id."""
+        named: tuple[tuple[Special, str | None], ...] = (
+            ("weight", self.weight),
+            ("household", self.household),
+            ("id", self.id),
+        )
+        return {special: name for special, name in named if name is not None}
+
+    def analysed(self, *kinds: Kind, role: Role | None = None) -> tuple[str, ...]:
+        """Name the variables that methods mask and measures compare: no weight, household, id or identifier."""
+        apart = set(self.special().values())
+        return tuple(
+            v.name
+            for v in self.variables
+            if v.name not in apart
+            and v.role != "identifier"
+            and (not kinds or v.kind in kinds)
+            and (role is None or v.role == role)
+        )
+
+    def __getitem__(self, name: str) -> Variable:
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise SchemaError(f"there is no variable {name!r}; there are {', '.join(self.names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def replace(self, *changed: Variable) -> "Schema":
+        """Return the schema with these variables in place of their namesakes."""
+        by_name = {variable.name: variable for variable in changed}
+        return replace(self, variables=tuple(by_name.get(v.name, v) for v in self.variables))
+
+    def only(self, names: Iterable[str]) -> "Schema":
+        """Return the schema of a table that has only these columns, in its own order."""
+        kept = set(names)
+        special = {key: (name if name in kept else None) for key, name in self.special().items()}
+        return Schema(
+            variables=tuple(v for v in self.variables if v.name in kept),
+            weight=special.get("weight"),
+            household=special.get("household"),
+            id=special.get("id"),
+        )

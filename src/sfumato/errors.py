@@ -1,0 +1,36 @@
+"""The exceptions of Sfumato; each message says what was wrong, where, and what to do.
+
+::
+
+    SfumatoError
+    ├── ParameterError      a parameter that cannot be right, whatever the data      (also a ValueError)
+    ├── DataError           a table that cannot be used as it stands                 (also a ValueError)
+    │   └── SchemaError     a schema that contradicts itself or the table
+    ├── NotApplicable       a method or measure that does not fit this table: in an
+    │                       experiment it becomes a row with the reason              (also a ValueError)
+    └── FileError           a file that cannot be read or written                    (also an OSError)
+"""
+
+
+class SfumatoError(Exception):
+    """Anything Sfumato refuses on purpose."""
+
+
+class ParameterError(SfumatoError, ValueError):
+    """A parameter that cannot be right, whatever the data."""
+
+
+class DataError(SfumatoError, ValueError):
+    """A table that cannot be used as it stands."""
+
+
+class SchemaError(DataError):
+    """A schema that contradicts itself or the table."""
+
+
+class NotApplicable(SfumatoError, ValueError):  # noqa: N818 - it is a finding about the data, not a mistake
+    """A method or measure that does not fit this table."""
+
+
+class FileError(SfumatoError, OSError):
+    """A file that cannot be read or written."""
