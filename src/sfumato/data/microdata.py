@@ -43,9 +43,14 @@ class Microdata:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for column in self.columns.values():
+        columns = {name: np.asarray(column) for name, column in self.columns.items()}  # a memory map becomes plain
+        for column in columns.values():
             column.flags.writeable = False
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "columns", MappingProxyType(columns))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the columns as a plain dict, for a read-only view cannot be pickled."""
+        return type(self), (self.schema, dict(self.columns), self.origin, self.notes)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
