@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal
 
 from sfumato.data.schema import Kind
@@ -10,7 +9,6 @@ from sfumato.data.schema import Kind
 Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]
 Unit = Literal["share", "percent", "number"]
-EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +29,7 @@ class MethodAbout(About):
     """What is known of a method."""
 
     random: bool
-    grid: Mapping[str, tuple[Any, ...]] = field(default=EMPTY)  # the values a sweep tries when nobody says
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # the values a sweep tries when nobody says
     neutral: Mapping[str, Any] | None = None  # parameters with which the table comes back as it was
 
 

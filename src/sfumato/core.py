@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
-from sfumato.about import EMPTY, Better, MeasureAbout, MethodAbout
+from sfumato.about import Better, MeasureAbout, MethodAbout
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 
@@ -125,9 +125,9 @@ class Measurement:
     measure: str
     about: MeasureAbout
     value: float
-    parts: Mapping[str, float] = field(default=EMPTY)
-    by_variable: Mapping[str, float] = field(default=EMPTY)
-    by_pair: Mapping[tuple[str, str], float] = field(default=EMPTY)
+    parts: Mapping[str, float] = field(default_factory=dict)
+    by_variable: Mapping[str, float] = field(default_factory=dict)
+    by_pair: Mapping[tuple[str, str], float] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
 

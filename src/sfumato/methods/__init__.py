@@ -1,0 +1,19 @@
+"""Methods: functions from a table to a table, one file per idea."""
+
+from sfumato.methods.compression import JPEG
+from sfumato.methods.distortion import DistributionDistortion
+from sfumato.methods.microaggregation import MDAV, IndividualRanking, ProjectionMicroaggregation
+from sfumato.methods.noise import Noise
+from sfumato.methods.resampling import Resampling
+from sfumato.methods.swapping import RankSwapping
+
+__all__ = [
+    "JPEG",
+    "MDAV",
+    "DistributionDistortion",
+    "IndividualRanking",
+    "Noise",
+    "ProjectionMicroaggregation",
+    "RankSwapping",
+    "Resampling",
+]

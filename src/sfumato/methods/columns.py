@@ -1,0 +1,48 @@
+"""What methods that work on one numeric variable at a time have in common."""
+
+from abc import abstractmethod
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core import Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+
+Floats = NDArray[np.float64]
+
+MISSING_STAYS = "stays missing; the values present are masked among themselves"
+
+
+class ColumnMethod(Method):
+    """A method that masks each numeric variable by itself; missing values stay where they are."""
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        masked = {}
+        root = int(rng.integers(2**63))
+        for name in self.masked(data):
+            column = data.columns[name]
+            present = ~np.isnan(column)
+            if not present.any():
+                raise NotApplicable(f"{type(self).__name__}: every value of variable {name!r} is missing")
+            # a stream per variable name: neither the order of the columns nor a further column changes the draws
+            stream = np.random.default_rng([root, crc32(name.encode())])
+            try:
+                values = self._column(column[present], stream)
+            except NotApplicable as error:
+                raise NotApplicable(f"{type(self).__name__}: variable {name!r}: {error}") from None
+            masked[name] = np.where(present, 0.0, np.nan)
+            masked[name][present] = values
+        return data.replace(masked)
+
+    @abstractmethod
+    def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
+        """Mask the values present of one variable."""
+
+
+def in_rank_order_of(values: Floats, replacement: Floats) -> Floats:
+    """Give the j-th smallest replacement to the record with the j-th smallest value; ties in file order."""
+    placed = np.empty_like(values)
+    placed[np.argsort(values, kind="stable")] = np.sort(replacement)
+    return placed

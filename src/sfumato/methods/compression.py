@@ -1,0 +1,68 @@
+"""Lossy compression: the table as a grey image."""
+
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+
+STRIP = 65_528  # JPEG allows 65,535 rows; a multiple of its 8 x 8 blocks, so that strips change nothing inside
+
+
+@catalogued(
+    MethodAbout(
+        title="Lossy compression (JPEG)",
+        source="Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (JPEG q); ITU-T T.81",
+        missing="counts as the variable's mean inside the image and stays missing",
+        random=False,
+        column_order=True,
+        grid={"quality": (70, 80, 90, 95)},
+        caveat="values share 256 grey levels, so skewed variables lose all detail among small values",
+    )
+)
+class JPEG(Method):
+    """The table as an 8-bit grey image, one record a row, compressed as JPEG at ``quality`` and decoded.
+
+    Each variable is scaled linearly to 0..255 (smallest to largest value), the image is compressed by Pillow, decoded,
+    and scaled back. Neighbouring records and variables share 8 x 8 blocks, so the order of both matters. Tables of more
+    than 65,528 records are compressed in strips. Limits: even at quality 100 only 256 levels per variable remain; with
+    one far outlier all ordinary values fall into a few of them.
+    """
+
+    quality: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "quality", least=1, most=100)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        values = data.numeric(names)
+        missing = np.isnan(values)
+        if missing.all(axis=0).any():
+            name = names[int(np.argmax(missing.all(axis=0)))]
+            raise NotApplicable(f"JPEG: every value of variable {name!r} is missing")
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        span = np.where(high > low, high - low, 1.0)
+        filled = np.where(missing, np.nanmean(values, axis=0), values)
+        grey = np.rint((filled - low) / span * 255).astype(np.uint8)
+        decoded = np.concatenate(
+            [_compressed(grey[start : start + STRIP], self.quality) for start in range(0, len(grey), STRIP)]
+        )
+        masked = np.where(missing, np.nan, low + decoded / 255 * span)
+        masked[:, high == low] = values[:, high == low]  # a constant has no grey scale
+        return data.replace({name: masked[:, j] for j, name in enumerate(names)})
+
+
+def _compressed(grey: NDArray[np.uint8], quality: int) -> NDArray[np.float64]:
+    from PIL import Image
+
+    buffer = BytesIO()
+    Image.fromarray(np.ascontiguousarray(grey)).save(buffer, format="JPEG", quality=quality)
+    return np.asarray(Image.open(buffer), dtype=np.float64)

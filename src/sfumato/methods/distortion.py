@@ -1,0 +1,63 @@
+"""Data distortion by probability distribution."""
+
+from typing import Any
+
+import numpy as np
+
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.errors import NotApplicable
+from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
+
+ANY_VALUES = ("norm", "logistic", "gumbel_r", "gumbel_l", "uniform")
+POSITIVE_VALUES = ("expon", "gamma", "lognorm", "weibull_min")
+
+
+@catalogued(
+    MethodAbout(
+        title="Data distortion by probability distribution",
+        source="Liew, Choi and Liew (1985); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (Distr)",
+        missing=MISSING_STAYS,
+        random=True,
+        caveat="what the fitted family cannot express (spikes, gaps, several modes) is lost",
+    )
+)
+class DistributionDistortion(ColumnMethod):
+    """Draws from the best-fitting distribution of each variable, put back in the rank order of the original.
+
+    Families tried: normal, logistic, Gumbel (both skews) and uniform; for variables with positive values only, also
+    exponential, gamma, lognormal and Weibull, all starting at zero. Each is fitted by maximum likelihood, and the one
+    with the smallest Kolmogorov-Smirnov distance to the data is taken (the first of those that tie). Limits: univariate
+    only, ranks are kept; zeros and other spikes are smoothed away; a constant variable has nothing to fit and is
+    refused.
+    """
+
+    def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
+        family, fitted = best_family(values)
+        return in_rank_order_of(values, np.asarray(family.rvs(*fitted, size=values.size, random_state=rng)))
+
+
+def best_family(values: Floats) -> tuple[Any, tuple[float, ...]]:
+    """Fit every family and return the one nearest in Kolmogorov-Smirnov distance, with its parameters."""
+    from scipy import stats
+
+    if values.size < 2 or np.ptp(values) == 0:
+        raise NotApplicable("a distribution cannot be fitted to a single or constant value")
+    ordered = np.sort(values)
+    steps = np.arange(1, values.size + 1) / values.size
+    names = ANY_VALUES + (POSITIVE_VALUES if ordered[0] > 0 else ())
+    best = (np.inf, None, ())
+    for name in names:
+        family = getattr(stats, name)
+        fixed = {"floc": 0.0} if name in POSITIVE_VALUES else {}
+        try:
+            fitted = family.fit(ordered, **fixed)
+        except (ValueError, RuntimeError, stats.FitError):
+            continue  # a family whose likelihood has no maximum on these values is no candidate
+        cumulated = family.cdf(ordered, *fitted)
+        distance = max(np.max(steps - cumulated), np.max(cumulated - steps + 1 / values.size))
+        if distance < best[0]:
+            best = (distance, family, fitted)
+    if best[1] is None:
+        raise NotApplicable("none of the families could be fitted")
+    return best[1], tuple(best[2])

@@ -1,0 +1,42 @@
+"""Additive noise."""
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+
+
+@catalogued(
+    MethodAbout(
+        title="Additive noise",
+        source="Kim (1986); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (Noise p)",
+        missing=MISSING_STAYS,
+        random=True,
+        grid={"scale": (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)},
+        neutral={"scale": 0.0},
+        caveat="inflates variances by 1 + scale^2 and weakens correlations; outliers stay recognisable",
+    )
+)
+class Noise(ColumnMethod):
+    """Normal noise with standard deviation ``scale`` times that of the variable, each variable by itself.
+
+    ``scale`` multiplies the standard deviation, not the variance: ``Noise(0.1)`` adds 1 % to a variance. A missing
+    value stays missing. Limits: covariances are kept but variances grow, so correlations shrink; whole numbers, bounds
+    and zeros are not kept (an income of 0 becomes a small number of either sign); an outlier remains an outlier.
+
+    >>> import pyarrow as pa
+    >>> Noise(0.1).protect(pa.table({"income": [10.0, 20.0, 30.0]}), rng=1).num_rows
+    3
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.number(self, "scale", least=0)
+
+    def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
+        deviation = values.std(ddof=1) if values.size > 1 else 0.0
+        return values + self.scale * deviation * rng.standard_normal(values.size)

@@ -1,0 +1,129 @@
+"""Interval disclosure: whether the original value lies in a narrow interval around the protected one."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+
+Floats = NDArray[np.float64]
+PERCENTS = tuple(float(p) for p in range(1, 11))
+MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
+
+
+class IntervalDisclosure(Measure):
+    """What both interval measures share: the share of values inside, averaged over interval sizes."""
+
+    percents: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = (self.percents,) if isinstance(self.percents, int | float) else tuple(self.percents)
+        if not sizes or not all(isinstance(p, int | float) and 0 < p <= 100 for p in sizes):
+            raise parameters.refuse(self, f"percents must be numbers in (0, 100]; got {self.percents!r}")
+        object.__setattr__(self, "percents", tuple(float(p) for p in sizes))
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        names, notes = self._shared(original, protected)
+        inside = np.zeros((len(original), len(names)))  # share of the interval sizes that hold the original value
+        compared = np.zeros(inside.shape, dtype=bool)
+        hits, by_variable = np.zeros(len(self.percents)), {}
+        for j, name in enumerate(names):
+            before, after = original.columns[name], protected.columns[name]
+            present = ~np.isnan(after)
+            compared[:, j] = present & ~np.isnan(before)
+            for place, (low, high) in enumerate(self._intervals(after[present])):
+                hit = (before[present] >= low) & (before[present] <= high)
+                inside[present, j] += hit / len(self.percents)
+                hits[place] += hit.sum()
+            cells = compared[:, j]
+            by_variable[name] = float(inside[cells, j].mean()) if cells.any() else float("nan")
+        total = int(compared.sum())
+        if total == 0:
+            raise NotApplicable(f"{type(self).__name__}: no value is present in both tables")
+        if total < compared.size:
+            notes = (*notes, f"{compared.size - total} of {compared.size} values left out: missing in one table")
+        counts = compared.sum(axis=1)
+        by_record = np.divide(inside.sum(axis=1), counts, out=np.full(len(original), np.nan), where=counts > 0)
+        return self.measurement(
+            inside.sum() / total,
+            parts={f"{p:g} %": float(h / total) for p, h in zip(self.percents, hits, strict=True)},
+            by_variable=by_variable,
+            by_record=by_record,
+            notes=notes,
+        )
+
+    @abstractmethod
+    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Yield, for each size, the lower and upper ends of the intervals around the protected values."""
+
+
+@catalogued(
+    MeasureAbout(
+        title="Rank interval disclosure (ID, ID1)",
+        source="Domingo-Ferrer, Mateo-Sanz and Torres, Concepts for the Evaluation of Anonymized Data, section 4.3",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=MISSING,
+        joint=False,
+        caveat="looks at one variable at a time; a table of unrelated draws still scores about the interval's width",
+    )
+)
+class RankInterval(IntervalDisclosure):
+    """Share of original values inside the rank interval around their protected value: ID (ID1) of the paper.
+
+    The interval of size p runs from the protected value whose rank is p % of n lower to the one whose rank is p % of n
+    higher (rounded down, both ends included, cut off at the smallest and largest value); records that tie take their
+    ranks in file order. The figure is the mean over the sizes in ``percents`` and over all values; 1 means that an
+    intruder is sure to know every value to within such an interval.
+    """
+
+    percents: tuple[float, ...] = PERCENTS
+
+    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
+        order = np.argsort(after, kind="stable")
+        rank = np.empty(after.size, dtype=np.intp)
+        rank[order] = np.arange(after.size)
+        ordered = after[order]
+        for p in self.percents:
+            reach = int(p * after.size / 100 + 1e-9)
+            yield ordered[np.maximum(rank - reach, 0)], ordered[np.minimum(rank + reach, after.size - 1)]
+
+
+@catalogued(
+    MeasureAbout(
+        title="Standard deviation interval disclosure (ID2)",
+        source="Domingo-Ferrer, Mateo-Sanz and Torres, Concepts for the Evaluation of Anonymized Data, section 6",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=MISSING,
+        joint=False,
+        caveat="looks at one variable at a time; for skewed variables the standard deviation is wide, the figure high",
+    )
+)
+class SpreadInterval(IntervalDisclosure):
+    """Share of original values inside an interval of p % of a standard deviation around their protected value: ID2.
+
+    The interval is centred on the protected value, and its whole width is p % of the standard deviation of the
+    protected variable, which is what an intruder sees; both ends are included. The figure is the mean over the sizes in
+    ``percents`` and over all values.
+    """
+
+    percents: tuple[float, ...] = PERCENTS
+
+    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
+        deviation = after.std(ddof=1) if after.size > 1 else 0.0
+        for p in self.percents:
+            half = p / 100 * deviation / 2
+            yield after - half, after + half

@@ -1,0 +1,1 @@
+"""Showing: results become one plain summary, and every renderer (terminal, plots, HTML report, JSON) reads only that."""

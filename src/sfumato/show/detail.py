@@ -1,0 +1,243 @@
+"""One candidate looked at closely: every variable before and after, correlations, and the records most at risk."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.about import Unit
+from sfumato.core import Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.show.summary import CorrelationChange, Detail, Moments, RecordRisk, VariableDetail
+from sfumato.show.wording import figure, value_text
+
+BINS = 30
+BARS = 12  # categories shown one by one; the rest are added up
+LISTED = 10  # correlations and records listed
+
+
+def detail_of(
+    candidate: str, original: Microdata, protected: Microdata, measurements: Mapping[str, Measurement]
+) -> Detail:
+    """Compare a protected table with its original, variable by variable and record by record."""
+    units: dict[str, Unit] = {key: found.about.unit for key, found in measurements.items()}
+    by_variable = tuple(key for key, found in measurements.items() if found.by_variable)
+    return Detail(
+        candidate=candidate,
+        notes=protected.notes,
+        variables=tuple(
+            _variable(name, original, protected, {key: measurements[key] for key in by_variable})
+            for name in original.schema.analysed()
+        ),
+        by_variable=by_variable,
+        correlations=_correlations(original, protected),
+        records=_records(measurements),
+        parts={
+            key: {part: figure(value, units[key]) for part, value in found.parts.items()}
+            for key, found in measurements.items()
+            if found.parts
+        },
+    )
+
+
+def _variable(
+    name: str, original: Microdata, protected: Microdata, measurements: Mapping[str, Measurement]
+) -> VariableDetail:
+    kind = original.schema[name].kind
+    figures = {
+        key: figure(found.by_variable[name], found.about.unit)
+        for key, found in measurements.items()
+        if name in found.by_variable
+    }
+    comparable = name in protected.schema and (protected.schema[name].kind == "numeric") == (kind == "numeric")
+    if not comparable:
+        return VariableDetail(name, kind, changed=None, gone=True, figures=figures)
+    if kind == "numeric":
+        before, after = original.columns[name], protected.columns[name]
+        edges, clipped = bin_edges(before, after)
+        return VariableDetail(
+            name,
+            kind,
+            changed=_changed(before, after),
+            before=_moments(before),
+            after=_moments(after),
+            figures=figures,
+            edges=tuple(float(edge) for edge in edges),
+            shares_before=_shares(before, edges),
+            shares_after=_shares(after, edges),
+            clipped=clipped,
+        )
+    spelled, spelled_after = _spelled(original, name), _spelled(protected, name)
+    categories, shares, shares_after = _bars(spelled, spelled_after, [str(c) for c in original.schema[name].categories])
+    return VariableDetail(
+        name,
+        kind,
+        changed=_changed(spelled, spelled_after),
+        figures=figures,
+        categories=categories,
+        shares_before=shares,
+        shares_after=shares_after,
+    )
+
+
+def bin_edges(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Choose bins for both; where a few values lie far out, the bins cover the middle 99 % and the ends hold the rest.
+
+    >>> bin_edges(np.arange(11.0), np.arange(11.0))[0][[0, -1]].tolist()
+    [0.0, 10.0]
+    """
+    both = np.concatenate([before[~np.isnan(before)], after[~np.isnan(after)]])
+    if both.size == 0:
+        return np.array([0.0, 1.0]), False
+    low, high = float(both.min()), float(both.max())
+    inner_low, inner_high = (float(edge) for edge in np.quantile(both, [0.005, 0.995]))
+    clipped = inner_high > inner_low and (high - low) > 1.5 * (inner_high - inner_low)
+    if clipped:
+        low, high = inner_low, inner_high
+    if high <= low:
+        low, high = low - 0.5, low + 0.5
+    return np.linspace(low, high, BINS + 1), clipped
+
+
+def _shares(values: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
+    present = values[~np.isnan(values)]
+    counts, _ = np.histogram(np.clip(present, edges[0], edges[-1]), bins=edges)
+    return tuple(float(share) for share in counts / max(present.size, 1))
+
+
+def _moments(values: NDArray[np.float64]) -> Moments | None:
+    present = values[~np.isnan(values)]
+    if present.size == 0:
+        return None
+    return Moments(
+        mean=float(present.mean()),
+        sd=float(present.std(ddof=1)) if present.size > 1 else 0.0,
+        minimum=float(present.min()),
+        median=float(np.median(present)),
+        maximum=float(present.max()),
+        missing=int(values.size - present.size),
+    )
+
+
+def _changed(before: NDArray[np.generic], after: NDArray[np.generic]) -> float | None:
+    """Return the share of records whose value differs; a missing value equals a missing value."""
+    if before.shape != after.shape:
+        return None
+    same = before == after
+    if before.dtype.kind == "f":
+        same |= np.isnan(before.astype(float)) & np.isnan(after.astype(float))
+    return float(1 - same.mean())
+
+
+def _spelled(table: Microdata, name: str) -> NDArray[np.str_]:
+    """Return the categories as text; a missing value is the empty text."""
+    names = np.array([*(str(category) for category in table.schema[name].categories), ""])
+    spelled: NDArray[np.str_] = names[table.columns[name]]
+    return spelled
+
+
+def _bars(
+    before: NDArray[np.str_], after: NDArray[np.str_], order: list[str]
+) -> tuple[tuple[str, ...], tuple[float, ...], tuple[float, ...]]:
+    """Count the categories of both tables; beyond a dozen only the commonest are shown, the rest added up."""
+    shares = []
+    for values in (before, after):
+        found, counts = np.unique(values[values != ""], return_counts=True)
+        total = max(int(counts.sum()), 1)
+        shares.append({str(category): float(count) / total for category, count in zip(found, counts, strict=True)})
+    names = list(dict.fromkeys([*order, *shares[1]]))
+    names = [name for name in names if name in shares[0] or name in shares[1]]
+    if len(names) > BARS:
+        common = set(sorted(names, key=lambda name: -shares[0].get(name, 0.0))[: BARS - 1])
+        rest = [name for name in names if name not in common]
+        names = [name for name in names if name in common]
+        other = f"({len(rest)} others)"
+        for found_shares in shares:
+            found_shares[other] = sum(found_shares.get(name, 0.0) for name in rest)
+        names.append(other)
+    return (
+        tuple(names),
+        tuple(shares[0].get(name, 0.0) for name in names),
+        tuple(shares[1].get(name, 0.0) for name in names),
+    )
+
+
+def _correlations(original: Microdata, protected: Microdata) -> tuple[CorrelationChange, ...]:
+    """Return the pairs of numeric variables whose correlation moved most."""
+    names = [n for n in original.schema.analysed("numeric") if n in protected.schema.analysed("numeric")]
+    if len(names) < 2:
+        return ()
+    before, after = (_correlation_matrix(table.numeric(names)) for table in (original, protected))
+    rows, columns = np.triu_indices(len(names), k=1)
+    moved = np.abs(after - before)[rows, columns]
+    known = np.flatnonzero(np.isfinite(moved))
+    worst = known[np.argsort(-moved[known], kind="stable")][:LISTED]
+    return tuple(
+        CorrelationChange(names[i], names[j], float(before[i, j]), float(after[i, j]))
+        for i, j in zip(rows[worst], columns[worst], strict=True)
+    )
+
+
+def _correlation_matrix(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Pearson correlations over the records that have both values; constant variables have none (NaN)."""
+    present = ~np.isnan(values)
+    m = present.astype(np.float64)
+    centre = np.where(present.any(axis=0), np.nansum(values, axis=0) / np.maximum(present.sum(axis=0), 1), 0.0)
+    x = np.where(present, values - centre, 0.0)
+    n, sums, products, squares = m.T @ m, x.T @ m, x.T @ x, (x * x).T @ m
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = products - sums * sums.T / n
+        spread = squares - sums**2 / n
+        found = covariance / np.sqrt(spread * spread.T)
+    constant = spread <= 1e-12 * np.maximum(squares, 1e-300)
+    found[constant | constant.T] = np.nan
+    matrix: NDArray[np.float64] = np.clip(found, -1, 1)
+    return matrix
+
+
+def _records(measurements: Mapping[str, Measurement], listed: int = LISTED) -> tuple[RecordRisk, ...]:
+    """List the records most at risk: by the first risk measure that tells records apart, then by the next."""
+    telling = {
+        key: found.by_record
+        for key, found in measurements.items()
+        if found.by_record is not None and found.about.purpose == "risk"
+    }
+    if not telling:
+        return ()
+    lengths = {len(risks) for risks in telling.values()}
+    if len(lengths) > 1:
+        telling = dict([next(iter(telling.items()))])
+    order = worst_first(telling.values())[:listed]
+    return tuple(
+        RecordRisk(
+            int(record) + 1,
+            {key: figure(float(risks[record]), measurements[key].about.unit) for key, risks in telling.items()},
+        )
+        for record in order
+        if any(risks[record] > 0 for risks in telling.values())
+    )
+
+
+def worst_first(risks: Iterable[NDArray[np.float64]]) -> NDArray[np.intp]:
+    """Order records by the first risk, ties by the next, then as they stand.
+
+    >>> worst_first([np.array([0.5, 1.0, 0.5]), np.array([0.0, 0.0, 1.0])]).tolist()
+    [1, 2, 0]
+    """
+    columns = [-np.nan_to_num(np.asarray(column, dtype=np.float64), nan=-1.0) for column in risks]
+    order: NDArray[np.intp] = np.lexsort(columns[::-1])
+    return order
+
+
+def range_text(table: Microdata, name: str) -> str:
+    """Write what a variable's values run from and to, or its first categories."""
+    variable = table.schema[name]
+    if variable.kind == "numeric":
+        values = table.columns[name]
+        if np.isnan(values).all():
+            return "all missing"
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        return f"{value_text(low, 'number')} to {value_text(high, 'number')}"
+    shown = [str(category) for category in variable.categories[:4]]
+    more = len(variable.categories) - len(shown)
+    return ", ".join(shown) + (f", … {more} more" if more > 0 else "")

@@ -1,0 +1,313 @@
+"""The pictures: the risk-utility map, the score and what it is made of, and each variable before and after."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.show.summary import CandidateLine, MeasureLine, Summary, VariableDetail
+from sfumato.show.wording import value_text
+
+INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
+BEFORE, AFTER = "#8a8578", "#0b6e8a"
+FONT = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+# Paul Tol's muted scheme: nine colours that people with any colour vision tell apart; shapes repeat the message
+COLOURS = ("#332288", "#cc6677", "#117733", "#b8860b", "#0b6e8a", "#882255", "#44aa99", "#999933", "#aa4499")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left", "stroke")
+MARGIN = 1.96  # standard errors either side: 95 %
+
+
+def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -> Any:
+    """Draw every candidate by its risk and its utility, with the frontier, the bound and the chosen one."""
+    import altair as alt
+
+    risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
+    shown = [c for c in summary.candidates if risk.key in c.figures and utility.key in c.figures]
+    limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
+    x_scale, x_words = _scale([c.figures[risk.key].value for c in shown] + ([limit] if limit is not None else []))
+    y_scale, y_words = _scale([c.figures[utility.key].value for c in shown])
+    x = alt.X("x:Q", scale=x_scale, title=_axis_title("Disclosure risk", risk, x_words), axis=_axis(risk))
+    y = alt.Y("y:Q", scale=y_scale, title=_axis_title(_utility_word(utility), utility, y_words), axis=_axis(utility))
+    points = [_point(summary, line, risk, utility) for line in shown]
+    families = list(dict.fromkeys(sorted(line.family for line in shown)))
+    pick = alt.selection_point(fields=["family"], bind="legend", empty=False, name="family")
+    colour = alt.Color(
+        "family:N",
+        scale=alt.Scale(domain=families, range=_cycle(COLOURS, len(families))),
+        legend=alt.Legend(title="Method (click to highlight)", orient="bottom", columns=4, symbolOpacity=1),
+    )
+    shape = alt.Shape("family:N", scale=alt.Scale(domain=families, range=_cycle(SHAPES, len(families))))
+    lively = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
+    layers = []
+    if limit is not None:
+        layers += _bound_layers(alt, limit, f"bound {value_text(limit, risk.unit)}", x_scale, x, y)
+    base = alt.Chart(alt.Data(values=points))
+    stairs = sorted((p for p in points if p["frontier"]), key=lambda p: (p["x"], p["y"]))
+    if len(stairs) > 1:
+        layers.append(
+            alt.Chart(alt.Data(values=stairs))
+            .mark_line(interpolate="step-after", color=INK, strokeWidth=1.3, opacity=0.75)
+            .encode(x=x, y=y, order="x:Q")
+        )
+    for low, high, keep in (("x_low", "x_high", "y"), ("y_low", "y_high", "x")):
+        if any(low in p for p in points):
+            ends = {"x": x, "y": y, keep: x if keep == "x" else y}
+            channels: dict[str, Any] = (
+                {"x": alt.X("x_low:Q", scale=x_scale, title=x.title), "x2": "x_high:Q", "y": ends["y"]}
+                if keep == "y"
+                else {"y": alt.Y("y_low:Q", scale=y_scale, title=y.title), "y2": "y_high:Q", "x": ends["x"]}
+            )
+            layers.append(
+                base.transform_filter(f"isValid(datum.{low})")
+                .mark_rule(color=GREY, strokeWidth=1)
+                .encode(opacity=alt.condition("datum.frontier", alt.value(0.9), alt.value(0.35)), **channels)
+            )
+    tooltip = [alt.Tooltip("label:N", title="Candidate"), alt.Tooltip("status:N", title="Status")]
+    tooltip += [alt.Tooltip(f"figure{i}:N", title=line.name) for i, line in enumerate(summary.measures)]
+    layers.append(
+        base.mark_point(filled=True, size=75, strokeWidth=0.8)
+        .encode(
+            x=x,
+            y=y,
+            shape=shape,
+            color=alt.condition(lively, colour, alt.value(GREY)),
+            opacity=alt.condition(lively, alt.value(1.0), alt.value(0.6)),
+            order=alt.Order("frontier:Q"),
+            tooltip=tooltip,
+        )
+        .add_params(pick)
+    )
+    chosen = base.transform_filter("datum.chosen")
+    layers.append(chosen.mark_point(shape="circle", size=330, stroke=INK, strokeWidth=2.2).encode(x=x, y=y))
+    named = _spaced(points, x_scale, y_scale)
+    for wanted, weight in ((True, "bold"), (False, "normal")):
+        labelled = [p for p in named if p["chosen"] is wanted]
+        if labelled:
+            layers.append(
+                alt.Chart(alt.Data(values=labelled))
+                .mark_text(align="left", dx=13 if wanted else 8, dy=-8, fontSize=12 if wanted else 10, fontWeight=weight, color=INK)
+                .encode(x=x, y=y, text="label:N")
+            )
+    return _dressed(alt.layer(*layers).properties(width=width, height=height, description=map_in_words(summary)))
+
+
+def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
+    """Draw the score of the best candidates, each bar made of what the recipe adds up."""
+    import altair as alt
+
+    key = str(summary.score)
+    line = summary.measure(key)
+    sign = 1 if line.better == "lower" else -1
+    scored = sorted((c for c in summary.candidates if key in c.figures), key=lambda c: sign * c.figures[key].value)[:most]
+    values = [
+        {"label": c.label, "part": part, "value": value, "score": c.figures[key].text, "chosen": c.chosen}
+        for c in scored
+        for part, value in (c.score_parts or {line.name: c.figures[key].value}).items()
+    ]
+    parts = list(dict.fromkeys(v["part"] for v in values))
+    y = alt.Y("label:N", sort=[c.label for c in scored], title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False))
+    bars = (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar(height={"band": 0.72})
+        .encode(
+            y=y,
+            x=alt.X("sum(value):Q", title=f"{line.title} ({line.better} is better)"),
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=parts, range=_cycle(COLOURS, len(parts))),
+                legend=alt.Legend(title="made of", orient="bottom"),
+            ),
+            order=alt.Order("part_order:Q"),
+            opacity=alt.value(0.85),
+            tooltip=[
+                alt.Tooltip("label:N", title="Candidate"),
+                alt.Tooltip("score:N", title=line.name),
+                alt.Tooltip("part:N", title="Part"),
+                alt.Tooltip("value:Q", title="Adds", format=".3g"),
+            ],
+        )
+    )
+    totals = [{"label": c.label, "value": c.figures[key].value, "score": c.figures[key].text} for c in scored]
+    text = (
+        alt.Chart(alt.Data(values=totals))
+        .mark_text(align="left", dx=5, fontSize=10, color=INK)
+        .encode(y=y, x="value:Q", text="score:N")
+    )
+    return _dressed(
+        alt.layer(bars, text).properties(
+            width=width,
+            height=max(20 * len(scored), 60),
+            description=f"{line.title} of the {len(scored)} best candidates, lowest first"
+            if sign > 0
+            else f"{line.title} of the {len(scored)} best candidates, highest first",
+        )
+    )
+
+
+def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int = 150) -> Any:
+    """Draw the distribution of one variable in both tables."""
+    import altair as alt
+
+    tables = (("original", variable.shares_before), ("protected", variable.shares_after))
+    colour = alt.Color(
+        "table:N",
+        scale=alt.Scale(domain=["original", "protected"], range=[BEFORE, AFTER]),
+        legend=alt.Legend(title=None, orient="top", symbolType="square"),
+    )
+    y = alt.Y("share:Q", title="share of records", axis=alt.Axis(format="%", tickCount=4), stack=None)
+    tooltip = [alt.Tooltip("table:N"), alt.Tooltip("bin:N", title="values"), alt.Tooltip("share:Q", format=".2%")]
+    chart: Any
+    if variable.edges:
+        bins = list(zip(variable.edges, variable.edges[1:], strict=False))
+        values = [
+            {"table": table, "low": low, "high": high, "share": share, "bin": f"{low:,.6g} to {high:,.6g}"}
+            for table, shares in tables
+            for (low, high), share in zip(bins, shares, strict=True)
+        ]
+        x = alt.X(
+            "low:Q",
+            title=_plain(variable.name),
+            axis=alt.Axis(tickCount=6, labelOverlap=True),
+            scale=alt.Scale(domain=[variable.edges[0], variable.edges[-1]], nice=False, zero=False),
+        )
+        base = alt.Chart(alt.Data(values=values)).encode(x=x, x2="high:Q", y=y, color=colour, tooltip=tooltip)
+        chart = alt.layer(
+            base.transform_filter("datum.table == 'original'").mark_bar(opacity=0.55, binSpacing=0),
+            base.transform_filter("datum.table == 'protected'").mark_bar(
+                fillOpacity=0.22, stroke=AFTER, strokeWidth=1.2, binSpacing=0
+            ),
+        )
+    else:
+        values = [
+            {"table": table, "bin": category, "share": share}
+            for table, shares in tables
+            for category, share in zip(variable.categories, shares, strict=True)
+        ]
+        chart = (
+            alt.Chart(alt.Data(values=values))
+            .mark_bar(opacity=0.8)
+            .encode(
+                x=alt.X(
+                    "bin:N",
+                    sort=list(variable.categories),
+                    title=_plain(variable.name),
+                    axis=alt.Axis(labelAngle=-35, labelLimit=90),
+                ),
+                xOffset=alt.XOffset("table:N", sort=["original", "protected"]),
+                y=y,
+                color=colour,
+                tooltip=tooltip,
+            )
+        )
+    words = f"Distribution of {variable.name} in the original and the protected table"
+    return _dressed(chart.properties(width=width, height=height, description=words))
+
+
+def map_in_words(summary: Summary) -> str:
+    """Say what the map shows, for those who cannot see it."""
+    risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
+    on = [f"{c.label} ({c.figures[risk.key].text}, {c.figures[utility.key].text})" for c in summary.candidates if c.on_frontier]
+    chosen = f" Chosen: {summary.chosen.label}." if summary.chosen else ""
+    return (
+        f"Scatter plot of {len(summary.candidates)} candidates: {risk.title} across, {utility.title} upward. "
+        f"On the frontier: {'; '.join(on) or 'none'}.{chosen}"
+    )
+
+
+def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: MeasureLine) -> dict[str, Any]:
+    point: dict[str, Any] = {
+        "label": line.label,
+        "family": line.family,
+        "status": line.status or "–",
+        "frontier": line.on_frontier,
+        "chosen": line.chosen,
+        "x": line.figures[risk.key].value,
+        "y": line.figures[utility.key].value,
+    }
+    for i, measure in enumerate(summary.measures):
+        point[f"figure{i}"] = line.figures[measure.key].text if measure.key in line.figures else "–"
+    for axis, key in (("x", risk.key), ("y", utility.key)):
+        error = line.figures[key].error
+        if error is not None:
+            point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - MARGIN * error, point[axis] + MARGIN * error
+    return point
+
+
+def _bound_layers(alt: Any, limit: float, words: str, scale: Any, x: Any, y: Any) -> list[Any]:
+    """Draw the bound as a rule and shade the side that is not allowed."""
+    high = scale.domain[1]
+    at = alt.Data(values=[{"x": limit, "end": high, "words": words}])
+    return [
+        alt.Chart(at).mark_rect(color=WARN, opacity=0.06).encode(x=x, x2="end:Q"),
+        alt.Chart(at).mark_rule(color=WARN, strokeDash=[5, 4], strokeWidth=1.4).encode(x=x),
+        alt.Chart(at)
+        .mark_text(align="left", baseline="top", dx=5, dy=5, color=WARN, fontSize=11)
+        .encode(x=x, y=alt.value(0), text="words:N"),
+    ]
+
+
+def _scale(values: Sequence[float]) -> tuple[Any, str]:
+    """Choose a plain scale, or a symmetric-log one where a few candidates would squeeze all others into a corner."""
+    import altair as alt
+
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    middle = sorted(values)[len(values) // 2] if values else 0.5
+    start = 0.0 if low >= 0 else low * 1.05
+    if low >= 0 and middle > 0 and high > 12 * middle:
+        return alt.Scale(type="symlog", constant=middle / 2, domain=[start, high * 1.3], nice=False), "logarithmic scale"
+    return alt.Scale(domain=[start, high + 0.06 * (high - start or 1.0)], nice=False), ""
+
+
+def _place(value: float, scale: Any) -> float:
+    """Return where on its axis a value lies, from 0 to 1."""
+    low, high = scale.domain
+    if scale.type == "symlog":
+        low, high, value = (math.log1p(v / scale.constant) for v in (low, high, value))
+    return float((value - low) / (high - low))
+
+
+def _spaced(points: Sequence[dict[str, Any]], x_scale: Any, y_scale: Any) -> list[dict[str, Any]]:
+    """Keep the labels that have room: the chosen one first, then along the frontier."""
+    kept: list[tuple[float, float]] = []
+    labelled = []
+    for point in sorted((p for p in points if p["frontier"] or p["chosen"]), key=lambda p: (not p["chosen"], p["x"])):
+        spot = (_place(point["x"], x_scale), _place(point["y"], y_scale))
+        if spot[0] < 0.8 and all(abs(spot[0] - a) > 0.26 or abs(spot[1] - b) > 0.045 for a, b in kept):
+            kept.append(spot)
+            labelled.append(point)
+    return labelled
+
+
+def _axis(measure: MeasureLine) -> Any:
+    import altair as alt
+
+    return alt.Axis(format="~%", tickCount=7) if measure.unit == "share" else alt.Axis(format="~s", tickCount=7)
+
+
+def _axis_title(what: str, measure: MeasureLine, scale: str) -> str:
+    unit = "share, " if measure.unit == "share" else ""
+    return f"{what}: {_plain(measure.title)} ({unit}{measure.better} is better{f'; {scale}' if scale else ''})"
+
+
+def _utility_word(measure: MeasureLine) -> str:
+    return "Loss of utility" if measure.better == "lower" else "Utility"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cycle(values: Sequence[str], n: int) -> list[str]:
+    return [values[i % len(values)] for i in range(n)]
+
+
+def _dressed(chart: Any) -> Any:
+    """Give every picture the same clothes."""
+    return (
+        chart.configure(background="transparent", font=FONT, padding=6)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=INK, titleFontWeight="normal", titleFontSize=12, labelFontSize=11,
+            gridColor=PALE, domainColor=GREY, tickColor=GREY, titlePadding=9,
+        )
+        .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal", labelFontSize=11, titleFontSize=11)
+    )

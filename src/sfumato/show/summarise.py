@@ -1,0 +1,292 @@
+"""From results to the plain summary: who stands where, what was chosen and why."""
+
+import inspect
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sfumato.compare.choose import Choice
+from sfumato.compare.frontier import Frontier
+from sfumato.compare.results import Results, Row
+from sfumato.core import Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.show.detail import detail_of, range_text
+from sfumato.show.summary import (
+    ELSEWHERE,
+    Bound,
+    CandidateLine,
+    Detail,
+    MeasureLine,
+    Run,
+    Summary,
+    VariableLine,
+)
+from sfumato.show.wording import count, figure, percentage, value_text
+
+
+def summarise_sweep(
+    results: Results,
+    *,
+    file: str,
+    frontier: Frontier,
+    choice: Choice | None = None,
+    score: Any = None,
+    command: str = "",
+    schema: str = "",
+) -> Summary:
+    """Tell what a sweep found: the candidates ranked, the frontier, and the chosen one in detail."""
+    measures = _measure_lines(results)
+    by_key = {line.key: line for line in measures}
+    risk = next((axis.key for axis in frontier.axes if axis.purpose == "risk"), frontier.axes[0].key)
+    utility = next((axis.key for axis in frontier.axes if axis.purpose == "utility"), frontier.axes[-1].key)
+    score_key = results.key(score) if score is not None else None
+    bounds = tuple(
+        Bound(results.key(which), by_key[results.key(which)].name, limit, value_text(limit, by_key[results.key(which)].unit))
+        for which, limit in (choice.bounds.items() if choice else ())
+    )
+    candidates = _ranked(results, by_key, frontier, choice, utility, score, score_key)
+    chosen = choice.chosen if choice else None
+    return Summary(
+        kind="sweep",
+        title=f"Protecting {file}",
+        file=file,
+        records=len(results.original),
+        question=_question(results, file, bounds, by_key, utility),
+        sentence=choice.sentence if choice else _without_bound(frontier, by_key[risk]),
+        headline=_headline(candidates, frontier, by_key, risk, utility, bounds),
+        variables=_variable_lines(results.original),
+        measures=measures,
+        candidates=candidates,
+        run=_run(results, command, schema),
+        risk=risk,
+        utility=utility,
+        score=score_key,
+        bounds=bounds,
+        detail=_detail(results, chosen, first=risk) if chosen else None,
+        notes=_notes(results, candidates),
+    )
+
+
+def summarise_pair(results: Results, *, file: str, protected: str, command: str = "", schema: str = "") -> Summary:
+    """Tell how one protected file compares with its original."""
+    measures = _measure_lines(results)
+    by_key = {line.key: line for line in measures}
+    row = results.rows[0]
+    told = [key for key in by_key if math.isfinite(row.means.get(key, math.nan))]
+    risks = [key for key in told if by_key[key].purpose == "risk"]
+    losses = [key for key in told if by_key[key].purpose == "utility"]
+    shown = [*risks[:2], *losses[:1]] if losses else risks[:3]
+    return Summary(
+        kind="compare",
+        title=f"{protected} against {file}",
+        file=file,
+        records=len(results.original),
+        question=f"How risky and how useful is {protected}, seen against {file} "
+        f"({count(len(results.original), 'record')}, {count(len(results.original.names), 'variable')})?",
+        sentence=f"{len(told)} of {count(len(measures), 'measure')} could be computed for {protected}.",
+        headline=tuple((value_text(row.means[key], by_key[key].unit), by_key[key].title) for key in shown),
+        variables=_variable_lines(results.original),
+        measures=measures,
+        candidates=(_candidate(row, 1, by_key),),
+        run=_run(results, command, schema),
+        detail=_detail(results, row.candidate, first=risks[0] if risks else None),
+        notes=_notes(results, ()),
+    )
+
+
+def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:
+    names = [type(measure).__name__ for measure in results.measures]
+    lines = []
+    for measure, name in zip(results.measures, names, strict=True):
+        about, key = measure.about, results.key(measure)
+        recipe = getattr(measure, "recipe", "")
+        if recipe:
+            name = measure.name  # a score is called by its own name
+        lines.append(
+            MeasureLine(
+                key=key,
+                name=name if names.count(name) == 1 or recipe else key,
+                title=about.title,
+                purpose=about.purpose,
+                better=about.better,
+                unit=about.unit,
+                meaning=_first_paragraph(measure),
+                source=about.source,
+                caveat=about.caveat,
+                recipe=recipe,
+            )
+        )
+    return tuple(lines)
+
+
+def _first_paragraph(thing: object) -> str:
+    return " ".join((inspect.getdoc(type(thing)) or "").split("\n\n")[0].split())
+
+
+def _candidate(row: Row, rank: int, measures: Mapping[str, MeasureLine], **place: Any) -> CandidateLine:
+    return CandidateLine(
+        label=row.candidate,
+        family=type(row.method).__name__ if row.method is not None else ELSEWHERE,
+        rank=rank,
+        figures={
+            key: figure(row.means[key], line.unit, row.errors.get(key))
+            for key, line in measures.items()
+            if key in row.means and not math.isnan(row.means[key])
+        },
+        reasons=dict(row.reasons),
+        notes=tuple(row.notes),
+        seconds=row.seconds,
+        **place,
+    )
+
+
+def _ranked(
+    results: Results,
+    measures: Mapping[str, MeasureLine],
+    frontier: Frontier,
+    choice: Choice | None,
+    utility: str,
+    score: Any,
+    score_key: str | None,
+) -> tuple[CandidateLine, ...]:
+    """Rank: with a bound those that keep it first, the most useful first; without one by the score, else by frontier."""
+    by = score_key if choice is None and score_key is not None else (results.key(choice.utility) if choice else utility)
+    sign = 1.0 if measures[by].better == "lower" else -1.0
+
+    def place(row: Row) -> tuple[bool, bool, float]:
+        value = row.means.get(by, math.nan)
+        if choice is not None:
+            behind = row.candidate not in choice.feasible
+        else:
+            behind = score_key is None and row.candidate not in frontier.on
+        return math.isnan(value), behind and row.candidate != (choice.chosen if choice else None), sign * value
+
+    lines = []
+    for rank, row in enumerate(sorted(results.rows, key=place), start=1):
+        name = row.candidate
+        parts = score.of(row.means).parts if score is not None and score_key in row.means else {}
+        lines.append(
+            _candidate(
+                row,
+                rank,
+                measures,
+                on_frontier=name in frontier.on,
+                doubtful=name in frontier.doubtful,
+                dominated_by=tuple(frontier.dominated_by.get(name, ())),
+                left_out=frontier.left_out.get(name, ""),
+                feasible=None if choice is None else name in choice.feasible,
+                unsure=choice is not None and name in choice.unsure,
+                tied=choice is not None and name in choice.ties and name != choice.chosen,
+                chosen=choice is not None and name == choice.chosen,
+                score_parts=dict(parts),
+            )
+        )
+    return tuple(lines)
+
+
+def _variable_lines(data: Microdata) -> tuple[VariableLine, ...]:
+    special = {name: which for which, name in data.schema.special().items()}
+    lines = []
+    for variable in data.schema:
+        column = data.columns[variable.name]
+        absent = column != column if variable.kind == "numeric" else column < 0
+        present = column[~absent]
+        lines.append(
+            VariableLine(
+                name=variable.name,
+                label=variable.label,
+                kind=variable.kind,
+                role=special.get(variable.name, variable.role),
+                missing=int(absent.sum()),
+                distinct=len(set(present.tolist())),
+                range=range_text(data, variable.name),
+            )
+        )
+    return tuple(lines)
+
+
+def _question(
+    results: Results, file: str, bounds: tuple[Bound, ...], measures: Mapping[str, MeasureLine], utility: str
+) -> str:
+    data = results.original
+    sizes = f"{count(len(data), 'record')}, {count(len(data.names), 'variable')}"
+    best = "least" if measures[utility].better == "lower" else "most"
+    limits = " and ".join(f"{measures[bound.key].title.lower()} at most {bound.text}" for bound in bounds)
+    what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({sizes}) has the {best} {measures[utility].title.lower()}"
+    return f"{what}, with {limits}?" if limits else f"{what} for each level of risk?"
+
+
+def _without_bound(frontier: Frontier, risk: MeasureLine) -> str:
+    return (
+        f"No bound was given, so nothing was chosen: {count(len(frontier.on), 'candidate')} on the frontier, each the best "
+        f'for its level of risk. Say how much risk is acceptable, for example --at-most "{risk.name}=5%".'
+    )
+
+
+def _headline(
+    candidates: tuple[CandidateLine, ...],
+    frontier: Frontier,
+    measures: Mapping[str, MeasureLine],
+    risk: str,
+    utility: str,
+    bounds: tuple[Bound, ...],
+) -> tuple[tuple[str, str], ...]:
+    chosen = next((line for line in candidates if line.chosen), None)
+    told: list[tuple[str, str]] = []
+    if chosen is not None:
+        for key in dict.fromkeys((risk, utility)):
+            if key in chosen.figures:
+                limit = next((f", at most {bound.text} allowed" for bound in bounds if bound.key == key), "")
+                told.append((chosen.figures[key].text, f"{measures[key].title}{limit}"))
+    if bounds:
+        keep = sum(line.feasible is True for line in candidates)
+        told.append((f"{keep} of {len(candidates)}", f"candidates keep the bound{'s' if len(bounds) > 1 else ''}"))
+    else:
+        told.append((f"{len(frontier.on)} of {len(candidates)}", "candidates are on the frontier"))
+        for key in dict.fromkeys((risk, utility)):
+            values = [line.figures[key].value for line in candidates if key in line.figures]
+            if values:
+                unit = measures[key].unit
+                low, high = (value_text(edge, unit) for edge in (min(values), max(values)))
+                told.append((f"{low} – {high}", f"{measures[key].title}, from lowest to highest"))
+    return tuple(told)
+
+
+def _detail(results: Results, candidate: str, first: str | None) -> Detail:
+    """Look closely at one candidate; the measure on the risk axis comes first, so that it orders the records."""
+    keys = [results.key(measure) for measure in results.measures if not getattr(measure, "recipe", "")]
+    keys.sort(key=lambda key: key != first)
+    found: dict[str, Measurement] = {}
+    for key in keys:
+        try:
+            found[key] = results.measure(candidate, key)
+        except NotApplicable:  # its reason already stands in the candidate's row
+            continue
+    return detail_of(candidate, results.original, results.protect(candidate), found)
+
+
+def _run(results: Results, command: str, schema: str) -> Run:
+    return Run(
+        command=command,
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        seed=results.seed,
+        replicates=results.replicates,
+        seconds=results.seconds,
+        versions=dict(results.versions),
+        fingerprint=results.original.fingerprint,
+        schema=schema,
+    )
+
+
+def _notes(results: Results, candidates: tuple[CandidateLine, ...]) -> tuple[str, ...]:
+    notes = list(results.original.notes)
+    lost = [line.label for line in candidates if line.left_out]
+    if lost:
+        notes.append(f"not on the map, because a figure is missing: {', '.join(lost)}")
+    missing = sum(line.missing > 0 for line in _variable_lines(results.original))
+    if missing:
+        whole = percentage(missing / len(results.original.names))
+        notes.append(f"{count(missing, 'variable')} ({whole} of all) {'has' if missing == 1 else 'have'} missing values")
+    return tuple(notes)

@@ -1,0 +1,233 @@
+"""The plain structure that every renderer reads: text, numbers, tuples and nothing that needs the data again."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal
+
+from sfumato.about import EMPTY, Better, Purpose, Unit
+
+ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value as it is shown, with the standard error of its mean where replicates give one."""
+
+    value: float
+    text: str
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class MeasureLine:
+    """What a reader must know of a measure to read its figures."""
+
+    key: str
+    name: str
+    title: str
+    purpose: Purpose
+    better: Better
+    unit: Unit
+    meaning: str = ""
+    source: str = ""
+    caveat: str = ""
+    recipe: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title in plain words, with the unit and the direction."""
+        unit = "share of all, " if self.unit == "share" else ""
+        return f"{self.title} ({unit}{self.better} is better)"
+
+
+@dataclass(frozen=True)
+class VariableLine:
+    """One variable of the original file."""
+
+    name: str
+    label: str
+    kind: str
+    role: str
+    missing: int
+    distinct: int
+    range: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit that a release must keep."""
+
+    key: str
+    name: str
+    limit: float
+    text: str
+
+
+@dataclass(frozen=True)
+class CandidateLine:
+    """One candidate with its figures and its place among the others."""
+
+    label: str
+    family: str
+    rank: int
+    figures: Mapping[str, Figure]
+    reasons: Mapping[str, str] = field(default=EMPTY)
+    on_frontier: bool = False
+    doubtful: bool = False
+    dominated_by: tuple[str, ...] = ()
+    left_out: str = ""
+    feasible: bool | None = None
+    unsure: bool = False
+    tied: bool = False
+    chosen: bool = False
+    score_parts: Mapping[str, float] = field(default=EMPTY)
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """Its place in a few words."""
+        if self.chosen:
+            return "chosen"
+        words = []
+        if self.tied:
+            words.append("as good as the chosen one")
+        if self.on_frontier:
+            words.append("on the frontier")
+        elif self.dominated_by:
+            words.append("dominated")
+        if self.doubtful:
+            words.append("within error")
+        if self.feasible is False:
+            words.append("breaks the bound")
+        if self.unsure:
+            words.append("too near the bound to be sure")
+        return ", ".join(words) or self.left_out or "; ".join(dict.fromkeys(self.reasons.values()))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """A numeric variable in six figures."""
+
+    mean: float
+    sd: float
+    minimum: float
+    median: float
+    maximum: float
+    missing: int
+
+
+@dataclass(frozen=True)
+class VariableDetail:
+    """One variable before and after."""
+
+    name: str
+    kind: str
+    changed: float | None  # share of records whose value differs; None where records do not match one to one
+    gone: bool = False
+    before: Moments | None = None
+    after: Moments | None = None
+    figures: Mapping[str, Figure] = field(default=EMPTY)
+    edges: tuple[float, ...] = ()  # numeric: the bins; the first and last hold all beyond where `clipped`
+    categories: tuple[str, ...] = ()  # ordinal and nominal: the bars
+    shares_before: tuple[float, ...] = ()
+    shares_after: tuple[float, ...] = ()
+    clipped: bool = False
+
+
+@dataclass(frozen=True)
+class CorrelationChange:
+    """A pair of variables and its correlation before and after."""
+
+    first: str
+    second: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class RecordRisk:
+    """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
+
+    record: int
+    risks: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One candidate looked at closely."""
+
+    candidate: str
+    notes: tuple[str, ...]
+    variables: tuple[VariableDetail, ...]
+    by_variable: tuple[str, ...]  # keys of the measures that say something per variable
+    correlations: tuple[CorrelationChange, ...]
+    records: tuple[RecordRisk, ...]
+    parts: Mapping[str, Mapping[str, Figure]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was run, so that it can be run again."""
+
+    command: str = ""
+    created: str = ""
+    seed: int = 0
+    replicates: int = 1
+    seconds: float = 0.0
+    versions: Mapping[str, str] = field(default=EMPTY)
+    fingerprint: str = ""
+    schema: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything a report says."""
+
+    kind: Literal["sweep", "compare"]
+    title: str
+    file: str
+    records: int
+    question: str
+    sentence: str
+    headline: tuple[tuple[str, str], ...]  # the few figures that matter, each with what it is
+    variables: tuple[VariableLine, ...]
+    measures: tuple[MeasureLine, ...]
+    candidates: tuple[CandidateLine, ...]
+    run: Run
+    risk: str | None = None  # key of the measure on the horizontal axis
+    utility: str | None = None
+    score: str | None = None
+    bounds: tuple[Bound, ...] = ()
+    detail: Detail | None = None
+    notes: tuple[str, ...] = ()
+
+    def measure(self, key: str) -> MeasureLine:
+        """Return the line of one measure."""
+        return next(line for line in self.measures if line.key == key)
+
+    @property
+    def chosen(self) -> CandidateLine | None:
+        """The candidate that was chosen."""
+        return next((line for line in self.candidates if line.chosen), None)
+
+    @property
+    def failed(self) -> tuple[CandidateLine, ...]:
+        """The candidates for which some figure could not be computed."""
+        return tuple(line for line in self.candidates if line.reasons)
+
+
+def to_json(thing: Any) -> Any:
+    """Turn a summary into what JSON knows; a number that is not finite becomes null."""
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return {entry.name: to_json(getattr(thing, entry.name)) for entry in fields(thing)}
+    if isinstance(thing, Mapping):
+        return {str(key): to_json(value) for key, value in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [to_json(value) for value in thing]
+    if isinstance(thing, bool) or thing is None or isinstance(thing, int | str):
+        return thing
+    if isinstance(thing, float):
+        return thing if math.isfinite(thing) else None
+    raise TypeError(f"no JSON for {type(thing).__name__}")

@@ -1,0 +1,72 @@
+"""How figures are written: one place, so that terminal, plots and report agree."""
+
+import math
+
+from sfumato.about import Unit
+from sfumato.show.summary import Figure
+
+
+def number(value: float) -> str:
+    """Write a number with as many digits as a reader can use.
+
+    >>> number(1234567.0), number(23.456), number(0.01234), number(0.0), number(float("nan"))
+    ('1,234,567', '23.46', '0.0123', '0', '–')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if value == 0 or (size < 1e15 and value == round(value) and size >= 1):
+        return f"{value:,.0f}"
+    if size >= 10_000:
+        return f"{value:,.0f}"
+    if size >= 100:
+        return f"{value:,.1f}"
+    return f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+
+
+def percentage(share: float) -> str:
+    """Write a share as a percentage.
+
+    >>> percentage(0.042), percentage(0.00123), percentage(1.0), percentage(0.0)
+    ('4.2 %', '0.12 %', '100 %', '0 %')
+    """
+    if not math.isfinite(share):
+        return number(share)
+    value = 100 * share
+    if value == 0 or value == 100:
+        return f"{value:.0f} %"
+    return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
+
+
+def value_text(value: float, unit: Unit) -> str:
+    """Write a value of a measure: shares as percentages, everything else as it is."""
+    return percentage(value) if unit == "share" else number(value)
+
+
+def figure(value: float, unit: Unit, error: float | None = None) -> Figure:
+    """Dress a value for showing; an unknown or zero standard error is not written."""
+    known = error is not None and math.isfinite(error) and error > 0
+    text = value_text(value, unit)
+    if known and error is not None and math.isfinite(value):
+        text += f" ± {100 * error:.2g}" if unit == "share" else f" ± {error:.2g}"
+    return Figure(value, text, error if known else None)
+
+
+def count(n: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    >>> count(1, "record"), count(1080, "record")
+    ('1 record', '1,080 records')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as one would say it.
+
+    >>> duration(0.42), duration(42.0), duration(150.0)
+    ('0.4 s', '42 s', '2 min 30 s')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 90 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
