@@ -1,11 +1,13 @@
 """Any frame in, the same kind of frame out: pandas, polars and pyarrow, through narwhals and arrow."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import narwhals as nw
 import pyarrow as pa
 
+from sfumato.data.dialect import Dialect
 from sfumato.errors import DataError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -13,12 +15,14 @@ FrameKind = Literal["pandas", "polars", "pyarrow"]
 
 @dataclass(frozen=True)
 class Origin:
-    """What kind of frame a table came from, so that it can go back as the same kind."""
+    """What kind of frame or file a table came from, so that it can go back as the same kind."""
 
     kind: FrameKind = "pyarrow"
     dtypes: tuple[tuple[str, Any], ...] = ()
     native: Any = None  # pandas and pyarrow: its own column types
     index: Any = None  # pandas only: its row labels
+    path: Path | None = None  # the file it was read from
+    dialect: Dialect | None = None  # text files only: how it was written
 
 
 def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:

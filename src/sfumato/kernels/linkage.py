@@ -171,8 +171,8 @@ def fit_matches(
     non_matches: Counts | None = None,
     *,
     start: float = 0.9,
-    tolerance: float = 1e-6,
-    most_iterations: int = 2_000,
+    tolerance: float = 1e-5,
+    most_iterations: int = 5_000,
 ) -> MatchModel:
     """Agreement of matches by EM, in the mixture prior * prod_j m_j^a (1 - m_j)^(1-a) + (1 - prior) * U.
 

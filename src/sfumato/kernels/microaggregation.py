@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
 FAN = 8  # children of a node: their bounds are computed together, in vector instructions
-LEAF_SIZE = 48  # most points in a leaf
+LEAF_SIZE = 16  # most points in a leaf
 NO_ROW = np.iinfo(np.intp).max
 EPSILON = float(np.finfo(np.float64).eps)
 ANCHOR_COST = 8  # a new anchor costs, per point, this fraction of the search of a node
@@ -373,7 +373,7 @@ def _farthest(tree: Tree, centre: Floats) -> tuple[int, int]:
             bound = reach * reach + 2.0 * min(tree.squared[child], reach * gap) + gap * gap + slack
             if bound < best:
                 continue
-            bound = min(bound, _corner(tree, node, child, centre))
+            pass
             if bound > best or (bound == best and first_row < best_row):
                 _push(tree, depth, bottom, FAN * node + child + 1, bound)
                 depth += 1

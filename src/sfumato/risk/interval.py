@@ -82,21 +82,21 @@ class RankInterval(IntervalDisclosure):
     """Share of original values inside the rank interval around their protected value: ID (ID1) of the paper.
 
     The interval of size p runs from the protected value whose rank is p % of n lower to the one whose rank is p % of n
-    higher (rounded down, both ends included, cut off at the smallest and largest value); records that tie take their
-    ranks in file order. The figure is the mean over the sizes in ``percents`` and over all values; 1 means that an
+    higher (rounded down, both ends included, cut off at the smallest and largest value); values that tie share the
+    mean of their ranks. The figure is the mean over the sizes in ``percents`` and over all values; 1 means that an
     intruder is sure to know every value to within such an interval.
     """
 
     percents: tuple[float, ...] = PERCENTS
 
     def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        order = np.argsort(after, kind="stable")
-        rank = np.empty(after.size, dtype=np.intp)
-        rank[order] = np.arange(after.size)
-        ordered = after[order]
+        ordered = np.sort(after)
+        rank = (np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right") - 1) / 2
         for p in self.percents:
             reach = int(p * after.size / 100 + 1e-9)
-            yield ordered[np.maximum(rank - reach, 0)], ordered[np.minimum(rank + reach, after.size - 1)]
+            low = np.ceil(np.maximum(rank - reach, 0)).astype(np.intp)
+            high = np.floor(np.minimum(rank + reach, after.size - 1)).astype(np.intp)
+            yield ordered[low], ordered[high]
 
 
 @catalogued(

@@ -1,0 +1,205 @@
+"""Many ways to mask one table, measured alike: methods x replicates x measures, and tables protected elsewhere."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import sfumato
+from sfumato import parameters
+from sfumato.about import EMPTY
+from sfumato.compare.progress import watch
+from sfumato.compare.results import Results
+from sfumato.compare.rows import row
+from sfumato.compare.store import Cell, Key, Store
+from sfumato.compare.work import Task, identity, outcomes, versions
+from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import ParameterError, SfumatoError
+
+Source = Method | Microdata | SfumatoError
+
+
+def grid(method: type[Method], **values: Any) -> list[Method]:
+    """Build one method per combination of the values listed; what is not a list is the same in all of them.
+
+    ``grid(RankSwapping, p=[0.05, 0.1])`` is ``[RankSwapping(p=0.05), RankSwapping(p=0.1)]``.
+    """
+    choices = []
+    for name, given in values.items():
+        listed = given.tolist() if isinstance(given, np.ndarray) else given
+        several = list(listed) if isinstance(listed, list | range) else [listed]
+        if not several:
+            raise ParameterError(f"grid: {name} lists no value")
+        choices.append(several)
+    try:
+        return [method(**dict(zip(values, combination, strict=True))) for combination in product(*choices)]
+    except TypeError as error:
+        raise ParameterError(f"grid: {str(error).replace('__init__() ', '')}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What to compare: a table, ways to mask it, tables masked elsewhere, and the measures that judge them.
+
+    ``replicates`` counts the draws of whatever is random; what is not is computed once. ``seed`` fixes every draw:
+    see ``sfumato.compare.seeds``. ``candidates`` names tables protected elsewhere; what is known of the original's
+    variables holds for theirs.
+    """
+
+    data: Any
+    methods: tuple[Method, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    replicates: int = 1
+    seed: int = 0
+    candidates: Mapping[str, Any] = field(default=EMPTY)
+
+    def __post_init__(self) -> None:
+        parameters.whole(self, "replicates", least=1)
+        parameters.whole(self, "seed", least=0)
+        object.__setattr__(self, "data", Microdata.from_frame(self.data))
+        object.__setattr__(self, "methods", _instances(self, "methods", Method))
+        object.__setattr__(self, "measures", _instances(self, "measures", Measure))
+        if not self.measures:
+            raise ParameterError("Experiment: there is no measure; give at least one of risk and one of utility")
+        if not self.methods and not self.candidates:
+            raise ParameterError("Experiment: there is nothing to compare; give methods or candidates")
+        taken = {repr(method) for method in self.methods}
+        for name in self.candidates:
+            if not isinstance(name, str) or not name or name in taken:
+                raise ParameterError(f"Experiment: a candidate needs a name of its own; got {name!r}")
+        tables = {name: _table(table, self.data) for name, table in self.candidates.items()}
+        object.__setattr__(self, "candidates", tables)
+
+    def run(
+        self, *, workers: int = 1, store: str | os.PathLike[str] | None = None, progress: bool = False
+    ) -> Results:
+        """Mask and measure everything the store does not yet hold, and return all of it.
+
+        The figures do not depend on the number of worker processes. With a store, every finished figure is on disk
+        at once: a run that was stopped or killed continues where it was, and a repeated one computes only what is
+        new. A candidate that fails becomes a row with the reason and is tried again next time.
+        """
+        if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+            raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
+        start = perf_counter()
+        place = None if store is None else Path(store)
+        with Store(place, data=self.data.fingerprint, seed=self.seed, version=sfumato.__version__) as kept:
+            cells = kept.finished()
+            plan = self._plan()
+            tasks = [task for task in (_lacking(task, cells) for task in plan) if task.wanted]
+            known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
+            try:
+                with watch(len(tasks), known, shown=progress) as bar:
+                    open_cells = {id(task): len(task.wanted) for task in tasks}
+                    if workers == 1 and tasks:
+                        bar.running(tasks[0].name)
+                    for task, cell in outcomes(tasks, workers):
+                        kept.add(cell)
+                        cells[cell.key] = cell
+                        open_cells[id(task)] -= 1
+                        if not open_cells[id(task)]:
+                            bar.advance(task.name)
+            except KeyboardInterrupt:
+                where = "nothing was kept, for there was no store" if place is None else f"all that was finished is in {place}"
+                raise KeyboardInterrupt(f"stopped; {where}") from None
+        return self._results(cells, perf_counter() - start)
+
+    def _sources(self) -> dict[str, Source]:
+        """Return where each candidate's table comes from, by the candidate's name."""
+        return {**{repr(method): method for method in self.methods}, **self.candidates}
+
+    def _plan(self) -> list[Task]:
+        """List every masked table with every measure; what is not random is there once."""
+        return [
+            Task(
+                name=name,
+                identity=_identity(source),
+                original=self.data,
+                source=source,
+                seed=self.seed,
+                replicate=replicate,
+                wanted=tuple(self._wanted(source, replicate)),
+            )
+            for name, source in self._sources().items()
+            for replicate in (range(self.replicates) if _random(source) else (0,))
+        ]
+
+    def _wanted(self, source: Source, replicate: int) -> Iterable[tuple[Measure, int]]:
+        for measure in self.measures:
+            if _random(source):
+                yield measure, replicate
+            else:  # one table; a random measure draws anew in each replicate
+                yield from ((measure, draw) for draw in range(self.replicates if measure.about.random else 1))
+
+    def _results(self, cells: Mapping[Key, Cell], seconds: float) -> Results:
+        by_candidate: dict[str, dict[str, list[Cell]]] = {}
+        for task in self._plan():
+            found = by_candidate.setdefault(task.name, {repr(measure): [] for measure in self.measures})
+            for key, (measure, _) in zip(task.keys(), task.wanted, strict=True):
+                found[repr(measure)].append(cells[key])
+        sources = self._sources()
+        rows = []
+        for name, found in by_candidate.items():
+            source = sources[name]
+            random = {repr(m) for m in self.measures if _random(source) or m.about.random}
+            rows.append(row(name, source if isinstance(source, Method) else None, found, random))
+        return Results(
+            original=self.data,
+            measures=self.measures,
+            rows=tuple(rows),
+            seed=self.seed,
+            replicates=self.replicates,
+            seconds=seconds,
+            versions=versions(),
+            tables={n: s for n, s in sources.items() if isinstance(s, Microdata)},
+        )
+
+
+def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]:
+    """Require a list of different methods, or of different measures."""
+    given = getattr(owner, name)
+    listed = (given,) if isinstance(given, kind) else tuple(given)
+    for entry in listed:
+        if isinstance(entry, type):
+            raise ParameterError(f"Experiment: {name} must be instances; write {entry.__name__}(...)")
+        if not isinstance(entry, kind):
+            hint = "; give its .measures, then results.with_score(...)" if hasattr(entry, "terms") else ""
+            raise ParameterError(f"Experiment: {name} must each be a {kind.__name__}; got {entry!r}{hint}")
+    twice = sorted({repr(entry) for entry in listed if listed.count(entry) > 1})
+    if twice:
+        raise ParameterError(f"Experiment: {name} names {', '.join(twice)} more than once")
+    return listed
+
+
+def _table(table: Any, original: Microdata) -> Microdata | SfumatoError:
+    """Read a table protected elsewhere as the measures would; what is wrong with it is told in its row."""
+    if isinstance(table, Microdata):
+        return table
+    try:
+        names = Microdata.from_frame(table).names
+        return Microdata.from_frame(table, original.schema.only(names))
+    except SfumatoError as error:
+        return error
+
+
+def _random(source: Source) -> bool:
+    return isinstance(source, Method) and source.about.random
+
+
+def _identity(source: Source) -> str:
+    if isinstance(source, Method):
+        return identity(source)
+    return f"table {source.fingerprint}" if isinstance(source, Microdata) else f"no table: {source}"
+
+
+def _lacking(task: Task, cells: Mapping[Key, Cell]) -> Task:
+    from dataclasses import replace
+
+    wanted = zip(task.keys(), task.wanted, strict=True)
+    return replace(task, wanted=tuple(entry for key, entry in wanted if key not in cells))

@@ -1,0 +1,163 @@
+"""Carrying out an experiment: mask once, measure what is lacking, in this process or in several."""
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pickle import PicklingError
+from time import perf_counter
+from typing import Any
+
+from sfumato.compare.seeds import generator
+from sfumato.compare.store import Cell, Key
+from sfumato.core import Measure, Measurement, Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable, ParameterError, SfumatoError
+
+SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """One masked table and the measures it still lacks, each with the replicate of its own draws."""
+
+    name: str
+    identity: str
+    original: Microdata
+    source: Method | Microdata | SfumatoError  # how to get the table, the table itself, or why there is none
+    seed: int
+    replicate: int
+    wanted: tuple[tuple[Measure, int], ...]
+
+    def keys(self) -> list[Key]:
+        """Name the cells this task fills."""
+        return [Key(self.identity, identity(measure), replicate) for measure, replicate in self.wanted]
+
+
+def identity(owner: Method | Measure) -> str:
+    """Name a method or measure in the store: by its repr, and by its code where it is not Sfumato's own.
+
+    Sfumato's own code is known by its version; of anyone else's class the source is digested, so that figures of a
+    class that has since been edited are not taken for those of the new one.
+    """
+    cls = type(owner)
+    if cls.__module__.partition(".")[0] == "sfumato":
+        return repr(owner)
+    try:
+        code = inspect.getsource(cls)
+    except (OSError, TypeError):  # typed at a prompt
+        code = ""
+    return f"{owner!r} of {cls.__module__} {hashlib.sha256(code.encode()).hexdigest()[:12]}"
+
+
+def outcomes(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Cell]]:
+    """Yield every cell as it is finished; in which order depends on the workers, what is in it does not."""
+    workers = min(workers, len(tasks))
+    if workers <= 1:
+        for task in tasks:
+            for cell in carry_out(task):
+                yield task, cell
+    else:
+        yield from _in_processes(tasks, workers)
+
+
+def carry_out(task: Task) -> Iterator[Cell]:
+    """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty."""
+    start = perf_counter()
+    try:
+        table = _table(task)
+    except Exception as error:
+        elapsed = perf_counter() - start
+        for key in task.keys():
+            yield _empty(key, error, protect_seconds=elapsed)
+        return
+    elapsed = perf_counter() - start
+    for key, (measure, replicate) in zip(task.keys(), task.wanted, strict=True):
+        start = perf_counter()
+        try:
+            rng = generator(task.seed, measure, replicate)
+            found = measure.evaluate(task.original, table, rng=rng)
+            cell = _filled(key, found, table.notes, perf_counter() - start, elapsed)
+        except Exception as error:
+            cell = _empty(key, error, seconds=perf_counter() - start, protect_seconds=elapsed)
+        yield cell
+
+
+def _table(task: Task) -> Microdata:
+    if isinstance(task.source, SfumatoError):
+        raise task.source
+    if isinstance(task.source, Microdata):
+        return task.source
+    return task.source.protect(task.original, rng=generator(task.seed, task.source, task.replicate))
+
+
+def _filled(key: Key, found: Measurement, masking: tuple[str, ...], seconds: float, protect_seconds: float) -> Cell:
+    return Cell(
+        key=key,
+        value=float(found.value),
+        parts={str(name): float(value) for name, value in found.parts.items()},
+        by_variable={str(name): float(value) for name, value in found.by_variable.items()},
+        by_pair={(str(a), str(b)): float(value) for (a, b), value in found.by_pair.items()},
+        notes=tuple(map(str, found.notes)),
+        masking=masking,
+        seconds=seconds,
+        protect_seconds=protect_seconds,
+    )
+
+
+def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds: float = 0.0) -> Cell:
+    """Keep the reason: that a class does not fit the data is a finding, anything else may go well another time."""
+    fits_not = isinstance(error, NotApplicable)
+    reason = f"not applicable: {error}" if fits_not else f"failed: {type(error).__name__}: {error}"
+    return Cell(key=key, reason=reason, finished=fits_not, seconds=seconds, protect_seconds=protect_seconds)
+
+
+def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Cell]]:
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    left = dict(enumerate(tasks))
+    # one thread per process: the processes already fill the machine
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = Parallel(
+            n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=SHARED_FROM, mmap_mode="r"
+        )
+        # closing a generator that is not exhausted ends its processes: nothing runs on after Ctrl-C or a full disk
+        with closing(parallel(delayed(_in_process)(number, task) for number, task in enumerate(tasks))) as finished:
+            try:
+                for number, cells in finished:
+                    task = left.pop(number)
+                    for cell in cells:
+                        yield task, cell
+            except TerminatedWorkerError:
+                yield from _lost(left.values())
+            except (PicklingError, AttributeError, TypeError) as error:
+                raise ParameterError(
+                    f"a method or measure cannot be sent to another process ({error}); run with workers=1"
+                ) from error
+
+
+def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
+    import signal
+
+    # Ctrl-C reaches every process of the terminal; the one that writes the store decides what becomes of the others
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return number, list(carry_out(task))
+
+
+def _lost(tasks: Iterable[Task]) -> Iterator[tuple[Task, Cell]]:
+    """Say of every cell still open that its process died; a repeated run tries again."""
+    reason = "failed: a worker process ended abruptly, perhaps for lack of memory; run again with fewer workers"
+    for task in tasks:
+        for key in task.keys():
+            yield task, Cell(key=key, reason=reason, finished=False)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that figures may depend on."""
+    import platform
+    from importlib.metadata import version
+
+    libraries: tuple[Any, ...] = ("sfumato", "numpy", "scipy", "numba", "pyarrow", "pillow")
+    return {"python": platform.python_version(), **{name: version(name) for name in libraries}}

@@ -1,0 +1,270 @@
+"""Delimited text in: bytes to an arrow table of whole numbers, decimals and text, by a stated rule."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from sfumato.data.columns import EXACT
+from sfumato.data.dialect import Dialect, TextForm, detect_delimiter, first_records, quoted_columns
+from sfumato.errors import DataError, FileError
+
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", ".")
+SAMPLE_BYTES = 1 << 18
+
+
+def read_csv(
+    path: Path,
+    raw: bytes,
+    *,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    missing: Sequence[str],
+    numeric: frozenset[str],
+) -> tuple[pa.Table, Dialect]:
+    """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
+    data, encoding, mark = _as_utf8(path, raw, encoding)
+    start, end = _header_span(path, data)
+    sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
+    delimiter = delimiter or detect_delimiter(sample)
+    names = _header(path, data[start:end].decode("utf-8"), delimiter)
+    body = memoryview(data)[end:]
+    table = _parsed(path, body, names, first_records(sample, delimiter), delimiter, data.count(b"\n", 0, end))
+    texts, markers = {}, {}
+    for name in table.column_names:
+        texts[name], markers[name] = _without_markers(_one_chunk(table[name]), missing)
+    decimal = decimal or _detect_decimal(path, texts, delimiter, numeric)
+    quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
+    usual = next((marker for marker in markers.values() if marker is not None), "")
+    columns, forms = [], {}
+    for place, (name, text) in enumerate(texts.items()):
+        column, decimals = _typed(text, decimal, stated=name in numeric)
+        columns.append(column)
+        marker = markers[name]
+        forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
+    return pa.table(columns, names=list(texts)), Dialect(
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        byte_order_mark=mark,
+        newline="\r\n" if data[start:end].endswith(b"\r\n") else "\n",
+        quoted_header=data[start : start + 1] == b'"',
+        missing=usual,
+        columns=forms,
+    )
+
+
+def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, bool]:
+    """Return the text as UTF-8 bytes without byte-order mark; nothing is tried that nobody asked for."""
+    mark = raw.startswith(b"\xef\xbb\xbf")
+    if encoding is None and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileError(f"{path} is UTF-16, not UTF-8; read it with encoding='utf-16'")
+    chosen = "utf-8" if encoding is None or encoding.lower() in ("utf-8", "utf8", "utf-8-sig") else encoding
+    if mark and chosen == "utf-8":
+        raw = raw[3:]
+    try:
+        if chosen != "utf-8":
+            return raw.decode(chosen).encode("utf-8"), chosen, False
+        if not raw.isascii():
+            raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        place = error.start + 1 + (3 if mark and chosen == "utf-8" else 0)
+        remedy = "name its encoding, for example encoding='cp1252' (Windows) or 'latin-1'"
+        raise FileError(
+            f"{path} is not {chosen.upper()}: line {line} holds the byte 0x{raw[error.start]:02x} (byte {place:,} of the "
+            f"file); {remedy if encoding is None else 'name another encoding'}"
+        ) from None
+    except LookupError:
+        raise FileError(f"{path}: there is no encoding {encoding!r}; common ones are utf-8, cp1252, latin-1") from None
+    return raw, chosen, mark
+
+
+def _header_span(path: Path, data: bytes) -> tuple[int, int]:
+    """Find the first line that is not blank; a quoted name may hold a line break."""
+    found = re.search(rb"[^\r\n\t ]", data)
+    if found is None:
+        raise FileError(f"{path} is empty")
+    start = max(data.rfind(b"\n", 0, found.start()), data.rfind(b"\r", 0, found.start())) + 1
+    for line_end in re.finditer(rb"\r\n|\n|\r", data[start:]):
+        if data.count(b'"', start, start + line_end.start()) % 2 == 0:
+            end = start + line_end.end()
+            break
+    else:
+        end = len(data)
+    if data.count(b'"', start, end) % 2:
+        raise FileError(f"{path}: a quote opened in the header is never closed")
+    if not data[end:].strip():
+        raise FileError(f"{path} has a header but no records")
+    return start, end
+
+
+def _header(path: Path, line: str, delimiter: str) -> list[str]:
+    names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
+    if len(names) > 1 and not names[-1]:
+        names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it
+    nameless = [place for place, name in enumerate(names, start=1) if not name]
+    if nameless:
+        raise DataError(f"{path}: column {nameless[0]} has no name; give every column a name in the header")
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name == twice[0])
+        raise DataError(f"{path}: columns {places} have the same name {twice[0]!r}; names must differ")
+    return names
+
+
+def _parsed(
+    path: Path, body: memoryview, names: list[str], records: list[list[str]], delimiter: str, lines_before: int
+) -> pa.Table:
+    """Parse the records as text, under the header's names."""
+    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
+    nothing = "\0nothing"  # what stands behind a delimiter at the end of a line
+    columns = [*names, nothing] if trailing else names
+    quotes = b'"' in bytes(body)
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            read_options=arrow_csv.ReadOptions(column_names=columns, block_size=(1 << 24) if quotes else (1 << 20)),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _uneven(path, body, len(names), delimiter, lines_before, str(error)) from None
+    if trailing:
+        if pc.any(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")).as_py():
+            raise _uneven(path, body, len(names), delimiter, lines_before, "more fields than names")
+        table = table.drop_columns([nothing])
+    return table
+
+
+def _uneven(path: Path, body: memoryview, width: int, delimiter: str, lines_before: int, reason: str) -> FileError:
+    """Name the first line that does not have as many fields as the header has names."""
+    reader = csv.reader(io.StringIO(bytes(body).decode("utf-8"), newline=""), delimiter=delimiter)
+    line, names = 1, f"{width} name{'s' if width > 1 else ''}"
+    try:
+        for record in reader:
+            wide = len(record) == width + 1 and not record[-1].strip()
+            if record and len(record) != width and not wide:
+                return FileError(
+                    f"{path}: line {lines_before + line} has {len(record)} field{'s' if len(record) > 1 else ''}, but "
+                    f"the header has {names} (delimiter {delimiter!r}); correct the line, or say delimiter="
+                )
+            line = reader.line_num + 1
+    except csv.Error as error:
+        return FileError(f"{path}: line {lines_before + line} cannot be read: {error}")
+    return FileError(f"{path} cannot be read with delimiter {delimiter!r}: {reason}")
+
+
+def _one_chunk(column: Any) -> Any:
+    chunks = column.combine_chunks()
+    return chunks if isinstance(chunks, pa.Array) else pa.concat_arrays(chunks.chunks)
+
+
+def _without_markers(text: Any, missing: Sequence[str]) -> tuple[Any, str | None]:
+    """Make the markers missing, and return the first one met."""
+    bare = pc.utf8_trim_whitespace(text)
+    hit = pc.is_in(bare, value_set=pa.array(sorted(set(missing)), pa.string()))
+    first = pc.index(hit, True).as_py()
+    if first < 0:
+        return text, None
+    return pc.if_else(hit, pa.scalar(None, pa.string()), text), bare[first].as_py()
+
+
+def _typed(text: Any, decimal: str, *, stated: bool = False) -> tuple[Any, int]:
+    """Return a text column as whole numbers or decimals where every cell is one, and the fewest decimals written."""
+    if text.null_count == len(text):
+        return pa.nulls(len(text)), 0
+    numbers = _numbers(text, decimal)
+    if numbers is not None:
+        return numbers, (_fewest_decimals(text, decimal) if pa.types.is_floating(numbers.type) else 0)
+    if stated and decimal != ".":  # a schema says numeric: the cells that are no numbers shall be the ones complained of
+        swapped = pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+\s*)$", r"\1.\2")
+        return swapped, 0
+    return text, 0
+
+
+def _numbers(text: Any, decimal: str) -> Any:
+    """Return the numbers of a column in which every cell is one, else None."""
+    bare = pc.utf8_trim_whitespace(text)
+    if decimal != ".":
+        if _any(pc.match_substring(bare, ".")):
+            return None
+        bare = pc.replace_substring(bare, decimal, ".")
+    if _any(pc.match_substring_regex(bare, "^[+-]?0[0-9xX]")):  # 00123 is a code, and 0x1F no number of a survey
+        return None
+    try:
+        return pc.cast(bare, pa.int64())
+    except pa.ArrowInvalid:
+        pass
+    try:
+        numbers = pc.cast(bare, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if _any(pc.is_nan(numbers)):  # "nan" that nobody declared missing
+        return None
+    values = np.abs(numbers.drop_null().to_numpy())
+    wide = values[np.isfinite(values)].max(initial=0) > EXACT
+    if wide and not _any(pc.match_substring_regex(bare, "[.eE]")):
+        return None  # whole numbers beyond 64 bits name something: no float holds them exactly, their text does
+    return numbers
+
+
+def _fewest_decimals(text: Any, decimal: str) -> int:
+    bare = pc.utf8_trim_whitespace(text)
+    if _any(pc.match_substring_regex(bare, "[eE]")):
+        return 0
+    place = pc.find_substring(bare, decimal)
+    behind = pc.subtract(pc.subtract(pc.binary_length(bare), place), 1)
+    return int(pc.min(pc.if_else(pc.less(place, 0), 0, behind)).as_py())
+
+
+def _detect_decimal(path: Path, texts: dict[str, Any], delimiter: str, numeric: frozenset[str]) -> str:
+    """Tell the file's one decimal sign; where the cells leave it open, ask instead of guessing."""
+    if delimiter == ",":
+        return "."
+    commas = {name: text for name, text in texts.items() if _has_decimals(text, ",", name in numeric)}
+    if not commas:
+        return "."
+    points = [name for name, text in texts.items() if _has_decimals(text, ".", name in numeric)]
+    if points:
+        raise FileError(
+            f"{path}: variable {next(iter(commas))!r} has decimal commas and variable {points[0]!r} decimal points; "
+            "say decimal=',' or decimal='.' (the other variables are then text)"
+        )
+    thousands = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+    if all(_all_commas_match(text, thousands) for text in commas.values()):
+        name, text = next(iter(commas.items()))
+        example = text[pc.index(pc.match_substring(text, ","), True).as_py()].as_py().strip()
+        raise FileError(
+            f"{path}: {example!r} in variable {name!r} may be {example.replace(',', '.')} or {example.replace(',', '')}; "
+            "say decimal=',' for the first, remove the thousands separators for the second"
+        )
+    return ","
+
+
+def _has_decimals(text: Any, decimal: str, stated: bool) -> bool:
+    """Tell whether a column is of numbers, some with this decimal sign; one number will do where numbers are stated."""
+    if text.null_count == len(text) or not _any(pc.match_substring(text, decimal)):
+        return False
+    if stated:
+        return _any(pc.match_substring_regex(text, rf"^\s*[+-]?\d*{re.escape(decimal)}\d+\s*$"))
+    return _numbers(text, decimal) is not None
+
+
+def _all_commas_match(text: Any, pattern: str) -> bool:
+    with_comma = text.filter(pc.match_substring(text, ","))
+    return bool(pc.all(pc.match_substring_regex(with_comma, pattern)).as_py())
+
+
+def _any(mask: Any) -> bool:
+    return bool(pc.any(mask).as_py())

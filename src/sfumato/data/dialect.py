@@ -1,0 +1,78 @@
+"""How a delimited text file is written: its delimiter, decimal sign, encoding, missing markers and quotes."""
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DELIMITERS = (",", ";", "\t", "|")
+SAMPLED = 50  # records looked at to tell the delimiter and the quotes
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How the cells of one column are written."""
+
+    missing: str = ""
+    decimals: int = 0  # the fewest decimals any number of the column was written with: 2 where 1.5 stands as 1.50
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text file is written, kept so that a protected table goes out as the original came in."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    byte_order_mark: bool = False
+    newline: str = "\n"
+    quoted_header: bool = False
+    missing: str = ""  # for columns in which nothing was missing
+    columns: Mapping[str, TextForm] = field(default_factory=dict)
+
+    def form(self, name: str) -> TextForm:
+        """Return how the cells of this column are written."""
+        return self.columns.get(name, TextForm(missing=self.missing))
+
+
+def detect_delimiter(sample: str) -> str:
+    """Tell the delimiter from the header and the first records, quotes respected.
+
+    It is the one of comma, semicolon, tab and bar that splits the header and every sampled record into the same number
+    of fields (a delimiter at the end of a line aside), the most fields if several do; where none does, the one that
+    splits the header into most fields.
+    """
+    counts = {delimiter: [len(record) for record in first_records(sample, delimiter)] for delimiter in DELIMITERS}
+    even = {
+        delimiter: found[0]
+        for delimiter, found in counts.items()
+        if found and found[0] > 1 and set(found[1:]) <= {found[0], found[0] + 1}
+    }
+    fields = even or {delimiter: (found[0] if found else 1) for delimiter, found in counts.items()}
+    return max(DELIMITERS, key=lambda delimiter: fields.get(delimiter, 0))
+
+
+def first_records(sample: str, delimiter: str, limit: int = SAMPLED) -> list[list[str]]:
+    """Return the first records of a text, blank lines left out."""
+    records: list[list[str]] = []
+    try:
+        for record in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
+            if record:
+                records.append(record)
+            if len(records) > limit:
+                return records
+    except csv.Error:  # a quote that does not close within the sample, or a stray null: what was read so far will do
+        pass
+    return records[:-1] if len(records) > 1 else records  # the sample may end in the middle of its last record
+
+
+def quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:
+    """Tell which columns have their cells in quotes, by the first records of a text without its header."""
+    bare = re.sub(r'"(?:[^"]|"")*"', '"', sample)  # a quoted cell becomes one lone quote
+    quoted = [False] * width
+    for line in [line for line in bare.splitlines() if line][:SAMPLED]:
+        for place, cell in enumerate(line.split(delimiter)[:width]):
+            quoted[place] |= cell.startswith('"')
+    return quoted

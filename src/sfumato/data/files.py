@@ -1,0 +1,156 @@
+"""Tables from and to files: delimited text and Parquet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.data import frames
+from sfumato.data.atomic import reason, replacing
+from sfumato.data.csv_reading import MISSING, read_csv
+from sfumato.data.csv_writing import write_csv
+from sfumato.data.dialect import Dialect
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
+from sfumato.data.schema_file import read_schema
+from sfumato.errors import DataError, FileError, ParameterError
+
+TEXT = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+PathLike = str | os.PathLike[str]
+
+
+def read(
+    path: PathLike,
+    schema: Schema | PathLike | None = None,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] | None = None,
+) -> Microdata:
+    """Read a table from a CSV (.csv, .tsv, .txt) or Parquet (.parquet, .pq) file.
+
+    ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
+    ``sfumato.data.microdata``. The other arguments are for text files and say what is otherwise told by this rule:
+
+    - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
+      is a delimiter at the end of every line.
+    - ``delimiter``: the one of comma, semicolon, tab and bar that splits the header and the first 50 records into the
+      same number of fields; always a tab in a .tsv file. Cells may stand in double quotes; a quote inside is doubled.
+    - ``missing``: an empty cell and NA, N/A, NaN, nan, null, NULL and a lone point are missing, quoted or not; spaces
+      around them are ignored. Give the list yourself where, say, NA means Namibia.
+    - ``decimal``: a point; a comma where the delimiter is another and a column of numbers has decimal commas. A file in
+      which both or only thousands such as 1,234 are found is refused until you say which. Thousands separators are not
+      read as numbers: such a column is text.
+    - A column is whole numbers if every cell is one, decimals if every cell is a number, and text otherwise. Numbers
+      with leading zeros (00123) and whole numbers beyond 64 bits are text, so that they come back as they are.
+    - ``encoding``: UTF-8, with or without byte-order mark; nothing else is tried unless you name it.
+    """
+    file = Path(path)
+    stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
+    if file.suffix.lower() in PARQUET:
+        if any(option is not None for option in (delimiter, decimal, encoding, missing)):
+            raise ParameterError(f"{file}: delimiter, decimal, encoding and missing are for text files, not Parquet")
+        table, dialect = _parquet(file), None
+    else:
+        _known_suffix(file)
+        _check_options(delimiter, decimal, missing)
+        if delimiter is None and file.suffix.lower() == ".tsv":
+            delimiter = "\t"
+        numeric = frozenset(v.name for v in stated or () if v.kind == "numeric")
+        table, dialect = read_csv(
+            file,
+            _content(file),
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=MISSING if missing is None else missing,
+            numeric=numeric,
+        )
+    arrow, origin = frames.to_arrow(table)
+    try:
+        return Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), dialect=dialect), stated)
+    except DataError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+def write(data: Any, path: PathLike, *, overwrite: bool = False) -> None:
+    """Write a table to a CSV (.csv, .tsv, .txt) or Parquet (.parquet, .pq) file, by the suffix.
+
+    Text is written as it came: with the delimiter, decimal sign, encoding, line ends, quotes and missing markers of the
+    file the table was read from; a table from elsewhere is written as plain CSV. Numbers read back exactly. The file is
+    complete or not there at all. The file the table was read from is replaced only if ``overwrite`` says so.
+    """
+    table, file = Microdata.from_frame(data), Path(path)
+    parquet = file.suffix.lower() in PARQUET
+    if not parquet:
+        _known_suffix(file)
+    source = table.origin.path
+    if source is not None and not overwrite and _same(source, file):
+        raise FileError(f"{file} is the file the table was read from; choose another name or say overwrite=True")
+    arrow, _ = frames.to_arrow(table.to_frame())
+    with replacing(file) as out:
+        if parquet:
+            import pyarrow.parquet as pq
+
+            pq.write_table(arrow, out)
+            return
+        dialect = table.origin.dialect or Dialect()
+        if file.suffix.lower() == ".tsv":
+            dialect = replace(dialect, delimiter="\t")
+        try:
+            write_csv(arrow, dialect, out)
+        except UnicodeEncodeError as error:
+            raise FileError(
+                f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in {dialect.encoding}, "
+                "the encoding the table was read with"
+            ) from None
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
+
+
+def _known_suffix(file: Path) -> None:
+    if file.suffix.lower() not in TEXT:
+        given = f"the suffix {file.suffix!r}" if file.suffix else "no suffix"
+        raise FileError(f"{file} has {given}; Sfumato reads and writes {', '.join((*TEXT, *PARQUET))}")
+
+
+def _check_options(delimiter: str | None, decimal: str | None, missing: Sequence[str] | None) -> None:
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ParameterError(f"read: delimiter must be one character, for example ';'; got {delimiter!r}")
+    if decimal not in (None, ".", ","):
+        raise ParameterError(f"read: decimal must be '.' or ','; got {decimal!r}")
+    if isinstance(missing, str) or not all(isinstance(marker, str) for marker in missing or ()):
+        raise ParameterError(f"read: missing must be a list of texts, for example ['', 'NA']; got {missing!r}")
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {file}: {reason(error)}") from None
+
+
+def _parquet(file: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    content = _content(file)
+    if not content:
+        raise FileError(f"{file} is empty")
+    try:
+        return pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
+            raise FileError(f"{file} is a truncated Parquet file: its end is missing; fetch it again") from None
+        raise FileError(f"{file} cannot be read as Parquet: {error}") from None
+
+
+def _same(source: Path, target: Path) -> bool:
+    try:
+        return source.samefile(target)
+    except OSError:  # one of them is not there
+        return source == target.resolve()
