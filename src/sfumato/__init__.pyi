@@ -1,8 +1,33 @@
-from .about import About, MeasureAbout, MethodAbout
-from .core import Measure, Measurement, Method
-from .data.microdata import Microdata
-from .data.schema import Schema, Variable
+from .about import About as About
+from .about import MeasureAbout as MeasureAbout
+from .about import MethodAbout as MethodAbout
+from .catalogue import catalogued as catalogued
+from .catalogue import find as find
+from .core import Measure as Measure
+from .core import Measurement as Measurement
+from .core import Method as Method
+from .data.microdata import Microdata as Microdata
+from .data.schema import Schema as Schema
+from .data.schema import Variable as Variable
+from .errors import DataError as DataError
+from .errors import FileError as FileError
+from .errors import NotApplicable as NotApplicable
+from .errors import ParameterError as ParameterError
+from .errors import SchemaError as SchemaError
+from .errors import SfumatoError as SfumatoError
+from .methods.compression import JPEG as JPEG
+from .methods.distortion import DistributionDistortion as DistributionDistortion
+from .methods.microaggregation import MDAV as MDAV
+from .methods.microaggregation import IndividualRanking as IndividualRanking
+from .methods.microaggregation import ProjectionMicroaggregation as ProjectionMicroaggregation
+from .methods.noise import Noise as Noise
+from .methods.resampling import Resampling as Resampling
+from .methods.swapping import RankSwapping as RankSwapping
+from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
+from .risk.interval import RankInterval as RankInterval
+from .risk.interval import SpreadInterval as SpreadInterval
+from .utility.information_loss import InformationLoss as InformationLoss
+from .utility.information_loss import InformationLossTorres as InformationLossTorres
+from .utility.information_loss import StructureLoss as StructureLoss
 
 __version__: str
-
-__all__ = ["About", "Measure", "MeasureAbout", "Measurement", "Method", "MethodAbout", "Microdata", "Schema", "Variable"]

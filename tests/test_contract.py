@@ -1,0 +1,299 @@
+"""What every method and every measure of the catalogue must do, whoever wrote it."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tables import incomes, numbers, weighted
+
+import sfumato
+from sfumato import Measure, Method, Microdata, NotApplicable, SfumatoError, catalogue
+
+METHODS = sorted(catalogue.methods().items())
+MEASURES = sorted(catalogue.measures().items())
+every_method = pytest.mark.parametrize("cls", [cls for _, cls in METHODS], ids=[name for name, _ in METHODS])
+every_measure = pytest.mark.parametrize("cls", [cls for _, cls in MEASURES], ids=[name for name, _ in MEASURES])
+
+
+def example(cls: type[Method]) -> Method:
+    return catalogue.default_grid(cls)[-1]
+
+
+def same(a: Microdata, b: Microdata) -> bool:
+    return a.names == b.names and all(np.array_equal(a.columns[n], b.columns[n], equal_nan=True) for n in a.names)
+
+
+def shuffled_columns(data: Microdata, seed: int) -> Microdata:
+    rng = np.random.default_rng(seed)
+    return data.replace({name: rng.permutation(data.columns[name]) for name in data.schema.analysed("numeric")})
+
+
+# every class
+
+
+@pytest.mark.parametrize("cls", [c for _, c in METHODS + MEASURES], ids=[n for n, _ in METHODS + MEASURES])
+def test_the_class_is_public_documented_and_described(cls: type[Method] | type[Measure]) -> None:
+    assert getattr(sfumato, cls.__name__) is cls
+    assert cls.__doc__ is not None and len(cls.__doc__) > 200
+    assert cls.about.title and cls.about.source and cls.about.missing
+
+
+def test_every_class_is_in_the_catalogue() -> None:
+    def leaves(cls: type) -> set[str]:
+        below = cls.__subclasses__()
+        mine = {cls.__name__} if not below and cls.__module__.startswith("sfumato.") else set()
+        return mine.union(*(leaves(sub) for sub in below))
+
+    assert leaves(Method) | leaves(Measure) == {name for name, _ in METHODS + MEASURES}
+
+
+@pytest.mark.parametrize("cls", [c for _, c in METHODS + MEASURES], ids=[n for n, _ in METHODS + MEASURES])
+def test_repr_evaluates_back_and_pickles(cls: type[Method] | type[Measure]) -> None:
+    made = [*catalogue.default_grid(cls)] if issubclass(cls, Method) else [cls()]
+    for thing in (*made, *(replace(m, variables=("earnings",)) for m in made)):
+        assert eval(repr(thing), vars(sfumato) | {cls.__name__: cls}) == thing
+        assert pickle.loads(pickle.dumps(thing)) == thing
+        assert hash(thing) == hash(replace(thing))
+        assert catalogue.parse(repr(thing)) == [thing]
+
+
+# methods
+
+
+@every_method
+def test_same_seed_same_table_and_input_untouched(cls: type[Method]) -> None:
+    data = incomes()
+    before = {name: column.copy() for name, column in data.columns.items()}
+    first, second = (example(cls).protect(data, rng=5) for _ in range(2))
+    assert same(first, second)
+    assert all(np.array_equal(before[name], data.columns[name]) for name in before)
+    assert not same(first, data)
+    other = example(cls).protect(data, rng=6)
+    assert same(first, other) is not cls.about.random
+
+
+@every_method
+def test_only_the_chosen_variables_change(cls: type[Method]) -> None:
+    data = incomes()
+    masked = replace(example(cls), variables=("earnings", "tax")).protect(data, rng=1)
+    assert not np.array_equal(masked.columns["earnings"], data.columns["earnings"])
+    for name in ("rent", "savings", "region"):
+        assert np.array_equal(masked.columns[name], data.columns[name])
+    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: variable 'region' is nominal"):
+        replace(example(cls), variables=("region",)).protect(data)
+    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: there is no variable 'incom'"):
+        replace(example(cls), variables=("incom",)).protect(data)
+
+
+@every_method
+def test_frames_come_back_as_they_went_in(cls: type[Method]) -> None:
+    polars = pytest.importorskip("polars")
+    table = incomes().to_arrow()
+    expected = example(cls).protect(incomes(), rng=3)
+    assert isinstance(example(cls).protect(table, rng=3), pa.Table)
+    for frame in (table.to_pandas(), polars.from_arrow(table)):
+        masked = example(cls).protect(frame, rng=3)
+        assert type(masked) is type(frame)
+        assert same(Microdata.from_frame(masked), expected)
+
+
+@every_method
+def test_column_order_is_irrelevant_unless_declared(cls: type[Method]) -> None:
+    data = incomes()
+    table = data.to_arrow()
+    turned = Microdata.from_frame(table.select(table.column_names[::-1]))
+    one, other = example(cls).protect(data, rng=2), example(cls).protect(turned, rng=2)
+    if not cls.about.column_order:
+        for name in data.schema.analysed("numeric"):
+            np.testing.assert_allclose(one.columns[name], other.columns[name], rtol=1e-9)
+
+
+@every_method
+def test_a_neutral_parameter_returns_the_data(cls: type[Method]) -> None:
+    if cls.about.neutral is None:
+        pytest.skip("no parameter value of this method is neutral")
+    data = incomes()
+    masked = replace(example(cls), **cls.about.neutral).protect(data, rng=1)
+    for name in data.schema.analysed("numeric"):
+        np.testing.assert_allclose(masked.columns[name], data.columns[name], rtol=1e-12)
+
+
+@every_method
+def test_missing_values_stay_missing_and_others_do_not_become_missing(cls: type[Method]) -> None:
+    data = incomes()
+    rng = np.random.default_rng(8)
+    holes = {n: np.where(rng.random(200) < 0.15, np.nan, data.columns[n]) for n in data.schema.analysed("numeric")}
+    masked = example(cls).protect(data.replace(holes), rng=1)
+    for name, column in holes.items():
+        assert np.array_equal(np.isnan(masked.columns[name]), np.isnan(column))
+
+
+@every_method
+@pytest.mark.parametrize(
+    "data",
+    [
+        numbers(a=[1.0], b=[2.0]),
+        numbers(a=[1.0, 2.0], b=[5.0, 3.0]),
+        numbers(a=[4.0] * 30, b=[2.0] * 30),
+        numbers(a=[4.0] * 30, b=list(np.arange(30.0))),
+        numbers(a=[float("nan")] * 30, b=list(np.arange(30.0))),
+        numbers(a=[float("nan")] * 29 + [1.0], b=list(np.arange(30.0))),
+    ],
+    ids=["one record", "two records", "all duplicates", "a constant", "all missing", "one value present"],
+)
+def test_a_result_or_a_clear_error_never_a_wrong_table(cls: type[Method], data: Microdata) -> None:
+    try:
+        masked = example(cls).protect(data, rng=1)
+    except SfumatoError as refusal:
+        assert cls.__name__ in str(refusal)
+        return
+    for name in data.names:
+        before, after = data.columns[name], masked.columns[name]
+        assert after.shape == before.shape
+        assert np.array_equal(np.isnan(before), np.isnan(after))
+        if np.unique(before).size == 1:
+            np.testing.assert_allclose(after, before, rtol=1e-12, equal_nan=True)
+
+
+# measures
+
+
+@every_measure
+def test_best_on_identical_tables_and_inside_its_range(cls: type[Measure]) -> None:
+    data = incomes()
+    measure, about = cls(), cls.about
+    copy = measure.evaluate(data, data, rng=0)
+    worst_risk = 1.0
+    if about.purpose == "utility":
+        assert copy.value == pytest.approx(about.range[0 if about.better == "lower" else 1])
+    else:
+        assert copy.value > 0.4 * worst_risk  # what is unique in the keys is found
+    for seed in range(3):
+        other = measure.evaluate(data, incomes(seed=seed + 50), rng=seed)
+        for found in (copy, other):
+            assert about.range[0] <= found.value <= about.range[1]
+        better = other.value < copy.value if about.purpose == "risk" else other.value > copy.value
+        assert better or about.better == "higher"
+
+
+@every_measure
+def test_unrelated_draws_have_low_risk_and_poor_utility(cls: type[Measure]) -> None:
+    data = incomes()
+    copy = cls().evaluate(data, data, rng=0).value
+    unrelated = cls().evaluate(data, incomes(seed=99), rng=0).value
+    shuffled = cls().evaluate(data, shuffled_columns(data, 1), rng=0).value
+    if cls.about.purpose == "risk":
+        assert unrelated < 0.3 * copy
+    else:
+        assert cls.about.better == "lower" and unrelated > copy
+        if cls.about.joint:
+            assert shuffled > copy + 1e-3
+
+
+@every_measure
+def test_permuting_both_tables_alike_changes_nothing(cls: type[Measure]) -> None:
+    data = incomes()
+    masked = sfumato.IndividualRanking(5).protect(sfumato.Noise(0.2).protect(data, rng=1))
+    order = np.random.default_rng(4).permutation(len(data))
+    straight = cls().evaluate(data, masked, rng=0)
+    turned = cls().evaluate(data.take(order), masked.take(order), rng=0)
+    tolerance = 0.02 if cls.about.random else 1e-9
+    assert turned.value == pytest.approx(straight.value, rel=1e-9, abs=tolerance)
+    if straight.by_record is not None and turned.by_record is not None and not cls.about.random:
+        np.testing.assert_allclose(turned.by_record, straight.by_record[order], rtol=1e-9, atol=1e-12)
+
+
+@every_measure
+def test_permuting_one_table_changes_something_if_and_only_if_paired(cls: type[Measure]) -> None:
+    data = incomes()
+    masked = sfumato.Noise(0.1).protect(data, rng=1)
+    order = np.random.default_rng(4).permutation(len(data))
+    straight = cls().evaluate(data, masked, rng=0).value
+    turned = cls().evaluate(data, masked.take(order), rng=0).value
+    assert (turned == pytest.approx(straight, rel=1e-9)) is not cls.about.paired
+
+
+@every_measure
+def test_records_are_matched_by_id_where_both_tables_have_one(cls: type[Measure]) -> None:
+    data = incomes()
+    table = data.to_arrow().append_column("id", pa.array([f"p{i}" for i in range(len(data))]))
+    schema = sfumato.Schema((sfumato.Variable("id", kind="nominal"),), id="id")
+    original = Microdata.from_frame(table, schema)
+    masked = sfumato.Noise(0.1).protect(original, rng=1)
+    order = np.random.default_rng(4).permutation(len(data))
+    straight = cls().evaluate(original, masked, rng=0)
+    again = cls().evaluate(original, masked.take(order), rng=0)
+    assert again.value == pytest.approx(straight.value, rel=1e-12)
+    stranger = Microdata.from_frame(table.set_column(5, "id", pa.array([f"q{i}" for i in range(len(data))])), schema)
+    if cls.about.paired:
+        with pytest.raises(NotApplicable, match="ids in 'id' are not the same"):
+            cls().evaluate(original, stranger)
+
+
+@every_measure
+def test_unit_weights_equal_no_weights(cls: type[Measure]) -> None:
+    data = incomes()
+    masked = sfumato.Noise(0.1).protect(data, rng=1)
+    plain = cls().evaluate(data, masked, rng=0)
+    ones = cls().evaluate(weighted(data, np.ones(200)), weighted(masked, np.ones(200)), rng=0)
+    assert ones.value == pytest.approx(plain.value, rel=1e-12)
+    if not cls.about.weights:  # declared to ignore them, so others change nothing either
+        w = np.random.default_rng(0).uniform(1, 5, 200)
+        assert cls().evaluate(weighted(data, w), weighted(masked, w), rng=0).value == pytest.approx(plain.value)
+
+
+@every_measure
+def test_refusals_name_the_class_and_what_is_lacking(cls: type[Measure]) -> None:
+    data = incomes()
+    only_text = Microdata.from_frame(pa.table({"region": ["north", "south"] * 100}))
+    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: the table has no numeric variable"):
+        cls().evaluate(only_text, only_text)
+    with pytest.raises(NotApplicable, match=rf"{cls.__name__}: the protected table has no comparable"):
+        cls().evaluate(data, only_text)
+    if cls.about.paired:
+        with pytest.raises(NotApplicable, match=rf"{cls.__name__}: record i .* 199 and 200 records"):
+            cls().evaluate(data, data.take(np.arange(199)))
+
+
+@every_measure
+def test_a_variable_gone_from_the_protected_table_is_left_out_and_said(cls: type[Measure]) -> None:
+    data = incomes()
+    table = data.to_arrow().drop_columns(["savings"])
+    found = cls().evaluate(data, Microdata.from_frame(table), rng=0)
+    assert any("savings" in note for note in found.notes)
+    with pytest.raises(NotApplicable, match="savings"):
+        cls(variables=("earnings", "savings")).evaluate(data, Microdata.from_frame(table))
+
+
+@every_measure
+def test_missing_values_are_measured_or_noted_never_a_silent_nan(cls: type[Measure]) -> None:
+    data = incomes()
+    rng = np.random.default_rng(8)
+    holes = {n: np.where(rng.random(200) < 0.1, np.nan, data.columns[n]) for n in data.schema.analysed("numeric")}
+    original = data.replace(holes)
+    found = cls().evaluate(original, sfumato.Noise(0.1).protect(original, rng=1), rng=0)
+    assert np.isfinite(found.value)
+
+
+@every_measure
+@pytest.mark.parametrize(
+    "data",
+    [
+        numbers(a=[1.0], b=[2.0]),
+        numbers(a=[1.0, 2.0], b=[5.0, 3.0]),
+        numbers(a=[4.0] * 30, b=[2.0] * 30),
+        numbers(a=[0.0] * 30, b=list(np.arange(30.0))),
+        numbers(a=[float("nan")] * 30, b=list(np.arange(30.0))),
+    ],
+    ids=["one record", "two records", "all duplicates", "constant zero", "all missing"],
+)
+def test_a_figure_in_range_or_a_clear_error(cls: type[Measure], data: Microdata) -> None:
+    try:
+        found = cls().evaluate(data, data, rng=0)
+    except SfumatoError as refusal:
+        assert cls.__name__ in str(refusal)
+        return
+    assert cls.about.range[0] <= found.value <= cls.about.range[1]
+    assert repr(found) and found._repr_html_()
