@@ -34,10 +34,13 @@ def read_csv(
     data, encoding, mark = _as_utf8(path, raw, encoding)
     start, end = _header_span(path, data)
     sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
-    delimiter = delimiter or detect_delimiter(sample)
+    complete = len(data) - start <= SAMPLE_BYTES
+    delimiter = delimiter or detect_delimiter(sample, complete=complete)
     names = _header(path, data[start:end].decode("utf-8"), delimiter)
     body = memoryview(data)[end:]
-    table = _parsed(path, body, names, first_records(sample, delimiter), delimiter, data.count(b"\n", 0, end))
+    lines = len(re.compile(rb"\r\n|\n|\r").findall(data, 0, end))
+    records = first_records(sample, delimiter, complete=complete)
+    table = _parsed(path, body, names, records, delimiter, lines)
     texts, markers = {}, {}
     for name in table.column_names:
         texts[name], markers[name] = _without_markers(_one_chunk(table[name]), missing)
@@ -80,8 +83,8 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
         place = error.start + 1 + (3 if mark and chosen == "utf-8" else 0)
         remedy = "name its encoding, for example encoding='cp1252' (Windows) or 'latin-1'"
         raise FileError(
-            f"{path} is not {chosen.upper()}: line {line} holds the byte 0x{raw[error.start]:02x} (byte {place:,} of the "
-            f"file); {remedy if encoding is None else 'name another encoding'}"
+            f"{path} is not {chosen.upper()}: line {line} holds the byte 0x{raw[error.start]:02x} (byte {place:,} of "
+            f"the file); {remedy if encoding is None else 'name another encoding'}"
         ) from None
     except LookupError:
         raise FileError(f"{path}: there is no encoding {encoding!r}; common ones are utf-8, cp1252, latin-1") from None
@@ -94,15 +97,15 @@ def _header_span(path: Path, data: bytes) -> tuple[int, int]:
     if found is None:
         raise FileError(f"{path} is empty")
     start = max(data.rfind(b"\n", 0, found.start()), data.rfind(b"\r", 0, found.start())) + 1
-    for line_end in re.finditer(rb"\r\n|\n|\r", data[start:]):
-        if data.count(b'"', start, start + line_end.start()) % 2 == 0:
-            end = start + line_end.end()
+    for line_end in re.compile(rb"\r\n|\n|\r").finditer(data, start):
+        if data.count(b'"', start, line_end.start()) % 2 == 0:
+            end = line_end.end()
             break
     else:
         end = len(data)
     if data.count(b'"', start, end) % 2:
         raise FileError(f"{path}: a quote opened in the header is never closed")
-    if not data[end:].strip():
+    if re.compile(rb"[^\r\n\t ]").search(data, end) is None:
         raise FileError(f"{path} has a header but no records")
     return start, end
 
@@ -128,12 +131,14 @@ def _parsed(
     trailing = len(records) > 1 and len(records[1]) == len(names) + 1
     nothing = "\0nothing"  # what stands behind a delimiter at the end of a line
     columns = [*names, nothing] if trailing else names
-    quotes = b'"' in bytes(body)
+    quotes = len(re.findall(b'"', body))
+    if quotes % 2:
+        _check_closed(path, body, delimiter, lines_before)
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(pa.py_buffer(body)),
             read_options=arrow_csv.ReadOptions(column_names=columns, block_size=(1 << 24) if quotes else (1 << 20)),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes > 0),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False, check_utf8=False
             ),
@@ -141,10 +146,27 @@ def _parsed(
     except pa.ArrowInvalid as error:
         raise _uneven(path, body, len(names), delimiter, lines_before, str(error)) from None
     if trailing:
-        if pc.any(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")).as_py():
+        if _any(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")):
+            if len(records[0]) > len(names):  # the header ends in a delimiter too
+                raise DataError(f"{path}: column {len(columns)} has no name; give every column a name in the header")
             raise _uneven(path, body, len(names), delimiter, lines_before, "more fields than names")
         table = table.drop_columns([nothing])
     return table
+
+
+def _check_closed(path: Path, body: memoryview, delimiter: str, lines_before: int) -> None:
+    """Refuse a quote that is never closed: it would swallow the rest of the file."""
+    reader = csv.reader(io.StringIO(bytes(body).decode("utf-8"), newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for _ in reader:
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise FileError(
+                f"{path}: a quote opened in the record of line {lines_before + line} is never closed; close it, or "
+                "double a quote that belongs to the text"
+            ) from None
 
 
 def _uneven(path: Path, body: memoryview, width: int, delimiter: str, lines_before: int, reason: str) -> FileError:
@@ -187,7 +209,9 @@ def _typed(text: Any, decimal: str, *, stated: bool = False) -> tuple[Any, int]:
     numbers = _numbers(text, decimal)
     if numbers is not None:
         return numbers, (_fewest_decimals(text, decimal) if pa.types.is_floating(numbers.type) else 0)
-    if stated and decimal != ".":  # a schema says numeric: the cells that are no numbers shall be the ones complained of
+    if (
+        stated and decimal != "."
+    ):  # a schema says numeric: the cells that are no numbers shall be the ones complained of
         swapped = pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+\s*)$", r"\1.\2")
         return swapped, 0
     return text, 0
@@ -202,13 +226,11 @@ def _numbers(text: Any, decimal: str) -> Any:
         bare = pc.replace_substring(bare, decimal, ".")
     if _any(pc.match_substring_regex(bare, "^[+-]?0[0-9xX]")):  # 00123 is a code, and 0x1F no number of a survey
         return None
-    try:
-        return pc.cast(bare, pa.int64())
-    except pa.ArrowInvalid:
-        pass
-    try:
-        numbers = pc.cast(bare, pa.float64())
-    except pa.ArrowInvalid:
+    whole = _cast(bare, pa.int64())
+    if whole is not None:
+        return whole
+    numbers = _cast(bare, pa.float64())
+    if numbers is None:
         return None
     if _any(pc.is_nan(numbers)):  # "nan" that nobody declared missing
         return None
@@ -217,6 +239,15 @@ def _numbers(text: Any, decimal: str) -> Any:
     if wide and not _any(pc.match_substring_regex(bare, "[.eE]")):
         return None  # whole numbers beyond 64 bits name something: no float holds them exactly, their text does
     return numbers
+
+
+def _cast(text: Any, kind: pa.DataType) -> Any:
+    """Return the cells as numbers, or None if one of them is none."""
+    try:
+        pc.cast(text[:1000], kind)  # a column that is no such thing fails here, which takes less time
+        return pc.cast(text, kind)
+    except pa.ArrowInvalid:
+        return None
 
 
 def _fewest_decimals(text: Any, decimal: str) -> int:
@@ -246,8 +277,8 @@ def _detect_decimal(path: Path, texts: dict[str, Any], delimiter: str, numeric: 
         name, text = next(iter(commas.items()))
         example = text[pc.index(pc.match_substring(text, ","), True).as_py()].as_py().strip()
         raise FileError(
-            f"{path}: {example!r} in variable {name!r} may be {example.replace(',', '.')} or {example.replace(',', '')}; "
-            "say decimal=',' for the first, remove the thousands separators for the second"
+            f"{path}: {example!r} in variable {name!r} may be {example.replace(',', '.')} or {example.replace(',', '')}"
+            "; say decimal=',' for the first, remove the thousands separators for the second"
         )
     return ","
 

@@ -37,14 +37,17 @@ class Dialect:
         return self.columns.get(name, TextForm(missing=self.missing))
 
 
-def detect_delimiter(sample: str) -> str:
+def detect_delimiter(sample: str, *, complete: bool) -> str:
     """Tell the delimiter from the header and the first records, quotes respected.
 
     It is the one of comma, semicolon, tab and bar that splits the header and every sampled record into the same number
     of fields (a delimiter at the end of a line aside), the most fields if several do; where none does, the one that
     splits the header into most fields.
     """
-    counts = {delimiter: [len(record) for record in first_records(sample, delimiter)] for delimiter in DELIMITERS}
+    counts = {
+        delimiter: [len(record) for record in first_records(sample, delimiter, complete=complete)]
+        for delimiter in DELIMITERS
+    }
     even = {
         delimiter: found[0]
         for delimiter, found in counts.items()
@@ -54,18 +57,19 @@ def detect_delimiter(sample: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: fields.get(delimiter, 0))
 
 
-def first_records(sample: str, delimiter: str, limit: int = SAMPLED) -> list[list[str]]:
-    """Return the first records of a text, blank lines left out."""
+def first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[str]]:
+    """Return the first records of a text, header and all, blank lines left out."""
     records: list[list[str]] = []
     try:
         for record in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter):
             if record:
                 records.append(record)
-            if len(records) > limit:
+            if len(records) > SAMPLED:
                 return records
     except csv.Error:  # a quote that does not close within the sample, or a stray null: what was read so far will do
         pass
-    return records[:-1] if len(records) > 1 else records  # the sample may end in the middle of its last record
+    cut = not complete and len(records) > 1  # the sample may end in the middle of its last record
+    return records[:-1] if cut else records
 
 
 def quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:

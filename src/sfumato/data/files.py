@@ -106,8 +106,8 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> None:
             write_csv(arrow, dialect, out)
         except UnicodeEncodeError as error:
             raise FileError(
-                f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in {dialect.encoding}, "
-                "the encoding the table was read with"
+                f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "
+                f"{dialect.encoding}, the encoding the table was read with"
             ) from None
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None

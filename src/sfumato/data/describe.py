@@ -1,0 +1,158 @@
+"""What a look at the table tells of each variable, and where its kind or role is likely to be another."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Category, Kind
+from sfumato.data.toml_text import quoted
+
+FEW = 12  # so few distinct whole numbers may be codes
+ENOUGH = 20  # records from which on it says something that all values differ
+MISSING_CODES = (-1, -2, -3, -6, -7, -8, -9, -97, -98, -99, -997, -998, -999, -9999)
+_WEIGHT = re.compile(r"weight|wgt|gewicht|(^|[_ .-])(wt|pond)\d*([_ .-]|$)|^w$", re.IGNORECASE)
+_HOUSEHOLD = re.compile(r"household|haushalt|hous?hld|^hh|(^|[_ .-])(hh|hid|hhid)([_ .-]|$)", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"(^|[_ .-])(id|nr|no|number|key|code|uuid|pnr|ssn)$|^id|id$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One variable as found in the table; ``suggestion`` is empty where nothing looks odd."""
+
+    name: str
+    kind: Kind
+    role: str  # its role, or weight, household or id where the schema names it so
+    distinct: int
+    missing: int
+    minimum: Category  # numeric and ordinal variables; None for nominal ones and where all is missing
+    maximum: Category
+    examples: tuple[Category, ...]  # the most frequent values of a category, the first ones of a number
+    suggestion: str
+
+
+def describe(data: Microdata) -> list[Finding]:
+    """Describe every variable: how many values, how many missing, the extremes, and what its schema may lack.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"sex": [1, 2, None, 2] * 10, "income": [1200.5 * i for i in range(40)]})
+    >>> for finding in describe(Microdata.from_frame(table)):
+    ...     print(finding.name, finding.distinct, finding.missing, finding.suggestion)
+    sex 2 10 nominal? 2 distinct whole numbers look like codes: kind = "nominal"
+    income 40 0
+    """
+    return [_finding(data, name) for name in data.names]
+
+
+def _finding(data: Microdata, name: str) -> Finding:
+    variable, column = data.schema[name], data.columns[name]
+    special = {column_name: key for key, column_name in data.schema.special().items()}
+    minimum: Category = None
+    maximum: Category = None
+    if variable.kind == "numeric":
+        present = column[~np.isnan(column)]
+        values, counts = np.unique(present, return_counts=True)
+        _, first = np.unique(present[:1000], return_index=True)
+        examples: tuple[Category, ...] = tuple(_short(x) for x in present[np.sort(first)[:3]])
+        if present.size:
+            minimum, maximum = _short(values[0]), _short(values[-1])
+    else:
+        present = column[column >= 0]
+        values, counts = np.unique(present, return_counts=True)
+        frequent = values[np.argsort(-counts, kind="stable")[:3]]
+        examples = tuple(variable.categories[code] for code in frequent)
+        if variable.kind == "ordinal" and present.size:
+            minimum, maximum = variable.categories[values[0]], variable.categories[values[-1]]
+    settled = name in special or variable.role == "identifier"
+    return Finding(
+        name=name,
+        kind=variable.kind,
+        role=special.get(name, variable.role),
+        distinct=len(values),
+        missing=len(column) - len(present),
+        minimum=minimum,
+        maximum=maximum,
+        examples=examples,
+        suggestion="" if settled else _suggestion(data, name, values, counts, len(present)),
+    )
+
+
+def _suggestion(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp], present: int) -> str:
+    """Say what the variable may rather be; the first that fits."""
+    variable, records = data.schema[name], len(data)
+    if not present:
+        return "all values are missing: leave it out?"
+    if len(values) == 1:
+        return "one value only: it tells nothing of a record"
+    if _HOUSEHOLD.search(name) and data.schema.household is None and _in_runs(data.columns[name], len(values)):
+        return f"the household? then write household = {quoted(name)} at the top"
+    if len(values) == records >= ENOUGH and _may_name(data, name, values):
+        if data.schema.id is None:
+            return f'an identifier? every value occurs once: id = {quoted(name)} at the top, or role = "identifier"'
+        return 'an identifier? every value occurs once: role = "identifier"'
+    if variable.kind == "numeric":
+        return _of_numbers(data, name, values, counts)
+    if variable.kind == "nominal" and len(values) > 1:
+        return _of_text(tuple(variable.categories[code] for code in values), counts)
+    return ""
+
+
+def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> str:
+    if _WEIGHT.search(name) and data.schema.weight is None and values[0] > 0:
+        return f"a survey weight? then write weight = {quoted(name)} at the top"
+    negative = values[values < 0]
+    if 0 < len(negative) <= 5 and np.isin(negative, MISSING_CODES).all() and len(values) > len(negative) + 1:
+        codes = ", ".join(str(_short(code)) for code in negative)
+        return f"missing codes? nothing else is below zero: missing = [{codes}]"
+    whole = np.array_equal(values, np.round(values))
+    if whole and len(values) <= FEW and counts.sum() >= 3 * len(values):
+        if len(values) == 2:
+            return 'nominal? 2 distinct whole numbers look like codes: kind = "nominal"'
+        return f'nominal or ordinal? {len(values)} distinct whole numbers look like codes: kind = "nominal"'
+    return ""
+
+
+def _of_text(categories: tuple[Category, ...], counts: NDArray[np.intp]) -> str:
+    """Point out text that is numbers but for a few cells or for thousands separators."""
+    texts = [category for category in categories if isinstance(category, str)]
+    if len(texts) < len(categories):
+        return ""
+    if all(re.fullmatch(r"\s*[+-]?\d{1,3}([., '\u00a0\u202f]\d{3})+([.,]\d+)?\s*|[\d.,]+", text) for text in texts):
+        if any(re.search(r"\d[., '\u00a0\u202f]\d{3}", text) for text in texts):
+            return "numbers with thousands separators? they are read as text: remove the separators in the file"
+        return ""
+    odd = [(text, count) for text, count in zip(texts, counts, strict=True) if not _is_number(text)]
+    if len(odd) <= 5 and sum(count for _, count in odd) <= counts.sum() / 4 and len(texts) - len(odd) > len(odd):
+        shown = ", ".join(quoted(text) for text, _ in odd)
+        return f'numbers but for {sum(count for _, count in odd):,} cells? kind = "numeric", missing = [{shown}]'
+    return ""
+
+
+def _may_name(data: Microdata, name: str, values: NDArray[Any]) -> bool:
+    """Tell whether values that all differ look like names of records rather than measurements."""
+    if data.schema[name].kind != "numeric":
+        return True
+    whole = np.array_equal(values, np.round(values))
+    return bool(whole and (_IDENTIFIER.search(name) or values[-1] - values[0] + 1 == len(values)))
+
+
+def _in_runs(column: NDArray[Any], distinct: int) -> bool:
+    """Tell whether equal values stand in consecutive rows, as the members of a household do."""
+    runs = 1 + int(np.count_nonzero(column[1:] != column[:-1]))
+    return runs == distinct and len(column) / 10 < distinct < len(column)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.strip().replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _short(value: float) -> int | float:
+    """Return a whole number as such."""
+    return int(value) if float(value).is_integer() and abs(value) < 1e15 else float(value)

@@ -1,0 +1,169 @@
+"""The schema as a file the user edits: schema.toml.
+
+::
+
+    weight = "w"                       # also household and id; each may be left out
+
+    [variables.income]
+    kind = "numeric"                   # numeric, ordinal or nominal
+    role = "confidential"              # key, confidential, other or identifier; other if left out
+    label = "yearly income"            # may be left out
+    missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
+
+    [variables.education]
+    kind = "ordinal"
+    categories = ["primary", "secondary", "tertiary"]    # from lowest to highest
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from sfumato.data import toml_text
+from sfumato.data.atomic import reason, replacing
+from sfumato.data.describe import Finding, describe
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind, Role, Schema, Special, Variable
+from sfumato.errors import FileError, SchemaError
+
+LISTED = 50  # longer lists of nominal categories are left out of the file
+_TOP = (*get_args(Special), "variables")
+_OF_VARIABLE = ("kind", "role", "categories", "missing", "label")
+_HEADER = """\
+# Schema for Sfumato. Edit it, then pass it with --schema.
+#   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order)
+#   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
+#   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
+# A variable that is taken out gets its kind by the rule again.
+"""
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Read a schema.toml; what it does not allow is refused with the file, the variable and the allowed words."""
+    file = Path(path)
+    try:
+        stated = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise FileError(f"cannot read {file}: {reason(error)}") from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{file} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"{file} is not valid TOML: {error}") from None
+    _known(f"{file}", stated, _TOP)
+    variables = stated.pop("variables", {})
+    _of_type(f"{file}", "variables", variables, dict, "a table such as [variables.income]")
+    for special, name in stated.items():
+        _of_type(f"{file}", special, name, str, "the name of a variable in quotes")
+    try:
+        return Schema(tuple(_variable(file, name, said) for name, said in variables.items()), **stated)
+    except SchemaError as error:
+        raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
+
+
+def schema_text(data: Microdata | Schema) -> str:
+    """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
+
+    Of a schema all is written; of a table long lists of nominal categories are left out, which the table itself has.
+    """
+    schema = data.schema if isinstance(data, Microdata) else data
+    lines = [_HEADER]
+    for special in get_args(Special):
+        name = schema.special().get(special)
+        lines.append(f"# {special} = " if name is None else f"{special} = {toml_text.quoted(name)}")
+    lines[-1] += "\n"
+    findings = describe(data) if isinstance(data, Microdata) else [None] * len(schema)
+    for variable, finding in zip(schema, findings, strict=True):
+        lines.append(f"[variables.{toml_text.key(variable.name)}]")
+        lines += [] if finding is None else _comments(finding)
+        lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
+        if variable.label:
+            lines.append(f"label = {toml_text.quoted(variable.label)}")
+        if variable.missing:
+            lines.append(f"missing = {toml_text.values(variable.missing)}")
+        if variable.categories:
+            lines.append(_categories(variable, finding is not None))
+        lines[-1] += "\n"
+    return "\n".join(lines)
+
+
+def write_schema(data: Microdata | Schema, path: str | os.PathLike[str]) -> None:
+    """Write a schema to a file to be edited."""
+    text = schema_text(data)
+    with replacing(path) as out:
+        out.write(text.encode("utf-8"))
+
+
+def _variable(file: Path, name: str, said: Any) -> Variable:
+    where = f"{file}: variable {name!r}"
+    _of_type(where, name, said, dict, f"a table: [variables.{toml_text.key(name)}]")
+    _known(where, said, _OF_VARIABLE)
+    if "kind" not in said:
+        raise SchemaError(f"{where} has no kind; write kind = one of {_listed(get_args(Kind))}")
+    for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
+        if word in said and said[word] not in allowed:
+            raise SchemaError(
+                f"{where}: {word} must be one of {_listed(allowed)}; got {said[word]!r}{_near(said[word], allowed)}"
+            )
+    _of_type(where, "label", said.get("label", ""), str, "text in quotes")
+    for word in ("categories", "missing"):
+        _of_type(where, word, said.get(word, []), list, 'a list such as ["yes", "no"]')
+        for item in said.get(word, []):
+            if isinstance(item, dict | list):
+                raise SchemaError(f"{where}: {word} must hold texts, numbers or dates; got {item!r}")
+    try:
+        return Variable(name, **said)
+    except SchemaError as error:
+        raise SchemaError(f"{file}: {error}") from None
+
+
+def _comments(finding: Finding) -> list[str]:
+    parts = [f"{finding.distinct:,} distinct", f"{finding.missing:,} missing"]
+    if finding.kind == "numeric" and finding.minimum is not None:
+        parts.append(f"from {finding.minimum} to {finding.maximum}")
+    elif finding.examples:
+        shown = ", ".join(_commented(example) for example in finding.examples)
+        parts.append(f"most frequent: {shown}")
+    lines = ["# " + "; ".join(parts)]
+    return [*lines, f"# {finding.suggestion}"] if finding.suggestion else lines
+
+
+def _categories(variable: Variable, shorten: bool) -> str:
+    number = len(variable.categories)
+    if shorten and variable.kind == "nominal" and number > LISTED:
+        return f"# categories: {number:,} different ones, not listed; all that occur are allowed"
+    try:
+        return f"categories = {toml_text.values(variable.categories)}"
+    except SchemaError as error:
+        if not shorten:
+            raise SchemaError(f"variable {variable.name!r}: {error}") from None
+        return f"# categories: {number:,} of a type TOML has no words for, not listed"
+
+
+def _commented(example: object) -> str:
+    text = toml_text.quoted(str(example))
+    return text if len(text) <= 40 else text[:36] + '..."'
+
+
+def _known(where: str, said: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    for word in said:
+        if word not in allowed:
+            raise SchemaError(
+                f"{where}: {word!r} is not known here; allowed are {_listed(allowed)}{_near(word, allowed)}"
+            )
+
+
+def _of_type(where: str, word: str, value: Any, kind: type, meant: str) -> None:
+    if not isinstance(value, kind):
+        raise SchemaError(f"{where}: {word} must be {meant}; got {value!r}")
+
+
+def _near(word: object, allowed: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(str(word).lower(), allowed, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words)
