@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +12,6 @@ import numpy as np
 
 import sfumato
 from sfumato import parameters
-from sfumato.about import EMPTY
 from sfumato.compare.progress import watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import row
@@ -57,7 +56,7 @@ class Experiment:
     measures: tuple[Measure, ...] = ()
     replicates: int = 1
     seed: int = 0
-    candidates: Mapping[str, Any] = field(default=EMPTY)
+    candidates: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         parameters.whole(self, "replicates", least=1)
@@ -76,9 +75,7 @@ class Experiment:
         tables = {name: _table(table, self.data) for name, table in self.candidates.items()}
         object.__setattr__(self, "candidates", tables)
 
-    def run(
-        self, *, workers: int = 1, store: str | os.PathLike[str] | None = None, progress: bool = False
-    ) -> Results:
+    def run(self, *, workers: int = 1, store: str | os.PathLike[str] | None = None, progress: bool = False) -> Results:
         """Mask and measure everything the store does not yet hold, and return all of it.
 
         The figures do not depend on the number of worker processes. With a store, every finished figure is on disk
@@ -96,18 +93,12 @@ class Experiment:
             known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
             try:
                 with watch(len(tasks), known, shown=progress) as bar:
-                    open_cells = {id(task): len(task.wanted) for task in tasks}
-                    if workers == 1 and tasks:
-                        bar.running(tasks[0].name)
-                    for task, cell in outcomes(tasks, workers):
+                    for cell in outcomes(tasks, workers, bar):
                         kept.add(cell)
                         cells[cell.key] = cell
-                        open_cells[id(task)] -= 1
-                        if not open_cells[id(task)]:
-                            bar.advance(task.name)
             except KeyboardInterrupt:
-                where = "nothing was kept, for there was no store" if place is None else f"all that was finished is in {place}"
-                raise KeyboardInterrupt(f"stopped; {where}") from None
+                kept_where = "without a store nothing is kept" if place is None else f"what was finished is in {place}"
+                raise KeyboardInterrupt(f"stopped; {kept_where}") from None
         return self._results(cells, perf_counter() - start)
 
     def _sources(self) -> dict[str, Source]:
@@ -141,7 +132,7 @@ class Experiment:
         by_candidate: dict[str, dict[str, list[Cell]]] = {}
         for task in self._plan():
             found = by_candidate.setdefault(task.name, {repr(measure): [] for measure in self.measures})
-            for key, (measure, _) in zip(task.keys(), task.wanted, strict=True):
+            for key, (measure, _) in zip(task.cells, task.wanted, strict=True):
                 found[repr(measure)].append(cells[key])
         sources = self._sources()
         rows = []
@@ -171,7 +162,8 @@ def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]
         if not isinstance(entry, kind):
             hint = "; give its .measures, then results.with_score(...)" if hasattr(entry, "terms") else ""
             raise ParameterError(f"Experiment: {name} must each be a {kind.__name__}; got {entry!r}{hint}")
-    twice = sorted({repr(entry) for entry in listed if listed.count(entry) > 1})
+    names = [repr(entry) for entry in listed]
+    twice = sorted({shown for shown in names if names.count(shown) > 1})
     if twice:
         raise ParameterError(f"Experiment: {name} names {', '.join(twice)} more than once")
     return listed
@@ -199,7 +191,5 @@ def _identity(source: Source) -> str:
 
 
 def _lacking(task: Task, cells: Mapping[Key, Cell]) -> Task:
-    from dataclasses import replace
-
-    wanted = zip(task.keys(), task.wanted, strict=True)
+    wanted = zip(task.cells, task.wanted, strict=True)
     return replace(task, wanted=tuple(entry for key, entry in wanted if key not in cells))

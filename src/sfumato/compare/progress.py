@@ -10,13 +10,13 @@ class Watch(Protocol):
     def running(self, name: str) -> None:
         """Tell which candidate is being masked and measured."""
 
-    def advance(self, name: str) -> None:
+    def finished(self, name: str) -> None:
         """Tell that one masked table is done."""
 
 
 class _Silent:
     def running(self, name: str) -> None: ...
-    def advance(self, name: str) -> None: ...
+    def finished(self, name: str) -> None: ...
 
 
 def watch(total: int, known: int, *, shown: bool) -> AbstractContextManager[Watch]:
@@ -35,8 +35,14 @@ def watch(total: int, known: int, *, shown: bool) -> AbstractContextManager[Watc
 
 class _Bar:
     def __init__(self, console: object, total: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -55,7 +61,7 @@ class _Bar:
     def running(self, name: str) -> None:
         self._progress.update(self._task, description=_short(name))
 
-    def advance(self, name: str) -> None:
+    def finished(self, name: str) -> None:
         self._progress.update(self._task, advance=1, description=_short(name))
 
     def __enter__(self) -> "_Bar":

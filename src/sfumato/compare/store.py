@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from sfumato.about import EMPTY
 from sfumato.errors import FileError
 
 FORMAT = 1
@@ -46,9 +45,9 @@ class Cell:
     value: float = math.nan
     reason: str = ""  # why there is no figure; empty where there is one
     finished: bool = True  # a failure that may not happen again is not finished, and never stored
-    parts: Mapping[str, float] = field(default=EMPTY)
-    by_variable: Mapping[str, float] = field(default=EMPTY)
-    by_pair: Mapping[tuple[str, str], float] = field(default=EMPTY)
+    parts: Mapping[str, float] = field(default_factory=dict)
+    by_variable: Mapping[str, float] = field(default_factory=dict)
+    by_pair: Mapping[tuple[str, str], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     masking: tuple[str, ...] = ()  # what the method noted in the table it made
     seconds: float = 0.0

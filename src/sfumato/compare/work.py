@@ -7,8 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pickle import PicklingError
 from time import perf_counter
-from typing import Any
 
+from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Measure, Measurement, Method
@@ -30,8 +30,9 @@ class Task:
     replicate: int
     wanted: tuple[tuple[Measure, int], ...]
 
-    def keys(self) -> list[Key]:
-        """Name the cells this task fills."""
+    @property
+    def cells(self) -> list[Key]:
+        """The cells this task fills."""
         return [Key(self.identity, identity(measure), replicate) for measure, replicate in self.wanted]
 
 
@@ -51,15 +52,16 @@ def identity(owner: Method | Measure) -> str:
     return f"{owner!r} of {cls.__module__} {hashlib.sha256(code.encode()).hexdigest()[:12]}"
 
 
-def outcomes(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Cell]]:
+def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator[Cell]:
     """Yield every cell as it is finished; in which order depends on the workers, what is in it does not."""
     workers = min(workers, len(tasks))
-    if workers <= 1:
-        for task in tasks:
-            for cell in carry_out(task):
-                yield task, cell
-    else:
-        yield from _in_processes(tasks, workers)
+    if workers > 1:
+        yield from _in_processes(tasks, workers, watch)
+        return
+    for task in tasks:
+        watch.running(task.name)
+        yield from carry_out(task)
+        watch.finished(task.name)
 
 
 def carry_out(task: Task) -> Iterator[Cell]:
@@ -69,11 +71,11 @@ def carry_out(task: Task) -> Iterator[Cell]:
         table = _table(task)
     except Exception as error:
         elapsed = perf_counter() - start
-        for key in task.keys():
+        for key in task.cells:
             yield _empty(key, error, protect_seconds=elapsed)
         return
     elapsed = perf_counter() - start
-    for key, (measure, replicate) in zip(task.keys(), task.wanted, strict=True):
+    for key, (measure, replicate) in zip(task.cells, task.wanted, strict=True):
         start = perf_counter()
         try:
             rng = generator(task.seed, measure, replicate)
@@ -113,7 +115,7 @@ def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds:
     return Cell(key=key, reason=reason, finished=fits_not, seconds=seconds, protect_seconds=protect_seconds)
 
 
-def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, Cell]]:
+def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator[Cell]:
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -127,9 +129,8 @@ def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, C
         with closing(parallel(delayed(_in_process)(number, task) for number, task in enumerate(tasks))) as finished:
             try:
                 for number, cells in finished:
-                    task = left.pop(number)
-                    for cell in cells:
-                        yield task, cell
+                    yield from cells
+                    watch.finished(left.pop(number).name)
             except TerminatedWorkerError:
                 yield from _lost(left.values())
             except (PicklingError, AttributeError, TypeError) as error:
@@ -146,12 +147,12 @@ def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
     return number, list(carry_out(task))
 
 
-def _lost(tasks: Iterable[Task]) -> Iterator[tuple[Task, Cell]]:
+def _lost(tasks: Iterable[Task]) -> Iterator[Cell]:
     """Say of every cell still open that its process died; a repeated run tries again."""
     reason = "failed: a worker process ended abruptly, perhaps for lack of memory; run again with fewer workers"
     for task in tasks:
-        for key in task.keys():
-            yield task, Cell(key=key, reason=reason, finished=False)
+        for key in task.cells:
+            yield Cell(key=key, reason=reason, finished=False)
 
 
 def versions() -> dict[str, str]:
@@ -159,5 +160,5 @@ def versions() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    libraries: tuple[Any, ...] = ("sfumato", "numpy", "scipy", "numba", "pyarrow", "pillow")
+    libraries = ("sfumato", "numpy", "scipy", "numba", "pyarrow", "pillow")
     return {"python": platform.python_version(), **{name: version(name) for name in libraries}}

@@ -1,0 +1,22 @@
+"""Run methods and measures over a table, compare the figures, and choose."""
+
+from sfumato.compare.choose import Choice, choose
+from sfumato.compare.experiment import Experiment, grid
+from sfumato.compare.frontier import Axis, Frontier, frontier
+from sfumato.compare.results import Results, Row
+from sfumato.compare.score import Recipe, Score, Score2
+
+__all__ = [
+    "Axis",
+    "Choice",
+    "Experiment",
+    "Frontier",
+    "Recipe",
+    "Results",
+    "Row",
+    "Score",
+    "Score2",
+    "choose",
+    "frontier",
+    "grid",
+]

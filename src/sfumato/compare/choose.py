@@ -1,0 +1,182 @@
+"""The choice: most utility with risk at most alpha, or least risk with enough utility, and how sure it is."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from sfumato.about import MeasureAbout, Purpose
+from sfumato.compare.figures import listed, written
+from sfumato.compare.frontier import SURE, complete
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results, Which
+    from sfumato.compare.rows import Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The candidate chosen, those it had to beat, and a sentence that says how sure the choice is."""
+
+    chosen: str | None  # None: no candidate keeps the bounds
+    objective: str  # the key of the measure that was made as good as possible
+    bounds: Mapping[str, float]
+    feasible: tuple[str, ...] = ()  # whose means keep every bound, best first
+    ties: tuple[str, ...] = ()  # feasible, and not to be told apart from the chosen one
+    unsure: tuple[str, ...] = ()  # within 1.96 standard errors of a bound, on either side
+    unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    sentence: str = ""
+
+    @property
+    def utility(self) -> str:
+        """The key of the measure that was made as good as possible."""
+        return self.objective
+
+    def __repr__(self) -> str:
+        return f"Choice: {self.sentence}"
+
+
+def choose(
+    results: "Results",
+    *,
+    utility: "Which | None" = None,
+    risk: "Which | None" = None,
+    at_most: Mapping[Any, float] | None = None,
+    at_least: Mapping[Any, float] | None = None,
+) -> Choice:
+    """Choose the best mean of one measure, ``utility`` or ``risk``, among the candidates whose means keep the bounds.
+
+    ``at_most`` bounds measures that are better when lower, ``at_least`` those that are better when higher. Of equal
+    candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
+    first by name.
+    """
+    objective = _objective(results, utility, risk)
+    bounds = _bounds(results, at_most or {}, "lower") | _bounds(results, at_least or {}, "higher")
+    if not bounds:
+        raise ParameterError("choose: there is no bound; give for example at_most={measure: 0.05}")
+    figures = results.figures
+    rows, left_out = complete(results.rows, [objective, *bounds])
+
+    def worth(row: "Row") -> tuple[Any, ...]:
+        return (*(_cost(row.means[key], figures[key]) for key in (objective, *bounds)), row.candidate)
+
+    feasible = sorted((row for row in rows if all(_keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
+    best = feasible[0] if feasible else None
+    ties = [row for row in feasible[1:] if best is not None and _same(row, best, objective)]
+    unsure = [
+        row
+        for row in rows
+        if any(abs(row.means[k] - b) <= SURE * row.errors[k] for k, b in bounds.items() if row.errors[k] > 0)
+    ]
+    unknown = [row for row in rows if any(math.isnan(row.errors[key]) for key in (objective, *bounds))]
+    choice = Choice(
+        chosen=None if best is None else best.candidate,
+        objective=objective,
+        bounds=bounds,
+        feasible=_names(feasible),
+        ties=_names(ties),
+        unsure=_names(unsure),
+        unknown=_names(unknown),
+        left_out=left_out,
+    )
+    sentence = _nobody(choice, rows, figures) if best is None else _somebody(choice, best, len(rows), figures)
+    return Choice(**{**choice.__dict__, "sentence": sentence})
+
+
+def _objective(results: "Results", utility: Any, risk: Any) -> str:
+    if (utility is None) == (risk is None):
+        raise ParameterError("choose: name one measure to make as good as possible, utility=... or risk=...")
+    purpose: Purpose = "risk" if utility is None else "utility"
+    key = results.key(risk if utility is None else utility)
+    if results.figures[key].purpose != purpose:
+        raise ParameterError(f"choose: {key} is a measure of {results.figures[key].purpose}, not of {purpose}")
+    return key
+
+
+def _bounds(results: "Results", given: Mapping[Any, float], better: str) -> dict[str, float]:
+    word, other = ("at_most", "at_least") if better == "lower" else ("at_least", "at_most")
+    bounds: dict[str, float] = {}
+    for which, bound in given.items():
+        key = results.key(which)
+        about = results.figures[key]
+        if about.better != better:
+            raise ParameterError(f"choose: {key} is better when {about.better}, so its bound goes into {other}")
+        if not isinstance(bound, Real) or isinstance(bound, bool) or not math.isfinite(bound):
+            raise ParameterError(f"choose: the bound of {key} in {word} must be a number; got {bound!r}")
+        if about.unit == "share" and not 0 <= bound <= 1:
+            hint = f" (did you mean {bound / 100:g}?)" if 1 < bound <= 100 else ""
+            raise ParameterError(f"choose: {key} is a share from 0 to 1; its bound cannot be {bound:g}{hint}")
+        bounds[key] = float(bound)
+    return bounds
+
+
+def _cost(value: float, about: MeasureAbout) -> float:
+    return value if about.better == "lower" else -value
+
+
+def _keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
+    return _cost(row.means[key], about) <= _cost(bound, about)
+
+
+def _same(row: "Row", best: "Row", key: str) -> bool:
+    """Tell whether two means differ by no more than chance may do; an unknown spread counts as none."""
+    spread = math.hypot(*(0.0 if math.isnan(r.errors[key]) else r.errors[key] for r in (row, best)))
+    return row.means[key] == best.means[key] or abs(row.means[key] - best.means[key]) <= SURE * spread
+
+
+def _names(rows: list["Row"]) -> tuple[str, ...]:
+    return tuple(row.candidate for row in rows)
+
+
+def _limits(choice: Choice, figures: Mapping[str, MeasureAbout]) -> str:
+    return " and ".join(
+        f"{figures[key].title} {'at most' if figures[key].better == 'lower' else 'at least'} "
+        f"{written(bound, figures[key].unit)}"
+        for key, bound in choice.bounds.items()
+    )
+
+
+def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, MeasureAbout]) -> str:
+    """Say what was chosen, why, and how sure that is."""
+    key, about = choice.objective, figures[choice.objective]
+    most = "lowest" if about.better == "lower" else "highest"
+    has = "; ".join(
+        f"{figures[k].title} {written(best.means[k], figures[k].unit, best.errors[k])}" for k in (key, *choice.bounds)
+    )
+    count = len(choice.feasible)
+    among = f"the {count} of {total} candidates" if count > 1 else f"the only one of {total} candidates"
+    lead = f"{best.candidate} has the {most} {about.title} of" if count > 1 else f"{best.candidate} is"
+    said = [f"{lead} {among} with {_limits(choice, figures)} ({has})."]
+    if choice.ties:
+        said.append(f"It cannot be told apart from {listed(choice.ties)}, by standard errors.")
+    if best.candidate in choice.unsure:
+        said.append("Its figure lies within 1.96 standard errors of the bound: whether it keeps it is not sure.")
+    others = tuple(name for name in choice.unsure if name not in choice.feasible)
+    if others:
+        said.append(f"So near the bound that they may keep it as well: {listed(others)}.")
+    if best.candidate in choice.unknown:
+        said.append("It is random and was drawn once, so its spread is unknown: run several replicates to be sure.")
+    elif choice.unknown:
+        said.append("Some of the others were drawn once, so their spread is unknown.")
+    if choice.left_out:
+        said.append(f"Left out for lack of a figure: {listed(tuple(choice.left_out))}.")
+    return " ".join(said)
+
+
+def _nobody(choice: Choice, rows: list["Row"], figures: Mapping[str, MeasureAbout]) -> str:
+    """Say that no candidate keeps the bounds, and which comes nearest to each."""
+    if not rows:
+        return f"No candidate has the figures to choose by: {listed(tuple(choice.left_out))} lack one."
+    said = [f"No candidate has {_limits(choice, figures)}."]
+    for key in choice.bounds:
+        about = figures[key]
+        nearest = min(rows, key=lambda row: (_cost(row.means[key], about), row.candidate))
+        most = "lowest" if about.better == "lower" else "highest"
+        value = written(nearest.means[key], about.unit, nearest.errors[key])
+        said.append(f"The {most} {about.title} is {value}, of {nearest.candidate}.")
+    if choice.unsure:
+        said.append(f"So near a bound that chance may decide: {listed(choice.unsure)}.")
+    return " ".join(said)

@@ -1,0 +1,133 @@
+"""The frontier: the candidates that no other beats, and how sure that is.
+
+One candidate dominates another if it is at least as good in every measure and better in one, by the means as they
+are, never rescaled. A candidate on the frontier is dominated by none; equal ones are kept both.
+
+How sure: a difference of two means within 1.96 of its standard errors, sqrt(se1² + se2²), may be chance. A second
+frontier is drawn in which such differences count as none; a candidate that is on one of the two only is doubtful.
+Candidates of one method share their draws, so that their differences are usually surer than this takes them to be.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.about import Better, Purpose, Unit
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results, Which
+    from sfumato.compare.rows import Row
+
+SURE = 1.96  # standard errors: the 95 % interval of a normal mean
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One measure of a frontier: what it is called and which way is better."""
+
+    key: str
+    title: str
+    better: Better
+    unit: Unit
+    purpose: Purpose
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """Who is on the frontier, who is beaten by whom, and who was left out and why."""
+
+    axes: tuple[Axis, ...]
+    on: tuple[str, ...]  # from the best to the worst of the first risk
+    dominated_by: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # the others: who on the frontier beats them
+    doubtful: tuple[str, ...] = ()  # membership that the standard errors leave open
+    unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{'less' if axis.better == 'lower' else 'more'} {axis.key}" for axis in self.axes)
+        total = len(self.on) + len(self.dominated_by)
+        lines = [f"Frontier of {best}: {len(self.on)} of {total} candidates"]
+        lines += [f"  {name}{' (doubtful)' if name in self.doubtful else ''}" for name in self.on]
+        off = [name for name in self.doubtful if name in self.dominated_by]
+        if off:
+            lines.append(f"doubtful, off it by less than chance may do: {', '.join(off)}")
+        if self.unknown:
+            lines.append(f"one replicate, so the spread is unknown: {len(self.unknown)} candidates")
+        return "\n".join([*lines, *(f"left out: {name}: {reason}" for name, reason in self.left_out.items())])
+
+
+def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "Which | Iterable[Which]") -> Frontier:
+    """Find the candidates that no other beats in these measures of risk and of utility."""
+    axes = (*_axes(results, risk, "risk"), *_axes(results, utility, "utility"))
+    rows, left_out = complete(results.rows, [axis.key for axis in axes])
+    signs = np.array([1.0 if axis.better == "lower" else -1.0 for axis in axes])
+    costs = np.array([[row.means[axis.key] for axis in axes] for row in rows]).reshape(len(rows), len(axes)) * signs
+    errors = np.array([[row.errors[axis.key] for axis in axes] for row in rows]).reshape(costs.shape)
+    known = np.nan_to_num(errors)
+    on, on_surely = undominated(costs), undominated(costs, known)
+    names = [row.candidate for row in rows]
+    kept = np.flatnonzero(on)
+    return Frontier(
+        axes=axes,
+        on=tuple(names[i] for i in sorted(kept, key=lambda i: (*costs[i], names[i]))),
+        dominated_by={
+            names[i]: tuple(names[j] for j in kept[_dominate(costs[kept], costs[i])]) for i in np.flatnonzero(~on)
+        },
+        doubtful=tuple(names[i] for i in np.flatnonzero(on != on_surely)),
+        unknown=tuple(name for name, error in zip(names, errors, strict=True) if np.isnan(error).any()),
+        left_out=left_out,
+    )
+
+
+def undominated(costs: Floats, errors: Floats | None = None) -> NDArray[np.bool_]:
+    """Tell who is dominated by none, given one row of costs per candidate, lower better in every column.
+
+    With standard errors, differences within ``SURE`` of theirs count as none.
+
+    >>> undominated(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 3.0], [1.0, 3.0]])).tolist()
+    [True, True, False, True]
+    """
+    free = np.empty(len(costs), dtype=np.bool_)
+    for i, cost in enumerate(costs):
+        margin = 0.0 if errors is None else SURE * np.hypot(errors, errors[i])
+        better, worse = costs < cost - margin, costs > cost + margin
+        free[i] = not (better.any(axis=1) & ~worse.any(axis=1)).any()
+    return free
+
+
+def _dominate(costs: Floats, cost: Floats) -> NDArray[np.bool_]:
+    """Tell which candidates dominate the one of this cost."""
+    return np.asarray((costs <= cost).all(axis=1) & (costs < cost).any(axis=1))
+
+
+def complete(rows: Sequence["Row"], keys: Sequence[str]) -> tuple[list["Row"], dict[str, str]]:
+    """Part the rows that have all these figures from those that lack one, and say why."""
+    kept, left_out = [], {}
+    for row in rows:
+        lacking = [key for key in keys if math.isnan(row.means.get(key, math.nan))]
+        if lacking:
+            left_out[row.candidate] = f"{lacking[0]}: {row.reasons.get(lacking[0], 'no figure')}"
+        else:
+            kept.append(row)
+    return kept, left_out
+
+
+def _axes(results: "Results", given: Any, purpose: Purpose) -> tuple[Axis, ...]:
+    several = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+    if not several:
+        raise ParameterError(f"frontier: {purpose} names no measure")
+    axes = []
+    for key in dict.fromkeys(results.key(which) for which in several):
+        about = results.figures[key]
+        if about.purpose != purpose:
+            raise ParameterError(f"frontier: {key} is a measure of {about.purpose}; it cannot stand for {purpose}")
+        axes.append(Axis(key, about.title, about.better, about.unit, about.purpose))
+    return tuple(axes)

@@ -1,0 +1,236 @@
+"""The figures of an experiment: one row per candidate, and the questions one asks of them."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.about import MeasureAbout
+from sfumato.compare.rows import Row, standard_error
+from sfumato.compare.seeds import generator
+from sfumato.core import Measure, Measurement
+from sfumato.data.frames import FrameKind, Origin, from_arrow
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable, ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.compare.choose import Choice
+    from sfumato.compare.frontier import Frontier
+    from sfumato.compare.score import Recipe
+
+__all__ = ["Results", "Row"]
+Which = Any  # a measure, its class, its class's name or its key; a recipe or its name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Results:
+    """The figures of every candidate, and all that is needed to make each of them again."""
+
+    original: Microdata
+    measures: tuple["Measure | Recipe", ...]  # the columns of figures: what was measured, then the scores added
+    rows: tuple[Row, ...]
+    seed: int
+    replicates: int
+    seconds: float
+    versions: Mapping[str, str]
+    tables: Mapping[str, Microdata] = field(default_factory=dict)  # the candidates protected elsewhere
+
+    @property
+    def figures(self) -> dict[str, MeasureAbout]:
+        """What is known of each column of figures, by its key: the repr of a measure, the name of a score."""
+        return {_key(measure): measure.about for measure in self.measures}
+
+    @property
+    def scores(self) -> "tuple[Recipe, ...]":
+        """The scores that were added."""
+        return tuple(measure for measure in self.measures if not isinstance(measure, Measure))
+
+    def key(self, which: Which) -> str:
+        """Return the key of a measure or score, however it is named: instance, class, class's name or key."""
+        keys = list(self.figures)
+        text = which.__name__ if isinstance(which, type) else which if isinstance(which, str) else _key(which)
+        if text in keys:
+            return text
+        named = [_key(measure) for measure in self.measures if type(measure).__name__ == text.removesuffix("()")]
+        if len(named) == 1 and not isinstance(which, Measure):
+            return named[0]
+        problem = f"several measures are called {text}" if len(named) > 1 else f"there is no figure {text}"
+        raise ParameterError(f"{problem}; there are {', '.join(keys)}")
+
+    def row(self, candidate: str) -> Row:
+        """Return the row of a candidate."""
+        name = candidate if isinstance(candidate, str) else repr(candidate)
+        for row in self.rows:
+            if row.candidate == name:
+                return row
+        raise ParameterError(f"there is no candidate {name}; there are {', '.join(r.candidate for r in self.rows)}")
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def with_score(self, recipe: "Recipe") -> "Results":
+        """Add a score, computed replicate by replicate from the measures already there."""
+        for measure in recipe.measures:
+            if repr(measure) not in self.figures:
+                raise ParameterError(
+                    f"{recipe.name} needs {measure!r}, which was not measured; there are {', '.join(self.figures)}. "
+                    f"Add {measure!r} to the experiment's measures, or build the score from those there are"
+                )
+        if recipe in self.scores:
+            return self
+        if recipe.name in self.figures:
+            raise ParameterError(f"there is already a figure {recipe.name!r}; give the recipe another name")
+        return replace(self, rows=tuple(_scored(row, recipe) for row in self.rows), measures=(*self.measures, recipe))
+
+    def frontier(self, *, risk: Which | Iterable[Which], utility: Which | Iterable[Which]) -> "Frontier":
+        """Return the candidates that no other beats: at least as good in every measure and better in one."""
+        from sfumato.compare.frontier import frontier
+
+        return frontier(self, risk=risk, utility=utility)
+
+    def choose(
+        self,
+        *,
+        utility: Which | None = None,
+        risk: Which | None = None,
+        at_most: Mapping[Any, float] | None = None,
+        at_least: Mapping[Any, float] | None = None,
+    ) -> "Choice":
+        """Choose the candidate of most utility, or of least risk, among those within the bounds."""
+        from sfumato.compare.choose import choose
+
+        return choose(self, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+
+    def protect(self, candidate: str) -> Microdata:
+        """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""
+        row = self.row(candidate)
+        if row.method is not None:
+            return row.method.protect(self.original, rng=generator(self.seed, row.method, 0))
+        if row.candidate not in self.tables:
+            raise NotApplicable(f"{row.candidate} has no table: {next(iter(row.reasons.values()))}")
+        return self.tables[row.candidate]
+
+    def measure(self, candidate: str, measure: Which) -> Measurement:
+        """Evaluate a measure or score again in full, record by record where it can, in replicate 0."""
+        protected = self.protect(candidate)
+        if isinstance(measure, Measure):
+            return self._evaluate(measure, protected)
+        key = self.key(measure)
+        known = next(known for known in self.measures if _key(known) == key)
+        if isinstance(known, Measure):
+            return self._evaluate(known, protected)
+        return known.of({repr(part): self._evaluate(part, protected).value for part in known.measures})
+
+    def _evaluate(self, measure: Measure, protected: Microdata) -> Measurement:
+        return measure.evaluate(self.original, protected, rng=generator(self.seed, measure, 0))
+
+    def to_frame(self, kind: FrameKind | None = None) -> Any:
+        """Return one row per candidate with a mean and a standard error per figure, as the kind of frame asked for.
+
+        Without a kind it is that of the original table.
+        """
+        columns: dict[str, Any] = {
+            "candidate": pa.array([row.candidate for row in self.rows], pa.string()),
+            "replicates": pa.array([row.replicates for row in self.rows], pa.int64()),
+        }
+        for key in self.figures:
+            columns[key] = _numbers([row.means.get(key) for row in self.rows])
+            columns[f"{key} error"] = _numbers([row.errors.get(key) for row in self.rows])
+        columns["seconds"] = pa.array([row.seconds for row in self.rows], pa.float64())
+        columns["reasons"] = pa.array([_reasons(row) for row in self.rows], pa.string())
+        return from_arrow(pa.table(columns), Origin(kind or self.original.origin.kind))
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one dict per candidate that JSON can hold; a number that JSON lacks (NaN, infinite) is None."""
+        return [_record(row) for row in self.rows]
+
+    def ranked(self, by: Which | None = None) -> tuple[Row, ...]:
+        """Return the rows from best to worst by a figure, those that lack it last.
+
+        Without a figure named it is the last score added, or else the first measure of utility, or else the first.
+        """
+        key = self.ranked_by if by is None else self.key(by)
+        sign = 1.0 if self.figures[key].better == "lower" else -1.0
+        return tuple(sorted(self.rows, key=lambda row: sign * row.means[key] if key in row.means else math.inf))
+
+    @property
+    def ranked_by(self) -> str:
+        """The figure that candidates are ranked by when nobody says which."""
+        if self.scores:
+            return self.scores[-1].name
+        return next(
+            (key for key, about in self.figures.items() if about.purpose == "utility"), next(iter(self.figures))
+        )
+
+    def __repr__(self) -> str:
+        from sfumato.compare.table import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato.compare.table import as_html
+
+        return as_html(self)
+
+
+def _key(measure: "Measure | Recipe") -> str:
+    return repr(measure) if isinstance(measure, Measure) else str(getattr(measure, "name", repr(measure)))
+
+
+def _scored(row: Row, recipe: "Recipe") -> Row:
+    """Add a score to a row; where one of its measures has no figure, neither has the score."""
+    name, keys = recipe.name, [repr(measure) for measure in recipe.measures]
+    lacking = [key for key in keys if key not in row.means]
+    if lacking:
+        return replace(row, reasons={**row.reasons, name: f"needs {lacking[0]}: {row.reasons[lacking[0]]}"})
+    draws = max(len(row.values[key]) for key in keys)
+    # what is not random has one value, which holds in every replicate
+    paired = [{key: row.values[key][draw if len(row.values[key]) > 1 else 0] for key in keys} for draw in range(draws)]
+    scores = tuple(recipe.of(values).value for values in paired)
+    certain = all(row.errors[key] == 0 for key in keys) and draws == 1
+    whole = recipe.of(row.means)
+    return replace(
+        row,
+        means={**row.means, name: whole.value},
+        errors={**row.errors, name: 0.0 if certain else standard_error(scores)},
+        values={**row.values, name: scores},
+        parts={**row.parts, name: whole.parts},
+    )
+
+
+def _numbers(values: list[float | None]) -> Any:
+    return pa.array([None if value is None or math.isnan(value) else value for value in values], pa.float64())
+
+
+def _reasons(row: Row) -> str | None:
+    return "; ".join(f"{key}: {reason}" for key, reason in row.reasons.items()) or None
+
+
+def _record(row: Row) -> dict[str, Any]:
+    return {
+        "candidate": row.candidate,
+        "method": None if row.method is None else repr(row.method),
+        "replicates": row.replicates,
+        "seconds": row.seconds,
+        "protect_seconds": row.protect_seconds,
+        "figures": {
+            key: {
+                "mean": _plain(mean),
+                "error": _plain(row.errors[key]),
+                "values": [_plain(value) for value in row.values[key]],
+                "parts": {name: _plain(value) for name, value in row.parts.get(key, {}).items()},
+                "by_variable": {name: _plain(value) for name, value in row.by_variable.get(key, {}).items()},
+                "by_pair": [[*pair, _plain(value)] for pair, value in row.by_pair.get(key, {}).items()],
+            }
+            for key, mean in row.means.items()
+        },
+        "reasons": dict(row.reasons),
+        "notes": list(row.notes),
+    }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

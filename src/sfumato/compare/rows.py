@@ -1,0 +1,104 @@
+"""One candidate's figures: means and standard errors over the replicates, and why some are not there."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from sfumato.compare.store import Cell
+from sfumato.core import Method
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Row:
+    """What is known of one candidate; each mapping has one entry per measure, by the measure's key.
+
+    ``errors`` are standard errors of the means: 0 where nothing is random, NaN where one replicate leaves it unknown.
+    A measure that lacks its figure in some replicate is in ``reasons`` and nowhere else, for a mean over the
+    replicates that happened to go well would not be the mean.
+    """
+
+    candidate: str
+    method: Method | None  # None: protected elsewhere
+    means: Mapping[str, float]
+    errors: Mapping[str, float]
+    values: Mapping[str, tuple[float, ...]]
+    replicates: int
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # means over the replicates
+    by_variable: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    by_pair: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what the method noted in its tables, what a measure left out and why
+    seconds: float = 0.0  # masking and measuring, all replicates
+    protect_seconds: float = 0.0  # masking one table, on average
+
+
+def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell]], random: Set[str]) -> Row:
+    """Summarise a candidate's cells, listed by measure; ``random`` names the measures whose figures are draws."""
+    full = {key: found for key, found in cells.items() if not _reason(found)}
+    values = {key: tuple(cell.value for cell in found) for key, found in full.items()}
+    every = [cell for found in cells.values() for cell in found]
+    masked = {cell.key.replicate: cell.protect_seconds for cell in every}
+    once = method is None or not method.about.random
+    protect_seconds = float(np.mean(list(masked.values()))) if masked else 0.0
+    return Row(
+        candidate=candidate,
+        method=method,
+        means={key: math.fsum(found) / len(found) for key, found in values.items()},
+        errors={key: standard_error(found) if key in random else 0.0 for key, found in values.items()},
+        values=values,
+        replicates=max((len(found) for found in cells.values()), default=0),
+        reasons={key: _reason(found) for key, found in cells.items() if key not in full},
+        parts=_each(full, lambda cell: cell.parts),
+        by_variable=_each(full, lambda cell: cell.by_variable),
+        by_pair=_each(full, lambda cell: cell.by_pair),
+        notes=_notes(cells),
+        seconds=sum(cell.seconds for cell in every) + protect_seconds * (1 if once else len(masked)),
+        protect_seconds=protect_seconds,
+    )
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Return the standard error of the mean of some draws: sd / sqrt(r), the sd with r - 1; unknown for one draw.
+
+    >>> standard_error([1.0, 3.0])  # sd = sqrt(2), over sqrt(2)
+    1.0
+    """
+    if len(values) < 2 or not np.isfinite(values).all():
+        return math.nan
+    return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def _reason(cells: Sequence[Cell]) -> str:
+    """Say why a measure has no figure over all replicates; empty where it has."""
+    reasons = [cell.reason or "failed: the measure gave no number" for cell in cells if math.isnan(cell.value)]
+    if not reasons or len(cells) == 1:
+        return reasons[0] if reasons else ""
+    return f"{reasons[0]} ({'all' if len(reasons) == len(cells) else len(reasons)} of {len(cells)} replicates)"
+
+
+def _each(
+    cells: Mapping[str, Sequence[Cell]], detail: Callable[[Cell], Mapping[K, float]]
+) -> dict[str, dict[K, float]]:
+    """Average a breakdown over the replicates, measure by measure; measures that have none are left out."""
+    averaged: dict[str, dict[K, float]] = {}
+    for key, found in cells.items():
+        names = dict.fromkeys(name for cell in found for name in detail(cell))
+        if names:
+            averaged[key] = {name: _mean([detail(c)[name] for c in found if name in detail(c)]) for name in names}
+    return averaged
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _notes(cells: Mapping[str, Sequence[Cell]]) -> tuple[str, ...]:
+    """Gather the distinct notes: the method's, then each measure's under its name."""
+    masking = [note for found in cells.values() for cell in found for note in cell.masking]
+    measuring = [f"{key}: {note}" for key, found in cells.items() for cell in found for note in cell.notes]
+    return tuple(dict.fromkeys(masking + measuring))
