@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from tables import incomes, numbers, weighted
 
 import sfumato
 from sfumato import Measure, Method, Microdata, NotApplicable, SfumatoError, catalogue
+from tables import incomes, numbers, weighted
 
 METHODS = sorted(catalogue.methods().items())
 MEASURES = sorted(catalogue.measures().items())
@@ -42,7 +42,7 @@ def test_the_class_is_public_documented_and_described(cls: type[Method] | type[M
 
 def test_every_class_is_in_the_catalogue() -> None:
     def leaves(cls: type) -> set[str]:
-        below = cls.__subclasses__()
+        below: list[type] = cls.__subclasses__()
         mine = {cls.__name__} if not below and cls.__module__.startswith("sfumato.") else set()
         return mine.union(*(leaves(sub) for sub in below))
 

@@ -12,7 +12,7 @@ from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 
-STRIP = 65_528  # JPEG allows 65,535 rows; a multiple of its 8 x 8 blocks, so that strips change nothing inside
+STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its 8 x 8 blocks, so that strips change nothing inside
 
 
 @catalogued(
@@ -31,7 +31,7 @@ class JPEG(Method):
 
     Each variable is scaled linearly to 0..255 (smallest to largest value), the image is compressed by Pillow, decoded,
     and scaled back. Neighbouring records and variables share 8 x 8 blocks, so the order of both matters. Tables of more
-    than 65,528 records are compressed in strips. Limits: even at quality 100 only 256 levels per variable remain; with
+    than 65,496 records are compressed in strips. Limits: even at quality 100 only 256 levels per variable remain; with
     one far outlier all ordinary values fall into a few of them.
     """
 
