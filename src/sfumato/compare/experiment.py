@@ -1,7 +1,7 @@
 """Many ways to mask one table, measured alike: methods x replicates x measures, and tables protected elsewhere."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -52,8 +52,8 @@ class Experiment:
     """
 
     data: Any
-    methods: tuple[Method, ...] = ()
-    measures: tuple[Measure, ...] = ()
+    methods: Sequence[Method] = ()
+    measures: Sequence[Measure] = ()
     replicates: int = 1
     seed: int = 0
     candidates: Mapping[str, Any] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Experiment:
             rows.append(row(name, source if isinstance(source, Method) else None, found, random))
         return Results(
             original=self.data,
-            measures=self.measures,
+            measures=tuple(self.measures),
             rows=tuple(rows),
             seed=self.seed,
             replicates=self.replicates,

@@ -8,16 +8,18 @@ from sfumato.about import Unit
 def written(value: float, unit: Unit, error: float = 0.0) -> str:
     """Write a figure, with its standard error where there is one.
 
-    >>> written(0.0417, "share"), written(13.553, "percent", 0.21), written(2.5, "number", math.nan)
+    >>> written(0.0417, "share"), written(13.5534, "percent", 0.2134), written(2.5, "number", math.nan)
     ('4.17 %', '13.55 ± 0.21', '2.5 ± ?')
+    >>> written(123456.7, "number"), written(123456.7, "number", 321.0)
+    ('123,457', '123,457 ± 321')
     """
     scale, sign = (100, " %") if unit == "share" else (1, "")
-    shown = f"{value * scale:.4g}"
-    if math.isnan(error):
-        shown += " ± ?"
-    elif error:
-        shown += f" ± {error * scale:.2g}"
-    return shown + sign
+    value, error = value * scale, error * scale
+    if 0 < error < math.inf:  # two digits of the error, and of the value no more than the error leaves
+        decimals = max(1 - math.floor(math.log10(error)), 0)
+        return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
+    shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
+    return shown + (" ± ?" if math.isnan(error) else "") + sign
 
 
 def listed(names: tuple[str, ...], most: int = 5) -> str:

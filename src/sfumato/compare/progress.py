@@ -29,7 +29,9 @@ def watch(total: int, known: int, *, shown: bool) -> AbstractContextManager[Watc
     if not console.is_terminal:
         return nullcontext(_Silent())
     if known:
-        console.print(f"{known:,} figures are in the store already", style="dim")
+        console.print(
+            f"{known:,} figure{'s are' if known > 1 else ' is'} in the store already", style="dim", highlight=False
+        )
     return _Bar(console, total)
 
 

@@ -133,9 +133,10 @@ def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator
                     watch.finished(left.pop(number).name)
             except TerminatedWorkerError:
                 yield from _lost(left.values())
-            except (PicklingError, AttributeError, TypeError) as error:
+            except PicklingError as error:
+                why = str(error.__cause__ or error).strip('"\n ').rpartition("\n")[2]  # the last line of its traceback
                 raise ParameterError(
-                    f"a method or measure cannot be sent to another process ({error}); run with workers=1"
+                    f"a method or measure cannot be sent to another process ({why}); run with workers=1"
                 ) from error
 
 

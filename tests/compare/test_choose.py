@@ -1,0 +1,102 @@
+import math
+
+import pytest
+from compare_toys import Closeness, Guess, Loss, Rows
+from test_frontier import results_of
+
+from sfumato.compare.choose import Choice
+from sfumato.errors import ParameterError
+
+
+def chosen(alpha: float = 0.25, **figures: tuple[float, float, float, float]) -> Choice:
+    """Choose among candidates given as risk, its error, loss, its error."""
+    pairs = {name: ((risk, e), (loss, f)) for name, (risk, e, loss, f) in figures.items()}
+    return results_of(pairs, (Closeness(), Loss())).choose(utility=Loss, at_most={Closeness: alpha})
+
+
+def test_the_least_loss_within_the_bound_is_chosen() -> None:
+    choice = chosen(a=(0.1, 0, 9, 0), b=(0.25, 0, 4, 0), c=(0.26, 0, 1, 0))
+    assert choice.chosen == "b"
+    assert choice.feasible == ("b", "a")  # a bound is kept by what equals it
+    assert (choice.ties, choice.unsure, choice.unknown) == ((), (), ())
+    assert choice.bounds == {"Closeness()": 0.25}
+    assert choice.sentence == (
+        "b has the lowest mean change of the 2 of 3 candidates with closeness at most 25 % "
+        "(mean change 4; closeness 25 %)."
+    )
+    assert repr(choice) == f"Choice: {choice.sentence}"
+
+
+def test_equal_utility_is_decided_by_the_lower_risk_then_by_name() -> None:
+    assert chosen(b=(0.1, 0, 4, 0), a=(0.2, 0, 4, 0)).chosen == "b"
+    choice = chosen(b=(0.1, 0, 4, 0), a=(0.1, 0, 4, 0))
+    assert choice.chosen == "a"
+    assert choice.ties == ("b",)
+
+
+def test_candidates_that_cannot_be_told_apart_are_told() -> None:
+    # the losses of a and b differ by 0.2 < 1.96 * sqrt(0.1² + 0.1²) = 0.277, those of a and c by 0.3
+    choice = chosen(a=(0.1, 0, 4.0, 0.1), b=(0.1, 0, 4.2, 0.1), c=(0.1, 0, 4.3, 0.1))
+    assert choice.chosen == "a"
+    assert choice.ties == ("b",)
+    assert "cannot be told apart from b" in choice.sentence
+
+
+def test_risks_near_the_bound_are_told() -> None:
+    # 1.96 standard errors are 0.0196: a at 0.24 may be above 0.25, b at 0.26 below it, c at 0.2 may not
+    choice = chosen(a=(0.24, 0.01, 4, 0), b=(0.26, 0.01, 2, 0), c=(0.2, 0.01, 9, 0))
+    assert choice.unsure == ("a", "b")
+    assert "within 1.96 standard errors of the bound" in choice.sentence
+    assert "may keep it as well: b" in choice.sentence
+
+
+def test_one_replicate_of_what_is_random_is_told() -> None:
+    choice = chosen(a=(0.1, math.nan, 4, 0), b=(0.1, 0, 9, 0))
+    assert choice.chosen == "a"
+    assert choice.unknown == ("a",)
+    assert "drawn once, so its spread is unknown" in choice.sentence
+    assert "the others were drawn once" in chosen(a=(0.1, 0, 4, 0), b=(0.1, math.nan, 9, 0)).sentence
+
+
+def test_when_nobody_keeps_the_bound_the_nearest_is_named() -> None:
+    choice = chosen(0.01, a=(0.1, 0, 9, 0), b=(0.034, 0, 4, 0))
+    assert choice.chosen is None
+    assert choice.feasible == ()
+    assert choice.sentence == "No candidate has closeness at most 1 %. The lowest closeness is 3.4 %, of b."
+    lacking = chosen(a=(math.nan, 0, 9, 0))
+    assert lacking.chosen is None
+    assert "No candidate has the figures to choose by: a lack one" in lacking.sentence
+
+
+def test_least_risk_with_enough_utility() -> None:
+    figures = {"a": ((0.1, 0.0), (90.0, 0.0)), "b": ((0.2, 0.0), (99.0, 0.0)), "c": ((0.05, 0.0), (50.0, 0.0))}
+    results = results_of(figures, (Closeness(), Rows()))
+    choice = results.choose(risk=Closeness, at_least={Rows: 90})
+    assert choice.chosen == "a"
+    assert choice.objective == "Closeness()"
+    assert "records at least 90" in choice.sentence
+    assert "The highest records is 99, of b" in results.choose(risk=Closeness, at_least={Rows: 100}).sentence
+
+
+def test_several_bounds_must_all_be_kept() -> None:
+    figures = {"a": ((0.1, 0.0), (0.5, 0.0), (1.0, 0.0)), "b": ((0.1, 0.0), (0.2, 0.0), (2.0, 0.0))}
+    results = results_of(figures, (Closeness(), Guess(), Loss()))
+    assert results.choose(utility=Loss, at_most={Closeness: 0.1, "Guess": 0.3}).chosen == "b"
+
+
+def test_choices_that_cannot_be_right_are_refused() -> None:
+    results = results_of({"a": ((0.1, 0.0), (5.0, 0.0), (5.0, 0.0))}, (Closeness(), Loss(), Rows()))
+    with pytest.raises(ParameterError, match=r"its bound cannot be 5 \(did you mean 0.05\?\)"):
+        results.choose(utility=Loss, at_most={Closeness: 5})
+    with pytest.raises(ParameterError, match=r"Rows\(\) is better when higher, so its bound goes into at_least"):
+        results.choose(risk=Closeness, at_most={Rows: 5})
+    with pytest.raises(ParameterError, match="must be a number; got 'low'"):
+        results.choose(utility=Loss, at_most={Closeness: "low"})  # type: ignore[dict-item]
+    with pytest.raises(ParameterError, match="there is no bound"):
+        results.choose(utility=Loss)
+    with pytest.raises(ParameterError, match="name one measure"):
+        results.choose(at_most={Closeness: 0.1})
+    with pytest.raises(ParameterError, match=r"Closeness\(\) is a measure of risk, not of utility"):
+        results.choose(utility=Closeness, at_most={Closeness: 0.1})
+    with pytest.raises(ParameterError, match="there is no figure Guess"):
+        results.choose(utility=Loss, at_most={Guess: 0.1})

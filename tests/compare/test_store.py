@@ -1,0 +1,220 @@
+import math
+import os
+import pickle
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Unfit
+
+from sfumato.compare import store as store_module
+from sfumato.compare.experiment import Experiment
+from sfumato.compare.store import Cell, Key, Store
+from sfumato.compare.work import identity
+from sfumato.data.microdata import Microdata
+from sfumato.errors import FileError
+
+DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
+CELL = Cell(
+    key=Key("Shift()", "Loss()", 2),
+    value=1 / 3,
+    parts={"half": 0.1, "none": math.inf},
+    by_variable={"x": 1e-300},
+    by_pair={("x", "y"): 2.0},
+    notes=("left out: é",),
+    masking=("shifted",),
+    seconds=0.5,
+    protect_seconds=0.25,
+)
+
+
+def opened(path: Path | None, **scope: str | int) -> Store:
+    return Store(path, **({"data": "d", "seed": 0, "version": "1"} | scope))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    path = tmp_path / "counts.txt"
+    path.touch()
+    monkeypatch.setenv("TOY_COUNTS", str(path))
+    yield path
+
+
+def counted(path: Path) -> list[str]:
+    found = sorted(path.read_text().split())
+    path.write_text("")
+    return found
+
+
+def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
+    with opened(tmp_path / "run.db") as store:
+        store.add(CELL)
+    with opened(tmp_path / "run.db") as store:
+        assert store.finished() == {CELL.key: CELL}
+    assert pickle.loads(pickle.dumps(CELL)) == CELL
+
+
+def test_cells_of_other_data_seeds_and_versions_are_apart(tmp_path: Path) -> None:
+    with opened(tmp_path / "run.db") as store:
+        store.add(CELL)
+    for scope in ({"data": "e"}, {"seed": 1}, {"version": "2"}):
+        with opened(tmp_path / "run.db", **scope) as store:
+            assert store.finished() == {}
+
+
+def test_a_repeated_run_computes_only_what_is_new(tmp_path: Path, counts: Path) -> None:
+    path = tmp_path / "run.db"
+    Experiment(DATA, [Jitter(), Shift()], [Loss()], replicates=2).run(store=path)
+    first = counted(counts)
+    assert first == ["Jitter", "Jitter", "Loss", "Loss", "Loss", "Shift"]
+    again = Experiment(DATA, [Jitter(), Shift()], [Loss()], replicates=2).run(store=path)
+    assert counted(counts) == []
+    assert again.row("Shift()").means == {"Loss()": 1.0}
+    assert again.row("Shift()").by_pair == {"Loss()": {("x", "x"): 1.0}}
+    assert again.row("Shift()").notes == ("shifted x", "Loss(): measured x")
+    # one replicate more: one table more of what is random
+    Experiment(DATA, [Jitter(), Shift()], [Loss()], replicates=3).run(store=path)
+    assert counted(counts) == ["Jitter", "Loss"]
+    # one measure more: the tables are made again, the old measure is not
+    Experiment(DATA, [Shift()], [Loss(), Closeness()]).run(store=path)
+    assert counted(counts) == ["Closeness", "Shift"]
+    # other data, other seed: everything
+    other = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 5.0]}))
+    Experiment(other, [Shift()], [Loss()]).run(store=path)
+    Experiment(DATA, [Shift()], [Loss()], seed=1).run(store=path)
+    assert counted(counts) == ["Loss", "Loss", "Shift", "Shift"]
+
+
+def test_stored_and_fresh_results_are_the_same(tmp_path: Path) -> None:
+    experiment = Experiment(DATA, [Jitter(), Unfit()], [Loss(), Guess()], replicates=3)
+    fresh = experiment.run(store=tmp_path / "run.db", workers=2)
+    stored = experiment.run(store=tmp_path / "run.db")
+    assert [(r.values, r.errors, r.reasons) for r in fresh.rows] == [
+        (r.values, r.errors, r.reasons) for r in stored.rows
+    ]
+
+
+def test_a_table_protected_elsewhere_is_known_by_its_values(tmp_path: Path, counts: Path) -> None:
+    path = tmp_path / "run.db"
+    Experiment(DATA, measures=[Loss()], candidates={"a": pa.table({"x": [1.0, 2.0, 3.0, 5.0]})}).run(store=path)
+    Experiment(DATA, measures=[Loss()], candidates={"b": pa.table({"x": [1.0, 2.0, 3.0, 5.0]})}).run(store=path)
+    assert counted(counts) == ["Loss"]
+    changed = Experiment(DATA, measures=[Loss()], candidates={"a": pa.table({"x": [1.0, 2.0, 3.0, 9.0]})})
+    assert changed.run(store=path).rows[0].means["Loss()"] == 1.25  # (9 - 4) / 4
+    assert counted(counts) == ["Loss"]
+
+
+def test_what_does_not_fit_is_stored_and_what_failed_is_tried_again(
+    tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = Experiment(DATA, [Broken(), Unfit()], [Loss()])
+    assert "no luck" in experiment.run(store=tmp_path / "run.db").row("Broken()").reasons["Loss()"]
+    assert counted(counts) == ["Unfit"]
+    monkeypatch.setenv("TOY_MENDED", "1")
+    again = experiment.run(store=tmp_path / "run.db")
+    assert counted(counts) == ["Loss"]
+    assert again.row("Broken()").means == {"Loss()": 0.0}
+    assert "moustache" in again.row("Unfit()").reasons["Loss()"]
+
+
+def test_the_code_of_a_class_that_is_not_ours_is_part_of_its_key() -> None:
+    from sfumato.methods import Noise
+
+    def first() -> Shift:
+        class Mine(Shift):
+            extra = 1
+
+        return Mine()
+
+    def second() -> Shift:
+        class Mine(Shift):
+            extra = 2
+
+        return Mine()
+
+    assert repr(first()) == repr(second())
+    assert identity(first()) != identity(second())
+    assert identity(first()) == identity(first())
+    assert identity(Noise(scale=0.1)) == "Noise(scale=0.1)"
+
+
+def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("candidate,risk\n" * 100)
+    with pytest.raises(FileError, match=r"notes.txt: this file is not a store of Sfumato; give another path"):
+        opened(text)
+    assert text.read_text().startswith("candidate,risk")
+    foreign = tmp_path / "foreign.db"
+    with sqlite3.connect(foreign) as connection:
+        connection.execute("CREATE TABLE sweets (name TEXT)")
+    connection.close()
+    with pytest.raises(FileError, match="a database of another program"):
+        opened(foreign)
+    with pytest.raises(FileError, match="this is a folder"):
+        opened(tmp_path)
+    with pytest.raises(FileError, match="there is no folder"):
+        opened(tmp_path / "nowhere" / "run.db")
+
+
+def test_a_store_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "FORMAT", 99)
+    opened(tmp_path / "run.db").close()
+    monkeypatch.undo()
+    with pytest.raises(FileError, match="its format is 99 and this version of Sfumato writes format 1"):
+        opened(tmp_path / "run.db")
+
+
+def test_a_damaged_store_is_refused_before_anything_is_computed(tmp_path: Path, counts: Path) -> None:
+    path = tmp_path / "run.db"
+    with opened(path) as store:
+        for replicate in range(200):
+            store.add(Cell(key=Key("Shift()", "Loss()", replicate), value=1.0))
+    content = bytearray(path.read_bytes())
+    content[4096 : len(content) - 100] = os.urandom(len(content) - 4196)
+    path.write_bytes(content)
+    with pytest.raises(FileError, match="damaged; give another path, or remove it"):
+        Experiment(DATA, [Shift()], [Loss()]).run(store=path)
+    path.write_bytes(content[: len(content) // 2])  # truncated
+    with pytest.raises(FileError, match="damaged"):
+        Experiment(DATA, [Shift()], [Loss()]).run(store=path)
+    assert counted(counts) == []
+
+
+def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    opened(path).close()
+    path.chmod(0o400)
+    if os.access(path, os.W_OK):
+        pytest.skip("this user may write everything")
+    with pytest.raises(FileError, match="cannot be written; change its permissions"):
+        opened(path)
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with opened(path) as store:
+        store.add(CELL)
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")  # SQLite's own way to have no room left
+        with pytest.raises(FileError, match="the disk is full; free some space and run again"):
+            store.add(Cell(key=Key("big", "Loss()", 0), value=1.0, notes=("x" * 100_000,)))
+    with opened(path) as store:
+        assert store.finished() == {CELL.key: CELL}
+
+
+def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.db"
+    with opened(path) as one, opened(path) as two:
+        one.add(CELL)
+        two.add(Cell(key=Key("Shift()", "Loss()", 3), value=1.0))
+        one.add(Cell(key=Key("Shift()", "Loss()", 3), value=1.0))
+        assert one.finished() == two.finished()
+        assert len(one.finished()) == 2
+    monkeypatch.setattr(store_module, "PATIENCE", 0.05)
+    blocker = sqlite3.connect(path, isolation_level=None)
+    blocker.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(FileError, match=r"another run kept it for more than 0\.05 seconds"):
+        opened(path)
+    blocker.close()
