@@ -12,6 +12,7 @@ from sfumato.data.schema import Kind, Variable
 from sfumato.errors import DataError, SchemaError
 
 EXACT = 2**53  # whole numbers up to here have an exact float64
+_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 
 
 def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDArray[Any]]:
@@ -46,11 +47,25 @@ def write(variable: Variable, column: NDArray[Any], whole: bool) -> Any:
         if whole and np.array_equal(present, np.round(present)) and (np.abs(present) <= EXACT).all():
             return pa.array(np.where(missing, 0, column).astype(np.int64), mask=missing)
         return pa.array(column, mask=missing)
-    categories = pa.array(list(variable.categories))
+    categories = _array(variable)
     indices = pa.array(column, mask=column < 0)
     if variable.kind == "ordinal":
         return pa.DictionaryArray.from_arrays(indices, categories, ordered=True)
     return categories.take(indices)
+
+
+def _array(variable: Variable) -> Any:
+    """Return the categories as arrow."""
+    categories: list[Any] = list(variable.categories)
+    if categories and hasattr(categories[0], "asm8"):  # pandas timestamps and durations, which may hold nanoseconds
+        zone = getattr(categories[0], "tz", None)
+        duration = not hasattr(categories[0], "year")
+        kind = pa.duration("ns") if duration else pa.timestamp("ns", tz=None if zone is None else str(zone))
+        return pa.array([category.value for category in categories], pa.int64()).cast(kind)
+    try:
+        return pa.array(categories)
+    except OverflowError:
+        return pa.array(categories, pa.uint64())
 
 
 def _plain(column: Any) -> Any:
@@ -61,6 +76,12 @@ def _plain(column: Any) -> Any:
             column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
+    if pa.types.is_dictionary(column.type) and column.dictionary.null_count:  # missing as a category of its own
+        kept = column.dictionary.drop_null()
+        indices = pc.index_in(column.dictionary_decode(), value_set=kept)
+        column = pa.DictionaryArray.from_arrays(indices, kept, ordered=column.type.ordered)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     return column
 
 
@@ -71,8 +92,11 @@ def _without(column: Any, variable: Variable) -> Any:
     stand_ins = {str(code) for code in variable.missing}
     if not pa.types.is_string(values.type):  # -9 is written -9 in whole numbers and -9.0 or -9 in others
         stand_ins |= {str(float(code)) for code in variable.missing if isinstance(code, int | float)}
-    hit = pc.is_in(text, value_set=pa.array(sorted(stand_ins), pa.string()))
-    return pc.if_else(hit, pa.scalar(None, values.type), values)
+    listed = pa.array(sorted(stand_ins), pa.string())
+    if pa.types.is_dictionary(column.type):  # the order of the other categories stays
+        kept = column.dictionary.filter(pc.invert(pc.is_in(pc.cast(column.dictionary, pa.string()), value_set=listed)))
+        return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=kept), kept, ordered=column.type.ordered)
+    return pc.if_else(pc.is_in(text, value_set=listed), pa.scalar(None, values.type), values)
 
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
@@ -80,6 +104,10 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
         column = column.dictionary_decode()
     if pa.types.is_string(column.type):
         column = _parsed(name, column)
+    elif pa.types.is_integer(column.type) and inferred_kind(column) != "numeric":
+        raise DataError(
+            f"variable {name!r} holds whole numbers beyond 2^53, which lose digits as numbers; make it nominal"
+        )
     try:
         values = pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -95,18 +123,24 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
 
 
 def _parsed(name: str, column: Any) -> Any:
+    text = pc.utf8_trim_whitespace(column)
     try:
-        return pc.cast(pc.utf8_trim_whitespace(column), pa.float64())
+        return pc.cast(text, pa.float64())
     except pa.ArrowInvalid:
-        for row, text in enumerate(column.to_pylist(), start=1):
-            try:
-                float("nan" if text is None else text)
-            except ValueError:
-                raise DataError(
-                    f"variable {name!r} is numeric, but row {row} holds the text {text!r}; "
-                    "correct it, declare it as missing, or make the variable nominal"
-                ) from None
-        raise DataError(f"variable {name!r} is numeric, but holds text that is not a number") from None
+        pass
+    odd = pc.invert(pc.match_substring_regex(text, _NUMBER))
+    row, count = pc.index(odd, True).as_py(), pc.sum(odd).as_py() or 0
+    if row < 0:
+        raise DataError(f"variable {name!r} is numeric, but holds text that is not a number")
+    shown = column[row].as_py()
+    others = f" (and {count - 1:,} more row{'s' if count > 2 else ''} the like)" if count > 1 else ""
+    comma = (
+        "write its decimal commas as points, " if pc.match_substring_regex(text[row], r"^[+-]?\d*,\d+$").as_py() else ""
+    )
+    raise DataError(
+        f"variable {name!r} is numeric, but row {row + 1} holds the text {shown!r}{others}; "
+        f"{comma}correct it, declare it as missing, or make the variable nominal"
+    )
 
 
 def _categories(variable: Variable, column: Any, stated: bool) -> tuple[Variable, NDArray[np.int32]]:

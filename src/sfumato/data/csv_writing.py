@@ -1,12 +1,13 @@
 """Delimited text out: an arrow table to bytes, in the dialect a file was read with."""
 
 import codecs
+import re
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.dialect import Dialect, TextForm
+from sfumato.data.dialect import DELIMITERS, Dialect, TextForm
 
 RECORDS_AT_A_TIME = 100_000
 
@@ -25,9 +26,9 @@ def write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
     if dialect.byte_order_mark:
         put("\ufeff")
     names = pa.array(table.column_names, pa.string())
-    header = _quoted(names, dialect, always=dialect.quoted_header)
-    put(dialect.delimiter.join(header.to_pylist()) + dialect.newline)
     alone = table.num_columns == 1
+    header = _quoted(names, dialect, alone, always=dialect.quoted_header)
+    put(dialect.delimiter.join(header.to_pylist()) + dialect.newline)
     for batch in table.to_batches(max_chunksize=RECORDS_AT_A_TIME):
         cells = [
             _cells(column, dialect.form(name), dialect, alone)
@@ -55,7 +56,7 @@ def _cells(column: Any, form: TextForm, dialect: Dialect, alone: bool) -> Any:
         if dialect.decimal != ".":
             text = pc.replace_substring(text, ".", dialect.decimal)
     if form.quoted or not number or dialect.decimal == dialect.delimiter:
-        text = _quoted(text, dialect, always=form.quoted)
+        text = _quoted(text, dialect, alone, always=form.quoted)
     # a line with nothing on it is no record, so one missing value alone has to be visible
     return text.fill_null('""' if alone and not form.missing else form.missing)
 
@@ -72,10 +73,10 @@ def _padded(text: Any, decimals: int) -> Any:
     return pc.if_else(plain, padded, text)
 
 
-def _quoted(text: Any, dialect: Dialect, *, always: bool) -> Any:
+def _quoted(text: Any, dialect: Dialect, alone: bool, *, always: bool) -> Any:
     """Put quotes around the cells that need them, or around all."""
-    special = f'["\\r\\n{chr(92)}x{ord(dialect.delimiter):02x}]'
-    needs = pc.match_substring_regex(text, special)
+    delimiters = DELIMITERS if alone else (dialect.delimiter,)  # in one column any delimiter would look like one
+    needs = pc.match_substring_regex(text, f'["\\r\\n{re.escape("".join({*delimiters, dialect.delimiter}))}]')
     if not always and not pc.any(needs).as_py():
         return text
     around = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")

@@ -40,9 +40,9 @@ def describe(data: Microdata) -> list[Finding]:
     >>> import pyarrow as pa
     >>> table = pa.table({"sex": [1, 2, None, 2] * 10, "income": [1200.5 * i for i in range(40)]})
     >>> for finding in describe(Microdata.from_frame(table)):
-    ...     print(finding.name, finding.distinct, finding.missing, finding.suggestion)
+    ...     print(finding.name, finding.distinct, finding.missing, finding.suggestion or "-")
     sex 2 10 nominal? 2 distinct whole numbers look like codes: kind = "nominal"
-    income 40 0
+    income 40 0 -
     """
     return [_finding(data, name) for name in data.names]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = ("\t", "|", ";", ",")  # the rarer one inside of cells comes first
 SAMPLED = 50  # records looked at to tell the delimiter and the quotes
 
 
@@ -40,9 +40,9 @@ class Dialect:
 def detect_delimiter(sample: str, *, complete: bool) -> str:
     """Tell the delimiter from the header and the first records, quotes respected.
 
-    It is the one of comma, semicolon, tab and bar that splits the header and every sampled record into the same number
-    of fields (a delimiter at the end of a line aside), the most fields if several do; where none does, the one that
-    splits the header into most fields.
+    It is the one of tab, bar, semicolon and comma that splits the header and every sampled record into the same number
+    of fields (a delimiter at the end of a line aside): the most fields if several do, the first so named if these are
+    as many; where none does, the one that splits the header into most fields; a comma where there is but one column.
     """
     counts = {
         delimiter: [len(record) for record in first_records(sample, delimiter, complete=complete)]
@@ -54,7 +54,8 @@ def detect_delimiter(sample: str, *, complete: bool) -> str:
         if found and found[0] > 1 and set(found[1:]) <= {found[0], found[0] + 1}
     }
     fields = even or {delimiter: (found[0] if found else 1) for delimiter, found in counts.items()}
-    return max(DELIMITERS, key=lambda delimiter: fields.get(delimiter, 0))
+    best = max(DELIMITERS, key=lambda delimiter: fields.get(delimiter, 0))
+    return best if fields[best] > 1 else ","
 
 
 def first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[str]]:
@@ -74,7 +75,8 @@ def first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[s
 
 def quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:
     """Tell which columns have their cells in quotes, by the first records of a text without its header."""
-    bare = re.sub(r'"(?:[^"]|"")*"', '"', sample)  # a quoted cell becomes one lone quote
+    # a quoted cell becomes one lone quote; an empty one says nothing: it may be how a missing value is made visible
+    bare = re.sub(r'"((?:[^"]|"")*)"', lambda cell: '"' if cell.group(1) else "", sample)
     quoted = [False] * width
     for line in [line for line in bare.splitlines() if line][:SAMPLED]:
         for place, cell in enumerate(line.split(delimiter)[:width]):

@@ -39,7 +39,7 @@ def read(
 
     - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
       is a delimiter at the end of every line.
-    - ``delimiter``: the one of comma, semicolon, tab and bar that splits the header and the first 50 records into the
+    - ``delimiter``: the one of tab, bar, semicolon and comma that splits the header and the first 50 records into the
       same number of fields; always a tab in a .tsv file. Cells may stand in double quotes; a quote inside is doubled.
     - ``missing``: an empty cell and NA, N/A, NaN, nan, null, NULL and a lone point are missing, quoted or not; spaces
       around them are ignored. Give the list yourself where, say, NA means Namibia.

@@ -19,7 +19,7 @@ class Origin:
 
     kind: FrameKind = "pyarrow"
     dtypes: tuple[tuple[str, Any], ...] = ()
-    native: Any = None  # pandas and pyarrow: its own column types
+    native: Any = None  # its own column types by name: narwhals sees several of pandas as one
     index: Any = None  # pandas only: its row labels
     path: Path | None = None  # the file it was read from
     dialect: Dialect | None = None  # text files only: how it was written
@@ -36,8 +36,9 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
+        hint = "; call its collect() first" if hasattr(frame, "collect") else ""
         raise DataError(
-            f"expected a Microdata or a pandas, polars or pyarrow table; got {type(frame).__name__}"
+            f"expected a Microdata or a pandas, polars or pyarrow table; got {type(frame).__name__}{hint}"
         ) from None
     except (nw.exceptions.DuplicateError, ValueError) as error:
         raise DataError(f"the table has two columns of the same name: {error}") from None
@@ -50,69 +51,142 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
         raise DataError(f"the table has two columns of the same name: {', '.join(twice)}")
     arrays = [_arrow_column(wrapped, name) for name in names]
     dtypes = tuple(wrapped.schema.items())
-    table = pa.table(arrays, names=names)
-    if kind == "pandas":
-        return table, Origin(kind, dtypes, native=dict(frame.dtypes), index=frame.index)
+    native = dict(zip(names, _native_types(frame, kind), strict=True))
+    return pa.table(arrays, names=names), Origin(kind, dtypes, native, index=frame.index if kind == "pandas" else None)
+
+
+def _native_types(frame: Any, kind: str) -> list[Any]:
     if kind == "pyarrow":
-        return table, Origin(kind, dtypes, native=dict(zip(names, frame.schema.types, strict=True)))
-    return table, Origin(kind, dtypes)
+        return list(frame.schema.types)
+    return list(frame.dtypes)
 
 
 def _arrow_column(frame: "nw.DataFrame[Any]", name: str) -> Any:
+    column = frame[name]
     try:
-        return frame[name].to_arrow()
+        array = column.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
             f"variable {name!r} mixes values of different types ({error}); make it all text or all numbers"
         ) from None
+    except pa.ArrowNotImplementedError as error:
+        raise DataError(f"variable {name!r} cannot be read ({error}); turn it into numbers or text") from None
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    foreign = isinstance(kind, pa.BaseExtensionType) or pa.types.is_nested(kind) or pa.types.is_map(kind)
+    if foreign or (column.dtype == nw.Object and kind == pa.binary(8)):  # polars hands over the objects' addresses
+        raise DataError(f"variable {name!r} holds values of type {kind}, not numbers, text or dates; turn it into text")
+    return array
 
 
 def from_arrow(table: pa.Table, origin: Origin) -> Any:
-    """Turn an arrow table into the kind of frame it came from, with its column types where the values allow."""
+    """Turn an arrow table into the kind of frame it came from, with its column types where nothing is lost by it."""
+    known = origin.native or {}
     if origin.kind == "pyarrow":
-        for place, (name, dtype) in enumerate(origin.dtypes):
-            if _castable(table, name, dtype):
-                table = table.set_column(place, name, _cast(table[name], origin.native[name]))
+        for place, name in enumerate(table.column_names):
+            if name in known and table[name].type != known[name]:
+                table = table.set_column(place, name, _arrow_back(table[name], known[name]))
         return table
     try:
-        frame = nw.from_arrow(table, backend=origin.kind)
+        return _polars(table, known) if origin.kind == "polars" else _pandas(table, known, origin.index)
     except ModuleNotFoundError:
         raise DataError(f"{origin.kind} is not installed: pip install sfumato[{origin.kind}]") from None
-    kept = {name: dtype for name, dtype in origin.dtypes if name in frame.columns}
-    if origin.kind != "pandas":
-        return nw.to_native(
-            frame.with_columns(
-                nw.col(name).cast(dtype) for name, dtype in kept.items() if _castable(table, name, dtype)
+
+
+def _arrow_back(column: Any, kind: pa.DataType) -> Any:
+    """Return a column as its old type, or as it is where a value would change (shorter floats may round)."""
+    if _is_number(column.type) and not _is_number(kind):  # text that a schema says are numbers stays numbers
+        return column
+    try:
+        back = _arrow_cast(column, kind)
+        rounded = pa.types.is_floating(column.type) and pa.types.is_floating(kind)
+        same = rounded or _plain_values(back).cast(_plain_values(column).type).equals(_plain_values(column))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return column
+    return back if same else column
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _arrow_cast(column: Any, kind: pa.DataType) -> Any:
+    if not pa.types.is_dictionary(kind):
+        return _plain_values(column).cast(kind)
+    chunks = column.combine_chunks() if pa.types.is_dictionary(column.type) else _encoded(column)
+    chunk = chunks.chunk(0) if isinstance(chunks, pa.ChunkedArray) else chunks
+    return pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(
+                chunk.indices.cast(kind.index_type), chunk.dictionary.cast(kind.value_type), ordered=kind.ordered
             )
-        )
-    native = nw.to_native(frame)
-    # pandas has several integer and text types that narwhals sees as one, so its own types are put back
-    back = {
-        name: origin.native[name]
-        for name, dtype in kept.items()
-        if _castable(table, name, dtype, nullable=hasattr(origin.native[name], "na_value"))
-    }
-    native = native.astype(back)
-    if origin.index is not None and len(origin.index) == len(native):
-        native.index = origin.index
-    return native
+        ]
+    )
 
 
-def _cast(column: Any, kind: pa.DataType) -> Any:
-    if pa.types.is_dictionary(kind) and pa.types.is_dictionary(column.type):
-        column = column.combine_chunks()
-        chunk = column if isinstance(column, pa.DictionaryArray) else column.chunk(0)
-        return pa.DictionaryArray.from_arrays(
-            chunk.indices.cast(kind.index_type), chunk.dictionary.cast(kind.value_type), ordered=kind.ordered
-        )
-    return column.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else column.cast(kind)
+def _encoded(column: Any) -> Any:
+    return column.combine_chunks().dictionary_encode()
 
 
-def _castable(table: pa.Table, name: str, dtype: Any, *, nullable: bool = True) -> bool:
-    """Tell whether a column can take back its old type without losing anything."""
-    kind = table.schema.field(name).type
-    if dtype.is_integer():  # whole numbers are arrow integers here exactly when all of them are still whole
-        return bool(pa.types.is_integer(kind)) and (nullable or table[name].null_count == 0)
-    if dtype.is_float():
-        return bool(pa.types.is_floating(kind))
-    return not (pa.types.is_floating(kind) or pa.types.is_integer(kind))
+def _plain_values(column: Any) -> Any:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _polars(table: pa.Table, known: dict[str, Any]) -> Any:
+    import polars as pl
+
+    frame: Any = pl.from_arrow(table)
+    restored = []
+    for column in frame.get_columns():
+        dtype = known.get(column.name, column.dtype)
+        if column.dtype == dtype or (column.dtype.is_numeric() and not dtype.is_numeric()):
+            continue
+        try:
+            back = column.cast(dtype)
+            rounded = column.dtype.is_float() and dtype.is_float()
+            if rounded or _spelled(back).cast(_spelled(column).dtype).equals(_spelled(column), null_equal=True):
+                restored.append(back)
+        except pl.exceptions.PolarsError:
+            continue  # the values are no longer of that type
+    return frame.with_columns(restored)
+
+
+def _spelled(column: Any) -> Any:
+    """Return polars categories as their text, whatever their codes."""
+    import polars as pl
+
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+
+
+def _pandas(table: pa.Table, known: dict[str, Any], index: Any) -> Any:
+    import pandas as pd
+
+    # whole numbers with gaps go through pandas' nullable type: as floats they would lose digits
+    nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+    frame = table.to_pandas(types_mapper=nullable.get)
+    for name in frame.columns:
+        column: Any = frame[name]
+        if column.dtype in nullable.values() and not column.hasnans:
+            column = column.astype(column.dtype.numpy_dtype)
+        frame[name] = _pandas_back(column, known[name]) if name in known else column
+    if index is not None and len(index) == len(frame):
+        frame.index = index
+    return frame
+
+
+def _pandas_back(column: Any, dtype: Any) -> Any:
+    from pandas.api.types import is_float_dtype, is_numeric_dtype
+
+    if column.dtype == dtype or (is_numeric_dtype(column) and dtype.name in ("str", "string")):
+        return column
+    try:
+        back = column.astype(dtype)
+        if dtype.kind == "O" and dtype.name == "object":
+            return back.where(back.notna(), None)
+        present = column.notna()
+        rounded = is_float_dtype(column.dtype) and is_float_dtype(dtype)
+        same = rounded or back[present].astype(column.dtype).equals(column[present])
+        same = same and back.notna().equals(present)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException):  # the values are no longer of that type
+        return column
+    return back if same else column

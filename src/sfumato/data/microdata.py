@@ -56,7 +56,9 @@ class Microdata:
     def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
         """Read a pandas, polars or pyarrow table; columns the schema does not name get the kind of the stated rule."""
         if isinstance(frame, Microdata):
-            return frame if schema is None else cls.from_frame(frame.to_frame(), schema)
+            if schema is None:
+                return frame
+            return replace(cls.from_arrow(frame.to_arrow(), frame.origin, schema), notes=frame.notes)
         return cls.from_arrow(*to_arrow(frame), schema)
 
     @classmethod
@@ -73,9 +75,9 @@ class Microdata:
             )
         variables: list[Variable] = []
         columns: dict[str, NDArray[Any]] = {}
+        stated = {variable.name: variable for variable in schema}
         for name in table.column_names:
-            stated = schema[name] if name in schema else None
-            variable, column = read_columns.read(name, table[name], stated)
+            variable, column = read_columns.read(name, table[name], stated.get(name))
             variables.append(variable)
             columns[name] = column
         whole = replace(schema, variables=tuple(variables))
@@ -171,13 +173,21 @@ def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
         weights = columns[schema.weight]
         bad = np.flatnonzero(~(weights >= 0))
         if bad.size:
+            records = f"{bad.size} record{'s' if bad.size > 1 else ''} (first in row {bad[0] + 1})"
             raise DataError(
-                f"the weight {schema.weight!r} is negative or missing in {bad.size} records (first in row {bad[0] + 1})"
+                f"the weight {schema.weight!r} is negative or missing in {records}; every record needs one of 0 or more"
             )
         if not weights.any():
             raise DataError(f"the weight {schema.weight!r} is zero in every record")
     if schema.id is not None:
-        ids, counts = np.unique(columns[schema.id], return_counts=True)
+        column = columns[schema.id]
+        gaps = np.flatnonzero(np.isnan(column) if schema[schema.id].kind == "numeric" else column < 0)
+        if gaps.size:
+            raise DataError(
+                f"the id {schema.id!r} is missing in {gaps.size} record{'s' if gaps.size > 1 else ''} "
+                f"(first in row {gaps[0] + 1}); every record needs one"
+            )
+        ids, counts = np.unique(column, return_counts=True)
         if counts.max() > 1:
             twice = ids[counts.argmax()]
             shown = schema[schema.id].categories[twice] if schema[schema.id].categories else f"{twice:g}"

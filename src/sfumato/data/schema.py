@@ -34,7 +34,7 @@ class Variable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise SchemaError(f"a variable's name must be text; got {self.name!r}")
+            raise SchemaError(f"a variable's name must be text, and not empty; got {self.name!r}")
         for field, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
             value = getattr(self, field)
             if value not in allowed:
@@ -43,6 +43,9 @@ class Variable:
         object.__setattr__(self, "missing", tuple(self.missing))
         if self.kind == "numeric" and self.categories:
             raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
+        types = {float if type(c) is int else type(c) for c in self.categories}
+        if len(types) > 1:
+            raise SchemaError(f"variable {self.name!r} lists categories of different types: {self.categories!r}")
         if len(set(self.categories)) < len(self.categories):
             raise SchemaError(f"variable {self.name!r} lists a category twice: {self.categories!r}")
 

@@ -72,7 +72,7 @@ def schema_text(data: Microdata | Schema) -> str:
     lines = [_HEADER]
     for special in get_args(Special):
         name = schema.special().get(special)
-        lines.append(f"# {special} = " if name is None else f"{special} = {toml_text.quoted(name)}")
+        lines.append(f'# {special} = "..."' if name is None else f"{special} = {toml_text.quoted(name)}")
     lines[-1] += "\n"
     findings = describe(data) if isinstance(data, Microdata) else [None] * len(schema)
     for variable, finding in zip(schema, findings, strict=True):
