@@ -2,15 +2,16 @@ import math
 import os
 import pickle
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Unfit
+from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Slow, Unfit
 
 from sfumato.compare import store as store_module
-from sfumato.compare.experiment import Experiment
+from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.store import Cell, Key, Store
 from sfumato.compare.work import identity
 from sfumato.data.microdata import Microdata
@@ -182,14 +183,15 @@ def test_a_damaged_store_is_refused_before_anything_is_computed(tmp_path: Path, 
     assert counted(counts) == []
 
 
-def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.db"
     opened(path).close()
-    path.chmod(0o400)
-    if os.access(path, os.W_OK):
-        pytest.skip("this user may write everything")
+    connect = sqlite3.connect  # opened for reading only, since permissions do not bind every user that runs tests
+    monkeypatch.setattr(sqlite3, "connect", lambda file, **how: connect(f"file:{file}?mode=ro", uri=True, **how))
     with pytest.raises(FileError, match="cannot be written; change its permissions"):
         opened(path)
+    with pytest.raises(FileError, match="cannot be opened for writing; check the folder's permissions"):
+        opened(tmp_path / "other.db")
 
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
@@ -202,6 +204,19 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
             store.add(Cell(key=Key("big", "Loss()", 0), value=1.0, notes=("x" * 100_000,)))
     with opened(path) as store:
         assert store.finished() == {CELL.key: CELL}
+
+
+def test_a_disk_that_fills_up_stops_the_workers(tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(store: Store, cell: Cell) -> None:
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr(Store, "add", full)
+    with pytest.raises(FileError, match="the disk is full"):
+        Experiment(DATA, grid(Slow, number=list(range(20))), [Loss()]).run(workers=2, store=tmp_path / "run.db")
+    done = counts.read_text()
+    assert done.count("Slow") < 20
+    time.sleep(0.4)
+    assert counts.read_text() == done
 
 
 def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

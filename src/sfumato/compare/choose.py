@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ def choose(
         left_out=left_out,
     )
     sentence = _nobody(choice, rows, figures) if best is None else _somebody(choice, best, len(rows), figures)
-    return Choice(**{**choice.__dict__, "sentence": sentence})
+    return replace(choice, sentence=sentence)
 
 
 def _objective(results: "Results", utility: Any, risk: Any) -> str:

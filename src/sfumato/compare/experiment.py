@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -92,8 +93,12 @@ class Experiment:
             tasks = [task for task in (_lacking(task, cells) for task in plan) if task.wanted]
             known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
             try:
-                with watch(len(tasks), known, shown=progress) as bar:
-                    for cell in outcomes(tasks, workers, bar):
+                # closed at once when something goes wrong, so that no worker runs on
+                with (
+                    watch(len(tasks), known, shown=progress) as bar,
+                    closing(outcomes(tasks, workers, bar)) as finished,
+                ):
+                    for cell in finished:
                         kept.add(cell)
                         cells[cell.key] = cell
             except KeyboardInterrupt:

@@ -2,8 +2,9 @@
 
 import hashlib
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pickle import PicklingError
 from time import perf_counter
@@ -52,7 +53,7 @@ def identity(owner: Method | Measure) -> str:
     return f"{owner!r} of {cls.__module__} {hashlib.sha256(code.encode()).hexdigest()[:12]}"
 
 
-def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator[Cell]:
+def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cell, None, None]:
     """Yield every cell as it is finished; in which order depends on the workers, what is in it does not."""
     workers = min(workers, len(tasks))
     if workers > 1:
@@ -125,8 +126,7 @@ def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator
         parallel = Parallel(
             n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=SHARED_FROM, mmap_mode="r"
         )
-        # closing a generator that is not exhausted ends its processes: nothing runs on after Ctrl-C or a full disk
-        with closing(parallel(delayed(_in_process)(number, task) for number, task in enumerate(tasks))) as finished:
+        with _ended(parallel(delayed(_in_process)(number, task) for number, task in enumerate(tasks))) as finished:
             try:
                 for number, cells in finished:
                     yield from cells
@@ -138,6 +138,17 @@ def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator
                 raise ParameterError(
                     f"a method or measure cannot be sent to another process ({why}); run with workers=1"
                 ) from error
+
+
+@contextmanager
+def _ended(finished: Generator[tuple[int, list[Cell]], None, None]) -> Iterator[Iterator[tuple[int, list[Cell]]]]:
+    """Close joblib's generator in any case, which ends its processes: nothing runs on after Ctrl-C or a full disk."""
+    try:
+        yield finished
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that tasks were cancelled is what was wanted
+            finished.close()
 
 
 def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
