@@ -124,7 +124,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("BEGIN IMMEDIATE")  # takes the lock for writing: an unwritable file is refused here
+    connection.execute("BEGIN IMMEDIATE")  # so that two runs do not both make the table
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
         connection.execute(_TABLE)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -139,6 +139,7 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise sqlite3.DatabaseError(f"malformed: {damage}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")  # writes what stands there: an unwritable file is refused now
     connection.execute("COMMIT")
 
 
