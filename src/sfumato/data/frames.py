@@ -27,8 +27,8 @@ class Origin:
 
 def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     """Turn a supported frame into an arrow table and remember what it was."""
-    labels = getattr(frame, "columns", ())
-    odd = [label for label in labels if type(frame).__module__.startswith("pandas") and not isinstance(label, str)]
+    pandas = type(frame).__module__.startswith("pandas")
+    odd = [label for label in getattr(frame, "columns", ()) if not isinstance(label, str)] if pandas else []
     if odd:
         raise DataError(
             f"column names must be text; got {odd[0]!r} (for pandas: frame.columns = frame.columns.map(str))"
@@ -94,6 +94,10 @@ def from_arrow(table: pa.Table, origin: Origin) -> Any:
 
 def _arrow_back(column: Any, kind: pa.DataType) -> Any:
     """Return a column as its old type, or as it is where a value would change (shorter floats may round)."""
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
     if _is_number(column.type) and not _is_number(kind):  # text that a schema says are numbers stays numbers
         return column
     try:
@@ -179,6 +183,8 @@ def _pandas_back(column: Any, dtype: Any) -> Any:
 
     if column.dtype == dtype or (is_numeric_dtype(column) and dtype.name in ("str", "string")):
         return column
+    if hasattr(dtype, "categories") and not column.dropna().isin(dtype.categories).all():
+        return column  # pandas would make other values missing
     try:
         back = column.astype(dtype)
         if dtype.kind == "O" and dtype.name == "object":

@@ -64,7 +64,7 @@ class Microdata:
     @classmethod
     def from_arrow(cls, table: pa.Table, origin: Origin, schema: Schema | None = None) -> "Microdata":
         """Read an arrow table that goes back out as ``origin`` says."""
-        schema = schema or Schema()
+        schema = Schema() if schema is None else schema  # a schema that names only the weight has no variables
         if table.num_rows == 0:
             raise DataError("the table has no records")
         absent = [name for name in (*schema.names, *schema.special().values()) if name not in table.column_names]

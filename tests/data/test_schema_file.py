@@ -1,0 +1,189 @@
+"""schema.toml: what is written reads back, and what cannot be right is named."""
+
+import datetime as dt
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sfumato.data.describe import Finding, describe
+from sfumato.data.files import read
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind, Role, Schema, Variable
+from sfumato.data.schema_file import read_schema, schema_text, write_schema
+from sfumato.errors import FileError, SchemaError
+
+CATEGORIES: st.SearchStrategy[list[Any]] = st.one_of(
+    st.lists(st.text(), unique=True, max_size=5),
+    st.lists(st.integers(), unique=True, max_size=5),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), unique=True, max_size=5),
+    st.lists(st.booleans(), unique=True, max_size=2),
+    st.lists(st.dates(), unique=True, max_size=5),
+    st.lists(st.datetimes().map(lambda moment: moment.replace(fold=0)), unique=True, max_size=5),
+    st.lists(st.times().map(lambda moment: moment.replace(fold=0)), unique=True, max_size=5),
+)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    names = draw(st.lists(st.text(min_size=1), unique=True, max_size=5))
+    variables = []
+    for name in names:
+        kind: Kind = draw(st.sampled_from(get_args(Kind)))
+        role: Role = draw(st.sampled_from(get_args(Role)))
+        categories = [] if kind == "numeric" else draw(CATEGORIES)
+        missing = draw(st.lists(st.text() | st.integers(), max_size=3))
+        variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text())))
+    special = st.none() | st.text(min_size=1)
+    return Schema(tuple(variables), draw(special), draw(special), draw(special))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(schemas())
+def test_a_schema_reads_back_the_same(tmp_path: Path, schema: Schema) -> None:
+    (tmp_path / "schema.toml").write_bytes(schema_text(schema).encode())
+    found = read_schema(tmp_path / "schema.toml")
+    assert found == schema
+    assert repr(found) == repr(schema), "1 and 1.0 and True are equal, but not the same category"
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1, max_size=6, unique_by=lambda pair: pair[0]))
+def test_a_table_of_odd_names_and_texts_is_described(tmp_path: Path, columns: list[tuple[str, str]]) -> None:
+    data = Microdata.from_frame(pa.table({name: [text, None, "x"] for name, text in columns}))
+    write_schema(data, tmp_path / "schema.toml")
+    assert read_schema(tmp_path / "schema.toml") == data.schema
+
+
+def test_a_schema_edited_and_used(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("w,sex,grade,pay\n1.5,1,low,-9\n2,2,high,20\n")
+    (tmp_path / "schema.toml").write_text(
+        'weight = "w"\n[variables.sex]\nkind = "nominal"\nrole = "key"\ncategories = [1, 2]\n'
+        '[variables.grade]\nkind = "ordinal"\ncategories = ["low", "middle", "high"]\n'
+        '[variables.pay]\nkind = "numeric"\nmissing = [-9]\nlabel = "monthly pay"\n'
+    )
+    data = read(tmp_path / "t.csv", tmp_path / "schema.toml")
+    assert data.weights().tolist() == [1.5, 2.0]
+    assert data.codes(["sex", "grade"]).tolist() == [[0, 0], [1, 2]]
+    assert str(data.numeric(["pay"]).ravel().tolist()) == "[nan, 20.0]"
+    assert data.schema["sex"].role == "key"
+    assert data.schema["pay"].label == "monthly pay"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[variables.a]\nkind = 'numric'",
+            r"variable 'a': kind must be one of numeric, ordinal, nominal; got 'numric' \(d",
+        ),
+        (
+            "[variables.a]\nkind = 'numeric'\nrole = 'Key'",
+            r"role must be one of key, .*; got 'Key' \(did you mean 'key'",
+        ),
+        ("[variables.a]\nkind = ['numeric']", "kind must be one of"),
+        ("[variables.a]\nkind='nominal'\ncategory = [1]", "'category' is not known here; .*did you mean 'categories'"),
+        ("[variables.a]\nrole = 'key'", "variable 'a' has no kind; write kind = one of numeric, ordinal, nominal"),
+        ("[variables.a]\nkind = 'nominal'\ncategories = 'x'", "categories must be a list"),
+        ("[variables.a]\nkind = 'nominal'\ncategories = [[1]]", "categories must hold texts, numbers or dates"),
+        ("[variables.a]\nkind = 'nominal'\ncategories = [1, 'x']", "'a' lists categories of different types"),
+        ("[variables.a]\nkind = 'nominal'\ncategories = [1, 1]", "'a' lists a category twice"),
+        ("[variables.a]\nkind = 'numeric'\ncategories = [1]", "'a' is numeric, so it has no categories"),
+        ("[variables.a]\nkind = 'numeric'\nlabel = 3", "label must be text"),
+        ("[variables]\na = 'numeric'", r"variable 'a': a must be a table: \[variables\.a\]"),
+        ("variables = 3", "variables must be a table"),
+        ("wieght = 'w'", "'wieght' is not known here; .*did you mean 'weight'"),
+        ("weight = 3", "weight must be the name of a variable in quotes; got 3"),
+        ("weight = w\n", "is not valid TOML: .*line 1"),
+        ("[variables.a]\nkind='numeric'\n[variables.a]\nkind='nominal'", "is not valid TOML"),
+    ],
+)
+def test_what_a_schema_file_does_not_allow(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "my.toml").write_text(text)
+    with pytest.raises(SchemaError, match=rf"my\.toml.*{message}"):
+        read_schema(tmp_path / "my.toml")
+
+
+def test_schema_files_that_are_not_there_or_not_text(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="there is no such file"):
+        read_schema(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes('# Größe\nweight = "w"'.encode("latin-1"))
+    with pytest.raises(SchemaError, match="not UTF-8"):
+        read_schema(tmp_path / "latin.toml")
+    (tmp_path / "mark.toml").write_bytes(b'\xef\xbb\xbfweight = "w"\r\n')
+    assert read_schema(tmp_path / "mark.toml") == Schema(weight="w")
+
+
+def test_long_lists_are_counted_not_written() -> None:
+    table = pa.table({"town": [f"town {i}" for i in range(200)] * 2})
+    text = schema_text(Microdata.from_frame(table))
+    assert "# categories: 200 different ones, not listed" in text
+    assert "categories" not in tomllib.loads(text)["variables"]["town"]
+    ordered = Variable("step", kind="ordinal", categories=tuple(f"{i}" for i in range(80)))
+    assert len(tomllib.loads(schema_text(Schema((ordered,))))["variables"]["step"]["categories"]) == 80
+
+
+def test_categories_toml_has_no_words_for() -> None:
+    data = Microdata.from_frame(pa.table({"wait": pa.array([1, 2], pa.duration("s"))}))
+    assert "of a type TOML has no words for" in schema_text(data)
+    with pytest.raises(SchemaError, match=r"variable 'wait': .*neither text, number"):
+        schema_text(Schema((Variable("wait", kind="nominal", categories=(dt.timedelta(1),)),)))
+
+
+def findings(**columns: Any) -> dict[str, Finding]:
+    return {finding.name: finding for finding in describe(Microdata.from_frame(pa.table(columns)))}
+
+
+def test_what_is_found_of_each_variable() -> None:
+    # by hand: three distinct incomes from -5 to 2.5, one missing; north twice, south once, one missing
+    found = findings(income=[1.0, 2.5, None, -5.0], region=["north", "south", "north", None])
+    income, region = found["income"], found["region"]
+    assert (income.distinct, income.missing, income.minimum, income.maximum) == (3, 1, -5, 2.5)
+    assert income.examples == (1, 2.5, -5)
+    assert (region.distinct, region.missing, region.minimum, region.maximum) == (2, 1, None, None)
+    assert region.examples == ("north", "south")
+    assert (region.kind, region.role, region.suggestion) == ("nominal", "other", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "hint"),
+    [
+        ("sex", [1, 2] * 20, 'kind = "nominal"'),
+        ("code", [1, 2, 3, 4] * 10, "nominal or ordinal?"),
+        ("grossing_weight", [1.5 + i % 7 for i in range(40)], 'weight = "grossing_weight"'),
+        ("hh", [i // 3 for i in range(40)], 'household = "hh"'),
+        ("id", list(range(500, 460, -1)), 'id = "id"'),
+        ("name", [f"person {i}" for i in range(40)], "identifier?"),
+        ("wide", [2**60 + i for i in range(40)], "identifier?"),
+        ("pay", [-9, *range(100, 139)], "missing = [-9]"),
+        ("pay", ["refused", "refused", *map(str, range(38))], 'numbers but for 2 cells? kind = "numeric", missing ='),
+        ("pay", ["1,234", "2,345"] * 20, "thousands separators"),
+        ("nothing", [None] * 40, "all values are missing"),
+        ("same", [3.5] * 40, "one value only"),
+        ("income", [1.25 * i for i in range(40)], ""),
+        ("net_weight_change", [float(i) - 20 for i in range(40)], "identifier?"),
+        ("household_size", [1, 2, 3, 4] * 10, "nominal or ordinal?"),
+        ("region", ["north", "south"] * 20, ""),
+    ],
+)
+def test_suggestions(name: str, values: list[Any], hint: str) -> None:
+    suggestion = findings(**{name: values})[name].suggestion
+    assert hint in suggestion if hint else suggestion == ""
+
+
+def test_suggestions_stand_in_the_file_as_comments() -> None:
+    data = Microdata.from_frame(pa.table({'od"d\nweight': [1.0 + i for i in range(40)], "sex": [1, 2] * 20}))
+    text = schema_text(data)
+    assert tomllib.loads(text)["variables"].keys() == {'od"d\nweight', "sex"}
+    assert "# 2 distinct; 0 missing; from 1 to 2\n# nominal? 2 distinct whole numbers" in text
+    assert '# weight = "..."' in text
+
+
+def test_what_is_settled_is_not_suggested() -> None:
+    table = pa.table({"w": [1.0, 2.0] * 20, "hh": [i // 2 for i in range(40)], "id": list(range(40))})
+    data = Microdata.from_frame(table, Schema(weight="w", household="hh", id="id"))
+    assert [(f.role, f.suggestion) for f in describe(data)] == [("weight", ""), ("household", ""), ("id", "")]
