@@ -1,1 +1,1 @@
-"""Showing: results become one plain summary, and every renderer (terminal, plots, HTML report, JSON) reads only that."""
+"""Showing: results become one plain summary; terminal, plots, report and JSON read only that."""

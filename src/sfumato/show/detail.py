@@ -1,52 +1,62 @@
 """One candidate looked at closely: every variable before and after, correlations, and the records most at risk."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import Unit
-from sfumato.core import Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.show.summary import CorrelationChange, Detail, Moments, RecordRisk, VariableDetail
-from sfumato.show.wording import figure, value_text
+from sfumato.show.wording import figure, number
 
 BINS = 30
 BARS = 12  # categories shown one by one; the rest are added up
 LISTED = 10  # correlations and records listed
 
 
+@dataclass(frozen=True)
+class Breakdown:
+    """What a measure says beyond its value, and the unit it says it in."""
+
+    unit: Unit
+    by_variable: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)
+    by_record: NDArray[np.float64] | None = None
+
+
 def detail_of(
-    candidate: str, original: Microdata, protected: Microdata, measurements: Mapping[str, Measurement]
+    candidate: str,
+    original: Microdata,
+    protected: Microdata,
+    breakdowns: Mapping[str, Breakdown],
+    listed: int = LISTED,
 ) -> Detail:
     """Compare a protected table with its original, variable by variable and record by record."""
-    units: dict[str, Unit] = {key: found.about.unit for key, found in measurements.items()}
-    by_variable = tuple(key for key, found in measurements.items() if found.by_variable)
+    by_variable = {key: found for key, found in breakdowns.items() if found.by_variable}
     return Detail(
         candidate=candidate,
         notes=protected.notes,
-        variables=tuple(
-            _variable(name, original, protected, {key: measurements[key] for key in by_variable})
-            for name in original.schema.analysed()
-        ),
-        by_variable=by_variable,
+        variables=tuple(_variable(name, original, protected, by_variable) for name in original.schema.analysed()),
+        by_variable=tuple(by_variable),
         correlations=_correlations(original, protected),
-        records=_records(measurements),
+        records=_records(breakdowns, listed),
         parts={
-            key: {part: figure(value, units[key]) for part, value in found.parts.items()}
-            for key, found in measurements.items()
+            key: {part: figure(value, found.unit) for part, value in found.parts.items()}
+            for key, found in breakdowns.items()
             if found.parts
         },
     )
 
 
 def _variable(
-    name: str, original: Microdata, protected: Microdata, measurements: Mapping[str, Measurement]
+    name: str, original: Microdata, protected: Microdata, breakdowns: Mapping[str, Breakdown]
 ) -> VariableDetail:
     kind = original.schema[name].kind
     figures = {
-        key: figure(found.by_variable[name], found.about.unit)
-        for key, found in measurements.items()
+        key: figure(found.by_variable[name], found.unit)
+        for key, found in breakdowns.items()
         if name in found.by_variable
     }
     comparable = name in protected.schema and (protected.schema[name].kind == "numeric") == (kind == "numeric")
@@ -195,25 +205,19 @@ def _correlation_matrix(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix
 
 
-def _records(measurements: Mapping[str, Measurement], listed: int = LISTED) -> tuple[RecordRisk, ...]:
-    """List the records most at risk: by the first risk measure that tells records apart, then by the next."""
-    telling = {
-        key: found.by_record
-        for key, found in measurements.items()
-        if found.by_record is not None and found.about.purpose == "risk"
-    }
+def _records(breakdowns: Mapping[str, Breakdown], listed: int) -> tuple[RecordRisk, ...]:
+    """List the records most at risk: by the first measure that tells records apart, ties by the next."""
+    telling = {key: found.by_record for key, found in breakdowns.items() if found.by_record is not None}
     if not telling:
         return ()
-    lengths = {len(risks) for risks in telling.values()}
-    if len(lengths) > 1:
-        telling = dict([next(iter(telling.items()))])
-    order = worst_first(telling.values())[:listed]
+    records = len(next(iter(telling.values())))
+    telling = {key: risks for key, risks in telling.items() if len(risks) == records}
     return tuple(
         RecordRisk(
             int(record) + 1,
-            {key: figure(float(risks[record]), measurements[key].about.unit) for key, risks in telling.items()},
+            {key: figure(float(risks[record]), breakdowns[key].unit) for key, risks in telling.items()},
         )
-        for record in order
+        for record in worst_first(telling.values())[:listed]
         if any(risks[record] > 0 for risks in telling.values())
     )
 
@@ -237,7 +241,7 @@ def range_text(table: Microdata, name: str) -> str:
         if np.isnan(values).all():
             return "all missing"
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        return f"{value_text(low, 'number')} to {value_text(high, 'number')}"
+        return f"{number(low)} to {number(high)}"
     shown = [str(category) for category in variable.categories[:4]]
     more = len(variable.categories) - len(shown)
     return ", ".join(shown) + (f", … {more} more" if more > 0 else "")

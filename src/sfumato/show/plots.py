@@ -2,17 +2,29 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from sfumato.compare.figures import written
 from sfumato.show.summary import CandidateLine, MeasureLine, Summary, VariableDetail
-from sfumato.show.wording import value_text
 
 INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
 BEFORE, AFTER = "#8a8578", "#0b6e8a"
 FONT = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 # Paul Tol's muted scheme: nine colours that people with any colour vision tell apart; shapes repeat the message
 COLOURS = ("#332288", "#cc6677", "#117733", "#b8860b", "#0b6e8a", "#882255", "#44aa99", "#999933", "#aa4499")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left", "stroke")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+    "stroke",
+)
+PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 MARGIN = 1.96  # standard errors either side: 95 %
 
 
@@ -23,10 +35,12 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
     shown = [c for c in summary.candidates if risk.key in c.figures and utility.key in c.figures]
     limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
-    x_scale, x_words = _scale([c.figures[risk.key].value for c in shown] + ([limit] if limit is not None else []))
-    y_scale, y_words = _scale([c.figures[utility.key].value for c in shown])
-    x = alt.X("x:Q", scale=x_scale, title=_axis_title("Disclosure risk", risk, x_words), axis=_axis(risk))
-    y = alt.Y("y:Q", scale=y_scale, title=_axis_title(_utility_word(utility), utility, y_words), axis=_axis(utility))
+    across = Scale.of([c.figures[risk.key].value for c in shown] + ([] if limit is None else [limit]))
+    upward = Scale.of([c.figures[utility.key].value for c in shown])
+    x_title = _axis_title("Disclosure risk", risk, across)
+    y_title = _axis_title("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
+    x = alt.X("x:Q", scale=across.altair(), title=x_title, axis=_axis(risk, across))
+    y = alt.Y("y:Q", scale=upward.altair(), title=y_title, axis=_axis(utility, upward))
     points = [_point(summary, line, risk, utility) for line in shown]
     families = list(dict.fromkeys(sorted(line.family for line in shown)))
     pick = alt.selection_point(fields=["family"], bind="legend", empty=False, name="family")
@@ -39,23 +53,21 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     lively = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
     layers = []
     if limit is not None:
-        layers += _bound_layers(alt, limit, f"bound {value_text(limit, risk.unit)}", x_scale, x, y)
-    base = alt.Chart(alt.Data(values=points))
+        layers += _bound_layers(alt, limit, f"bound {written(limit, risk.unit)}", across, x)
+    base = alt.Chart(alt.InlineData(values=points))
     stairs = sorted((p for p in points if p["frontier"]), key=lambda p: (p["x"], p["y"]))
     if len(stairs) > 1:
         layers.append(
-            alt.Chart(alt.Data(values=stairs))
+            alt.Chart(alt.InlineData(values=stairs))
             .mark_line(interpolate="step-after", color=INK, strokeWidth=1.3, opacity=0.75)
             .encode(x=x, y=y, order="x:Q")
         )
-    for low, high, keep in (("x_low", "x_high", "y"), ("y_low", "y_high", "x")):
+    bars = {
+        "x_low": {"x": alt.X("x_low:Q", scale=across.altair(), title=x_title), "x2": "x_high:Q", "y": y},
+        "y_low": {"y": alt.Y("y_low:Q", scale=upward.altair(), title=y_title), "y2": "y_high:Q", "x": x},
+    }
+    for low, channels in bars.items():
         if any(low in p for p in points):
-            ends = {"x": x, "y": y, keep: x if keep == "x" else y}
-            channels: dict[str, Any] = (
-                {"x": alt.X("x_low:Q", scale=x_scale, title=x.title), "x2": "x_high:Q", "y": ends["y"]}
-                if keep == "y"
-                else {"y": alt.Y("y_low:Q", scale=y_scale, title=y.title), "y2": "y_high:Q", "x": ends["x"]}
-            )
             layers.append(
                 base.transform_filter(f"isValid(datum.{low})")
                 .mark_rule(color=GREY, strokeWidth=1)
@@ -78,15 +90,12 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     )
     chosen = base.transform_filter("datum.chosen")
     layers.append(chosen.mark_point(shape="circle", size=330, stroke=INK, strokeWidth=2.2).encode(x=x, y=y))
-    named = _spaced(points, x_scale, y_scale)
-    for wanted, weight in ((True, "bold"), (False, "normal")):
-        labelled = [p for p in named if p["chosen"] is wanted]
-        if labelled:
-            layers.append(
-                alt.Chart(alt.Data(values=labelled))
-                .mark_text(align="left", dx=13 if wanted else 8, dy=-8, fontSize=12 if wanted else 10, fontWeight=weight, color=INK)
-                .encode(x=x, y=y, text="label:N")
-            )
+    named = _spaced(points, across, upward)
+    for wanted, look in ((True, {"dx": 14, "fontSize": 12, "fontWeight": "bold"}), (False, {"dx": 8, "fontSize": 10})):
+        labelled = alt.InlineData(values=[p for p in named if p["chosen"] is wanted])
+        text: Any = alt.Chart(labelled).encode(x=x, y=y, text="label:N")
+        layers.append(text.mark_text(align="left", dy=-8, stroke="white", strokeWidth=4, opacity=0.85, **look))
+        layers.append(text.mark_text(align="left", dy=-8, color=INK, **look))
     return _dressed(alt.layer(*layers).properties(width=width, height=height, description=map_in_words(summary)))
 
 
@@ -97,27 +106,36 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
     key = str(summary.score)
     line = summary.measure(key)
     sign = 1 if line.better == "lower" else -1
-    scored = sorted((c for c in summary.candidates if key in c.figures), key=lambda c: sign * c.figures[key].value)[:most]
-    values = [
-        {"label": c.label, "part": part, "value": value, "score": c.figures[key].text, "chosen": c.chosen}
-        for c in scored
-        for part, value in (c.score_parts or {line.name: c.figures[key].value}).items()
+    scored = sorted((c for c in summary.candidates if key in c.figures), key=lambda c: sign * c.figures[key].value)[
+        :most
     ]
-    parts = list(dict.fromkeys(v["part"] for v in values))
-    y = alt.Y("label:N", sort=[c.label for c in scored], title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False))
+    values = [
+        {
+            "label": c.label,
+            "part": part.removesuffix("()"),
+            "value": value,
+            "score": c.figures[key].text,
+            "place": place,
+        }
+        for c in scored
+        for place, (part, value) in enumerate((c.score_parts or {line.name: c.figures[key].value}).items())
+    ]
+    parts = [str(part) for part in dict.fromkeys(v["part"] for v in values)]
+    y = alt.Y(
+        "label:N", sort=[c.label for c in scored], title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False)
+    )
     bars = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.InlineData(values=values))
         .mark_bar(height={"band": 0.72})
         .encode(
             y=y,
-            x=alt.X("sum(value):Q", title=f"{line.title} ({line.better} is better)"),
+            x=alt.X("value:Q", title=f"{line.title}; {line.better} is better", axis=alt.Axis(tickCount=8)),
             color=alt.Color(
                 "part:N",
-                scale=alt.Scale(domain=parts, range=_cycle(COLOURS, len(parts))),
+                scale=alt.Scale(domain=parts, range=_cycle(PARTS, len(parts))),
                 legend=alt.Legend(title="made of", orient="bottom"),
             ),
-            order=alt.Order("part_order:Q"),
-            opacity=alt.value(0.85),
+            order=alt.Order("place:Q"),
             tooltip=[
                 alt.Tooltip("label:N", title="Candidate"),
                 alt.Tooltip("score:N", title=line.name),
@@ -126,11 +144,15 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
             ],
         )
     )
-    totals = [{"label": c.label, "value": c.figures[key].value, "score": c.figures[key].text} for c in scored]
+    totals = [
+        {"label": c.label, "value": c.figures[key].value, "score": c.figures[key].text, "chosen": c.chosen}
+        for c in scored
+    ]
     text = (
-        alt.Chart(alt.Data(values=totals))
+        alt.Chart(alt.InlineData(values=totals))
         .mark_text(align="left", dx=5, fontSize=10, color=INK)
-        .encode(y=y, x="value:Q", text="score:N")
+        .transform_calculate(words="datum.chosen ? datum.score + '  chosen' : datum.score")
+        .encode(y=y, x="value:Q", text="words:N")
     )
     return _dressed(
         alt.layer(bars, text).properties(
@@ -159,7 +181,7 @@ def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int 
     if variable.edges:
         bins = list(zip(variable.edges, variable.edges[1:], strict=False))
         values = [
-            {"table": table, "low": low, "high": high, "share": share, "bin": f"{low:,.6g} to {high:,.6g}"}
+            {"table": table, "low": low, "high": high, "share": share, "zero": 0, "bin": f"{low:,.6g} to {high:,.6g}"}
             for table, shares in tables
             for (low, high), share in zip(bins, shares, strict=True)
         ]
@@ -169,11 +191,13 @@ def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int 
             axis=alt.Axis(tickCount=6, labelOverlap=True),
             scale=alt.Scale(domain=[variable.edges[0], variable.edges[-1]], nice=False, zero=False),
         )
-        base = alt.Chart(alt.Data(values=values)).encode(x=x, x2="high:Q", y=y, color=colour, tooltip=tooltip)
+        base = alt.Chart(alt.InlineData(values=values)).encode(
+            x=x, x2="high:Q", y=y, y2="zero:Q", color=colour, tooltip=tooltip
+        )
         chart = alt.layer(
-            base.transform_filter("datum.table == 'original'").mark_bar(opacity=0.55, binSpacing=0),
-            base.transform_filter("datum.table == 'protected'").mark_bar(
-                fillOpacity=0.22, stroke=AFTER, strokeWidth=1.2, binSpacing=0
+            base.transform_filter("datum.table == 'original'").mark_rect(opacity=0.55),
+            base.transform_filter("datum.table == 'protected'").mark_rect(
+                fillOpacity=0.22, stroke=AFTER, strokeWidth=1.1
             ),
         )
     else:
@@ -183,7 +207,7 @@ def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int 
             for category, share in zip(variable.categories, shares, strict=True)
         ]
         chart = (
-            alt.Chart(alt.Data(values=values))
+            alt.Chart(alt.InlineData(values=values))
             .mark_bar(opacity=0.8)
             .encode(
                 x=alt.X(
@@ -205,7 +229,11 @@ def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int 
 def map_in_words(summary: Summary) -> str:
     """Say what the map shows, for those who cannot see it."""
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
-    on = [f"{c.label} ({c.figures[risk.key].text}, {c.figures[utility.key].text})" for c in summary.candidates if c.on_frontier]
+    on = [
+        f"{c.label} ({c.figures[risk.key].text}, {c.figures[utility.key].text})"
+        for c in summary.candidates
+        if c.on_frontier
+    ]
     chosen = f" Chosen: {summary.chosen.label}." if summary.chosen else ""
     return (
         f"Scatter plot of {len(summary.candidates)} candidates: {risk.title} across, {utility.title} upward. "
@@ -232,10 +260,9 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
     return point
 
 
-def _bound_layers(alt: Any, limit: float, words: str, scale: Any, x: Any, y: Any) -> list[Any]:
+def _bound_layers(alt: Any, limit: float, words: str, across: "Scale", x: Any) -> list[Any]:
     """Draw the bound as a rule and shade the side that is not allowed."""
-    high = scale.domain[1]
-    at = alt.Data(values=[{"x": limit, "end": high, "words": words}])
+    at = alt.InlineData(values=[{"x": limit, "end": across.high, "words": words}])
     return [
         alt.Chart(at).mark_rect(color=WARN, opacity=0.06).encode(x=x, x2="end:Q"),
         alt.Chart(at).mark_rule(color=WARN, strokeDash=[5, 4], strokeWidth=1.4).encode(x=x),
@@ -245,51 +272,74 @@ def _bound_layers(alt: Any, limit: float, words: str, scale: Any, x: Any, y: Any
     ]
 
 
-def _scale(values: Sequence[float]) -> tuple[Any, str]:
-    """Choose a plain scale, or a symmetric-log one where a few candidates would squeeze all others into a corner."""
-    import altair as alt
+@dataclass(frozen=True)
+class Scale:
+    """An axis: plain, or symmetric-log where a few candidates would squeeze all others into a corner."""
 
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    middle = sorted(values)[len(values) // 2] if values else 0.5
-    start = 0.0 if low >= 0 else low * 1.05
-    if low >= 0 and middle > 0 and high > 12 * middle:
-        return alt.Scale(type="symlog", constant=middle / 2, domain=[start, high * 1.3], nice=False), "logarithmic scale"
-    return alt.Scale(domain=[start, high + 0.06 * (high - start or 1.0)], nice=False), ""
+    low: float
+    high: float
+    constant: float | None = None  # of the symmetric logarithm: below it the axis is nearly plain
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Scale":
+        """Choose the axis for these values."""
+        low, high, middle = min(values), max(values), sorted(values)[len(values) // 2]
+        start = min(0.0, low * 1.05)
+        if low >= 0 and middle > 0 and high > 6 * middle:
+            return cls(start, high * 1.3, middle / 2)
+        return cls(start, high + 0.06 * ((high - start) or 1.0))
+
+    def place(self, value: float) -> float:
+        """Return where on the axis a value lies, from 0 to 1."""
+        low, high = self.low, self.high
+        if self.constant is not None:
+            low, high, value = (math.log1p(v / self.constant) for v in (low, high, value))
+        return (value - low) / (high - low)
+
+    def round_values(self) -> list[float]:
+        """Return zero and the round values (1, 2, 5 times a power of ten) that have room on the axis."""
+        kept, last = [0.0], self.place(0.0)
+        for power in range(-6, 13):
+            for digit in (1, 2, 5):
+                value = float(f"{digit}e{power}")
+                if value <= self.high and self.place(value) - last > 0.055:
+                    kept.append(value)
+                    last = self.place(value)
+        return kept
+
+    def altair(self) -> Any:
+        """Return it as Altair wants it."""
+        import altair as alt
+
+        domain = [self.low, self.high]
+        if self.constant is None:
+            return alt.Scale(domain=domain, nice=False)
+        return alt.Scale(domain=domain, nice=False, type="symlog", constant=self.constant)
 
 
-def _place(value: float, scale: Any) -> float:
-    """Return where on its axis a value lies, from 0 to 1."""
-    low, high = scale.domain
-    if scale.type == "symlog":
-        low, high, value = (math.log1p(v / scale.constant) for v in (low, high, value))
-    return float((value - low) / (high - low))
-
-
-def _spaced(points: Sequence[dict[str, Any]], x_scale: Any, y_scale: Any) -> list[dict[str, Any]]:
+def _spaced(points: Sequence[dict[str, Any]], across: Scale, upward: Scale) -> list[dict[str, Any]]:
     """Keep the labels that have room: the chosen one first, then along the frontier."""
     kept: list[tuple[float, float]] = []
     labelled = []
     for point in sorted((p for p in points if p["frontier"] or p["chosen"]), key=lambda p: (not p["chosen"], p["x"])):
-        spot = (_place(point["x"], x_scale), _place(point["y"], y_scale))
+        spot = (across.place(point["x"]), upward.place(point["y"]))
         if spot[0] < 0.8 and all(abs(spot[0] - a) > 0.26 or abs(spot[1] - b) > 0.045 for a, b in kept):
             kept.append(spot)
             labelled.append(point)
     return labelled
 
 
-def _axis(measure: MeasureLine) -> Any:
+def _axis(measure: MeasureLine, scale: Scale) -> Any:
     import altair as alt
 
-    return alt.Axis(format="~%", tickCount=7) if measure.unit == "share" else alt.Axis(format="~s", tickCount=7)
+    ticks: Any = {"tickCount": 7} if scale.constant is None else {"values": scale.round_values()}
+    return alt.Axis(format=".3~p" if measure.unit == "share" else ",", **ticks)
 
 
-def _axis_title(what: str, measure: MeasureLine, scale: str) -> str:
+def _axis_title(what: str, measure: MeasureLine, scale: Scale) -> list[str]:
     unit = "share, " if measure.unit == "share" else ""
-    return f"{what}: {_plain(measure.title)} ({unit}{measure.better} is better{f'; {scale}' if scale else ''})"
-
-
-def _utility_word(measure: MeasureLine) -> str:
-    return "Loss of utility" if measure.better == "lower" else "Utility"
+    stretched = ", logarithmic scale" if scale.constant is not None else ""
+    return [f"{what}: {_plain(measure.title)}", f"({unit}{measure.better} is better{stretched})"]
 
 
 def _plain(text: str) -> str:
@@ -306,8 +356,15 @@ def _dressed(chart: Any) -> Any:
         chart.configure(background="transparent", font=FONT, padding=6)
         .configure_view(stroke=None)
         .configure_axis(
-            labelColor=INK, titleColor=INK, titleFontWeight="normal", titleFontSize=12, labelFontSize=11,
-            gridColor=PALE, domainColor=GREY, tickColor=GREY, titlePadding=9,
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            titleFontSize=12,
+            labelFontSize=11,
+            gridColor=PALE,
+            domainColor=GREY,
+            tickColor=GREY,
+            titlePadding=9,
         )
         .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal", labelFontSize=11, titleFontSize=11)
     )

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sfumato.compare.choose import Choice
+from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Row
-from sfumato.core import Measurement
+from sfumato.compare.score import Recipe
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable
-from sfumato.show.detail import detail_of, range_text
+from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
 from sfumato.show.summary import (
     ELSEWHERE,
     Bound,
@@ -23,7 +23,7 @@ from sfumato.show.summary import (
     Summary,
     VariableLine,
 )
-from sfumato.show.wording import count, figure, percentage, value_text
+from sfumato.show.wording import count, figure, lower_first, percentage
 
 
 def summarise_sweep(
@@ -32,7 +32,7 @@ def summarise_sweep(
     file: str,
     frontier: Frontier,
     choice: Choice | None = None,
-    score: Any = None,
+    score: Recipe | None = None,
     command: str = "",
     schema: str = "",
 ) -> Summary:
@@ -43,10 +43,15 @@ def summarise_sweep(
     utility = next((axis.key for axis in frontier.axes if axis.purpose == "utility"), frontier.axes[-1].key)
     score_key = results.key(score) if score is not None else None
     bounds = tuple(
-        Bound(results.key(which), by_key[results.key(which)].name, limit, value_text(limit, by_key[results.key(which)].unit))
+        Bound(
+            results.key(which),
+            by_key[results.key(which)].name,
+            limit,
+            written(limit, by_key[results.key(which)].unit),
+        )
         for which, limit in (choice.bounds.items() if choice else ())
     )
-    candidates = _ranked(results, by_key, frontier, choice, utility, score, score_key)
+    candidates = _ranked(results, by_key, frontier, choice, utility, score_key)
     chosen = choice.chosen if choice else None
     return Summary(
         kind="sweep",
@@ -69,7 +74,9 @@ def summarise_sweep(
     )
 
 
-def summarise_pair(results: Results, *, file: str, protected: str, command: str = "", schema: str = "") -> Summary:
+def summarise_pair(
+    results: Results, *, file: str, protected: str, command: str = "", schema: str = "", listed: int = LISTED
+) -> Summary:
     """Tell how one protected file compares with its original."""
     measures = _measure_lines(results)
     by_key = {line.key: line for line in measures}
@@ -86,39 +93,34 @@ def summarise_pair(results: Results, *, file: str, protected: str, command: str 
         question=f"How risky and how useful is {protected}, seen against {file} "
         f"({count(len(results.original), 'record')}, {count(len(results.original.names), 'variable')})?",
         sentence=f"{len(told)} of {count(len(measures), 'measure')} could be computed for {protected}.",
-        headline=tuple((value_text(row.means[key], by_key[key].unit), by_key[key].title) for key in shown),
+        headline=tuple((written(row.means[key], by_key[key].unit), by_key[key].title) for key in shown),
         variables=_variable_lines(results.original),
         measures=measures,
         candidates=(_candidate(row, 1, by_key),),
         run=_run(results, command, schema),
-        detail=_detail(results, row.candidate, first=risks[0] if risks else None),
+        detail=_detail(results, row.candidate, first=risks[0] if risks else None, listed=listed),
         notes=_notes(results, ()),
     )
 
 
 def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:
+    """Describe the measures and scores; a measure that is there twice, with other parameters, goes by its repr."""
     names = [type(measure).__name__ for measure in results.measures]
-    lines = []
-    for measure, name in zip(results.measures, names, strict=True):
-        about, key = measure.about, results.key(measure)
-        recipe = getattr(measure, "recipe", "")
-        if recipe:
-            name = measure.name  # a score is called by its own name
-        lines.append(
-            MeasureLine(
-                key=key,
-                name=name if names.count(name) == 1 or recipe else key,
-                title=about.title,
-                purpose=about.purpose,
-                better=about.better,
-                unit=about.unit,
-                meaning=_first_paragraph(measure),
-                source=about.source,
-                caveat=about.caveat,
-                recipe=recipe,
-            )
+    return tuple(
+        MeasureLine(
+            key=key,
+            name=key if key in names or names.count(name) > 1 else name,
+            title=about.title,
+            purpose=about.purpose,
+            better=about.better,
+            unit=about.unit,
+            meaning=_first_paragraph(measure),
+            source=about.source,
+            caveat=about.caveat,
+            recipe=getattr(measure, "recipe", ""),
         )
-    return tuple(lines)
+        for measure, name, (key, about) in zip(results.measures, names, results.figures.items(), strict=True)
+    )
 
 
 def _first_paragraph(thing: object) -> str:
@@ -148,10 +150,9 @@ def _ranked(
     frontier: Frontier,
     choice: Choice | None,
     utility: str,
-    score: Any,
     score_key: str | None,
 ) -> tuple[CandidateLine, ...]:
-    """Rank: with a bound those that keep it first, the most useful first; without one by the score, else by frontier."""
+    """Rank: with a bound those that keep it first, then by utility; without one by the score, or the frontier first."""
     by = score_key if choice is None and score_key is not None else (results.key(choice.utility) if choice else utility)
     sign = 1.0 if measures[by].better == "lower" else -1.0
 
@@ -166,7 +167,6 @@ def _ranked(
     lines = []
     for rank, row in enumerate(sorted(results.rows, key=place), start=1):
         name = row.candidate
-        parts = score.of(row.means).parts if score is not None and score_key in row.means else {}
         lines.append(
             _candidate(
                 row,
@@ -180,7 +180,7 @@ def _ranked(
                 unsure=choice is not None and name in choice.unsure,
                 tied=choice is not None and name in choice.ties and name != choice.chosen,
                 chosen=choice is not None and name == choice.chosen,
-                score_parts=dict(parts),
+                score_parts=dict(row.parts.get(score_key or "", {})),
             )
         )
     return tuple(lines)
@@ -213,15 +213,16 @@ def _question(
     data = results.original
     sizes = f"{count(len(data), 'record')}, {count(len(data.names), 'variable')}"
     best = "least" if measures[utility].better == "lower" else "most"
-    limits = " and ".join(f"{measures[bound.key].title.lower()} at most {bound.text}" for bound in bounds)
-    what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({sizes}) has the {best} {measures[utility].title.lower()}"
+    limits = " and ".join(f"{lower_first(measures[bound.key].title)} at most {bound.text}" for bound in bounds)
+    goal = f"the {best} {lower_first(measures[utility].title)}"
+    what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({sizes}) has {goal}"
     return f"{what}, with {limits}?" if limits else f"{what} for each level of risk?"
 
 
 def _without_bound(frontier: Frontier, risk: MeasureLine) -> str:
     return (
-        f"No bound was given, so nothing was chosen: {count(len(frontier.on), 'candidate')} on the frontier, each the best "
-        f'for its level of risk. Say how much risk is acceptable, for example --at-most "{risk.name}=5%".'
+        f"No bound was given, so nothing was chosen: {count(len(frontier.on), 'candidate')} on the frontier, each the "
+        f'best for its level of risk. Say how much risk is acceptable, for example --at-most "{risk.name}=5%".'
     )
 
 
@@ -249,22 +250,26 @@ def _headline(
             values = [line.figures[key].value for line in candidates if key in line.figures]
             if values:
                 unit = measures[key].unit
-                low, high = (value_text(edge, unit) for edge in (min(values), max(values)))
+                low, high = (written(edge, unit) for edge in (min(values), max(values)))
                 told.append((f"{low} – {high}", f"{measures[key].title}, from lowest to highest"))
     return tuple(told)
 
 
-def _detail(results: Results, candidate: str, first: str | None) -> Detail:
+def _detail(results: Results, candidate: str, first: str | None, listed: int = LISTED) -> Detail:
     """Look closely at one candidate; the measure on the risk axis comes first, so that it orders the records."""
-    keys = [results.key(measure) for measure in results.measures if not getattr(measure, "recipe", "")]
-    keys.sort(key=lambda key: key != first)
-    found: dict[str, Measurement] = {}
+    row, abouts = results.row(candidate), results.figures
+    keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
+    told: dict[str, Breakdown] = {}
     for key in keys:
-        try:
-            found[key] = results.measure(candidate, key)
-        except NotApplicable:  # its reason already stands in the candidate's row
-            continue
-    return detail_of(candidate, results.original, results.protect(candidate), found)
+        about = abouts[key]
+        told[key] = Breakdown(
+            unit=about.unit,
+            by_variable=row.by_variable.get(key, {}),
+            parts=row.parts.get(key, {}),
+            # only risks are of interest record by record, and they are not kept by a sweep
+            by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
+        )
+    return detail_of(candidate, results.original, results.protect(candidate), told, listed)
 
 
 def _run(results: Results, command: str, schema: str) -> Run:
@@ -288,5 +293,7 @@ def _notes(results: Results, candidates: tuple[CandidateLine, ...]) -> tuple[str
     missing = sum(line.missing > 0 for line in _variable_lines(results.original))
     if missing:
         whole = percentage(missing / len(results.original.names))
-        notes.append(f"{count(missing, 'variable')} ({whole} of all) {'has' if missing == 1 else 'have'} missing values")
+        notes.append(
+            f"{count(missing, 'variable')} ({whole} of all) {'has' if missing == 1 else 'have'} missing values"
+        )
     return tuple(notes)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
-from sfumato.about import EMPTY, Better, Purpose, Unit
+from sfumato.about import Better, Purpose, Unit
 
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
 
@@ -72,7 +72,7 @@ class CandidateLine:
     family: str
     rank: int
     figures: Mapping[str, Figure]
-    reasons: Mapping[str, str] = field(default=EMPTY)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     on_frontier: bool = False
     doubtful: bool = False
     dominated_by: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class CandidateLine:
     unsure: bool = False
     tied: bool = False
     chosen: bool = False
-    score_parts: Mapping[str, float] = field(default=EMPTY)
+    score_parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -128,12 +128,17 @@ class VariableDetail:
     gone: bool = False
     before: Moments | None = None
     after: Moments | None = None
-    figures: Mapping[str, Figure] = field(default=EMPTY)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
     edges: tuple[float, ...] = ()  # numeric: the bins; the first and last hold all beyond where `clipped`
     categories: tuple[str, ...] = ()  # ordinal and nominal: the bars
     shares_before: tuple[float, ...] = ()
     shares_after: tuple[float, ...] = ()
     clipped: bool = False
+
+    @property
+    def moved(self) -> float:
+        """How far the two distributions lie apart: the total variation over the bars, from 0 to 1."""
+        return sum(abs(a - b) for a, b in zip(self.shares_before, self.shares_after, strict=True)) / 2
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,11 @@ class Detail:
     records: tuple[RecordRisk, ...]
     parts: Mapping[str, Mapping[str, Figure]]
 
+    @property
+    def same(self) -> tuple[VariableDetail, ...]:
+        """The variables whose values changed and whose distribution did not."""
+        return tuple(v for v in self.variables if v.changed and v.moved == 0 and not v.gone)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -176,7 +186,7 @@ class Run:
     seed: int = 0
     replicates: int = 1
     seconds: float = 0.0
-    versions: Mapping[str, str] = field(default=EMPTY)
+    versions: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str = ""
     schema: str = ""
 

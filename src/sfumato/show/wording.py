@@ -1,9 +1,12 @@
-"""How figures are written: one place, so that terminal, plots and report agree."""
+"""How figures are written in tables and pictures; values of measures as ``compare`` writes them in its sentences."""
 
 import math
 
 from sfumato.about import Unit
+from sfumato.compare.figures import written
 from sfumato.show.summary import Figure
+
+NOTHING = 1e-9  # what is left of zero by rounding is written as zero
 
 
 def number(value: float) -> str:
@@ -38,18 +41,12 @@ def percentage(share: float) -> str:
     return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
 
 
-def value_text(value: float, unit: Unit) -> str:
-    """Write a value of a measure: shares as percentages, everything else as it is."""
-    return percentage(value) if unit == "share" else number(value)
-
-
 def figure(value: float, unit: Unit, error: float | None = None) -> Figure:
-    """Dress a value for showing; an unknown or zero standard error is not written."""
+    """Dress a value of a measure for showing; an unknown or zero standard error is not written."""
     known = error is not None and math.isfinite(error) and error > 0
-    text = value_text(value, unit)
-    if known and error is not None and math.isfinite(value):
-        text += f" ± {100 * error:.2g}" if unit == "share" else f" ± {error:.2g}"
-    return Figure(value, text, error if known else None)
+    spread = error if error is not None and known else 0.0
+    shown = 0.0 if abs(value) < NOTHING else value
+    return Figure(value, written(shown, unit, spread), spread if known else None)
 
 
 def count(n: int, noun: str) -> str:
@@ -59,6 +56,15 @@ def count(n: int, noun: str) -> str:
     ('1 record', '1,080 records')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def lower_first(text: str) -> str:
+    """Write a title in the middle of a sentence; what begins with a name or an abbreviation stays.
+
+    >>> lower_first("Information loss (IL)"), lower_first("MDAV groups")
+    ('information loss (IL)', 'MDAV groups')
+    """
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 
 def duration(seconds: float) -> str:

@@ -1,0 +1,98 @@
+"""The commands put together, the help that teaches, and what every command does with errors."""
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import sfumato
+from sfumato.cli.catalogue import measures, methods
+from sfumato.cli.compare import compare
+from sfumato.cli.demo import demo
+from sfumato.cli.inspect import inspect
+from sfumato.cli.protect import protect
+from sfumato.cli.study import study
+from sfumato.cli.sweep import sweep
+from sfumato.errors import SfumatoError
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+# a backslash joins lines: the help keeps the line breaks it is given
+HELP = """
+Choose how to protect microdata with numbers: mask a table in many ways, measure disclosure risk and utility, \
+and release the most useful table under a risk bound.
+
+**The usual order of work**
+
+1. `sfumato demo` runs it all on a made-up survey, in about a minute.
+
+2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
+categories, which an intruder may know, which is the weight.
+
+3. `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out release` tries many \
+candidates, chooses the most useful one with at most 5 % of records linked, and writes a report and the masked table.
+
+4. `sfumato compare census.csv masked.csv` measures a file protected elsewhere.
+
+5. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` masks with a method you have settled on.
+
+**Exit codes:** 0 done; 1 no candidate keeps the bounds, or some figures could not be computed (which, is said); \
+2 bad usage or bad input; 130 interrupted (run the same command again to continue).
+"""
+
+
+class Commands(TyperGroup):
+    """Commands that answer a refusal with one line and an exit code instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except SfumatoError as error:
+            typer.echo(f"sfumato: {error}", err=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt as interruption:
+            said = str(interruption) or "stopped"
+            again = (
+                "; run the same command again to continue"
+                if ctx.invoked_subcommand in ("demo", "sweep", "study")
+                else ""
+            )
+            typer.echo(f"\nsfumato: {said}{again}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="sfumato",
+    cls=Commands,
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,  # its tracebacks show local variables, which are the data
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sfumato {sfumato.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+for command in (demo, inspect, sweep, compare, protect, study, methods, measures):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,117 @@
+"""``sfumato methods`` and ``sfumato measures``: what there is to mask and to measure with."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import Json, console, print_json
+
+if TYPE_CHECKING:
+    from sfumato.core import Measure, Method
+
+Name = Annotated[str | None, typer.Argument(help="One name, for all there is to know of it.", show_default=False)]
+
+
+def methods(name: Name = None, json: Json = False) -> None:
+    """List the methods: ways to mask a table.
+
+    Example: `sfumato methods` and then `sfumato methods RankSwapping`
+    """
+    from sfumato.catalogue import methods as known
+
+    _show(known(), name, json, "method")
+
+
+def measures(name: Name = None, json: Json = False) -> None:
+    """List the measures of risk and utility.
+
+    Example: `sfumato measures` and then `sfumato measures DistanceLinkage`
+    """
+    from sfumato.catalogue import measures as known
+
+    _show(known(), name, json, "measure")
+
+
+def _show(known: "dict[str, type[Method]] | dict[str, type[Measure]]", name: str | None, json: bool, word: str) -> None:
+    from sfumato.catalogue import find
+    from sfumato.errors import ParameterError
+
+    if name is not None:
+        cls = find(name)
+        if cls.__name__ not in known:
+            raise ParameterError(f"{name} is not a {word}; see `sfumato {cls.about.__class__.__name__[:-5].lower()}s`")
+        print_json(_described(cls)) if json else _print_one(cls)
+        return
+    described = [_described(cls) for cls in known.values()]
+    print_json(described) if json else _print_all(described, word)
+
+
+def _described(cls: "type[Method] | type[Measure]") -> dict[str, Any]:
+    """Return what is known of a class as plain values."""
+    from dataclasses import MISSING, asdict, fields
+
+    about = {key: _plain(value) for key, value in asdict(cls.about).items()}
+    parameters = {
+        entry.name: "required" if entry.default is MISSING else repr(entry.default)
+        for entry in fields(cls)
+        if entry.name != "variables"
+    }
+    return {"name": cls.__name__, "parameters": parameters, **about}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _print_all(described: list[dict[str, Any]], word: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ["name", "title", "parameters", "kinds"]
+    columns += ["random"] if word == "method" else ["purpose", "better"]
+    for column in columns:
+        table.add_column(column, no_wrap=column == "name")
+    for entry in described:
+        parameters = ", ".join(
+            name if default == "required" else f"{name}={default}" for name, default in entry["parameters"].items()
+        )
+        cells = [entry["name"], entry["title"], parameters, ", ".join(entry["kinds"])]
+        cells += ["yes" if entry["random"] else "no"] if word == "method" else [entry["purpose"], entry["better"]]
+        table.add_row(*(Text(cell) for cell in cells))
+    out = console()
+    out.print(table)
+    out.print(f"\nAll there is to know of one, with its source: sfumato {word}s NAME", style="dim")
+
+
+def _print_one(cls: "type[Method] | type[Measure]") -> None:
+    import inspect
+
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+    out.print(Text(cls.__name__, style="bold"), Text(f" {cls.about.title}"), sep="")
+    out.print(Text("\n" + (inspect.getdoc(cls) or "") + "\n"))
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for key, value in _described(cls).items():
+        if key in ("name", "title") or value in ("", [], {}, None):
+            continue
+        table.add_row(Text(key.replace("_", " ")), Text(_told(value)))
+    out.print(table)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_told(entry)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(_told(entry) for entry in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,76 @@
+"""``sfumato compare``: measure one protected file against its original."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Json, MeasureTexts, SchemaFile, console, print_json, read_measures, say
+
+
+def compare(
+    original: Annotated[Path, typer.Argument(help="The original file.", show_default=False)],
+    protected: Annotated[Path, typer.Argument(help="The protected file.", show_default=False)],
+    schema: SchemaFile = None,
+    protected_schema: Annotated[
+        Path | None, typer.Option(help="The schema of the protected file, if its variables were recoded.")
+    ] = None,
+    measure: MeasureTexts = None,
+    records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes the draws of random measures.")] = 0,
+    json: Json = False,
+) -> None:
+    """Measure how risky and how useful a protected file is, seen against its original.
+
+    All measures are tried unless you name some; those that do not apply are listed with the reason.
+
+    Example: `sfumato compare census.csv masked.csv --records 10 --report comparison`
+    """
+    from sfumato.catalogue import measures as known
+    from sfumato.cli.tables import command_line, read_protected
+    from sfumato.compare.experiment import Experiment
+    from sfumato.data.files import read
+    from sfumato.data.schema_file import schema_text
+    from sfumato.show.summarise import summarise_pair
+
+    wanted = read_measures(measure) if measure else [cls() for cls in known().values()]
+    data = read(original, schema)
+    candidate = read_protected(protected, data, protected_schema)
+    experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
+    summary = summarise_pair(
+        experiment.run(),
+        file=original.name,
+        protected=protected.name,
+        command=command_line(),
+        schema=schema_text(data.schema),
+        listed=max(records, 10),
+    )
+    page = None
+    if report is not None:
+        from sfumato.show.report import write_report
+
+        page = write_report(summary, report)
+    if json:
+        print_json(summary)
+    else:
+        from rich.text import Text
+
+        from sfumato.show.terminal import pair_table, records_table
+
+        out = console()
+        out.print(Text(f"{summary.title}\n", style="bold"))
+        out.print(pair_table(summary))
+        table = records_table(summary, records) if records else None
+        if table is not None:
+            out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))
+            out.print(table)
+        elif records:
+            say("no measure of risk that applies tells records apart")
+    if page is not None:
+        say(f"report: {page}")
+    line = summary.candidates[0]
+    if not line.figures or (measure and line.reasons):
+        for key, reason in line.reasons.items():
+            say(f"sfumato: {key} could not be computed: {reason}")
+        raise typer.Exit(1)

@@ -1,0 +1,89 @@
+"""``sfumato inspect``: look at a file, and write the schema to edit."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import Json, SchemaFile, console, print_json, say
+from sfumato.errors import FileError
+
+if TYPE_CHECKING:
+    from sfumato.data.describe import Finding
+
+DEFAULT = Path("schema.toml")
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)
+    ] = None,
+    schema: SchemaFile = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a schema file that was edited.")] = False,
+    json: Json = False,
+) -> None:
+    """Show each variable of a file and write schema.toml for you to edit.
+
+    Example: `sfumato inspect census.csv --out census.toml`
+    """
+    from sfumato.data.describe import describe
+    from sfumato.data.files import read
+    from sfumato.data.schema_file import schema_text
+
+    data = read(file, schema)
+    findings = describe(data)
+    if json:
+        from dataclasses import asdict
+
+        plain = [{key: _plain(value) for key, value in asdict(finding).items()} for finding in findings]
+        print_json({"file": str(file), "records": len(data), "variables": plain})
+    else:
+        _print(file, len(data), findings)
+    written = _write(schema_text(data), out, schema, force)
+    if written is not None:
+        say(f"wrote {written}: edit it, then say --schema {written}")
+
+
+def _write(text: str, out: Path | None, schema: Path | None, force: bool) -> Path | None:
+    """Write the schema, but never over one that says something else, unless told so."""
+    from sfumato.show.report import save
+
+    target = out or DEFAULT
+    if out is None and schema is not None:
+        return None  # there is one already, and it is in use
+    if target.exists() and not force:
+        if target.is_file() and target.read_bytes() == text.encode():
+            return target
+        if out is None:
+            say(f"left {target} as it is, for it says something else; overwrite it with --force or write to --out FILE")
+            return None
+        raise FileError(f"{target} exists and says something else; overwrite it with --force or choose another name")
+    return save(target, text.encode())
+
+
+def _print(file: Path, records: int, findings: "list[Finding]") -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from sfumato.show.wording import count
+
+    out = console()
+    out.print(Text(f"{file.name}: {count(records, 'record')}, {count(len(findings), 'variable')}\n", style="bold"))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("variable", "kind", "role", "distinct", "missing", "values", "suggestion"):
+        table.add_column(heading, justify="right" if heading in ("distinct", "missing") else "left")
+    for finding in findings:
+        if finding.minimum is not None:
+            values = f"{finding.minimum} to {finding.maximum}"
+        else:
+            values = ", ".join(str(example) for example in finding.examples)
+        cells = [finding.name, finding.kind, finding.role, f"{finding.distinct:,}", f"{finding.missing:,}", values]
+        table.add_row(*(Text(cell) for cell in cells), Text(finding.suggestion, style="yellow"))
+    out.print(table)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

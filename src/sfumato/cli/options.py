@@ -1,0 +1,114 @@
+"""Options that several commands share, and how their texts are read."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.core import Measure, Method
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
+SchemaFile = Annotated[
+    Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Fixes every random draw. Without it one is drawn and noted. "
+        "Keep it secret: whoever knows it can undo random methods.",
+    ),
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores but one if not said.")]
+MeasureTexts = Annotated[
+    list[str] | None,
+    typer.Option("--measure", help='A measure such as "DistanceLinkage"; may be said several times.'),
+]
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return where to print: messages go to standard error, results to standard output."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def say(message: str) -> None:
+    """Print a message that is not a result."""
+    typer.echo(message, err=True)
+
+
+def print_json(thing: Any) -> None:
+    """Print a result as JSON."""
+    import json
+
+    from sfumato.show.summary import to_json
+
+    typer.echo(json.dumps(to_json(thing), indent=1, ensure_ascii=False))
+
+
+def workers_or_default(workers: int | None) -> int:
+    """Return how many processes to use: all cores but one, so that the machine stays usable."""
+    import os
+
+    return workers or max((os.cpu_count() or 2) - 1, 1)
+
+
+def read_methods(texts: Iterable[str]) -> "list[Method]":
+    """Read method texts such as ``MDAV(k=[3, 5])``."""
+    from sfumato.core import Method
+
+    return _read(texts, Method, "method", "sfumato methods")
+
+
+def read_measures(texts: Iterable[str]) -> "list[Measure]":
+    """Read measure texts such as ``DistanceLinkage``."""
+    from sfumato.core import Measure
+
+    return _read(texts, Measure, "measure", "sfumato measures")
+
+
+def _read(texts: Iterable[str], kind: type[Any], word: str, where: str) -> list[Any]:
+    from sfumato.catalogue import parse
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        for made in parse(text):
+            if not isinstance(made, kind):
+                raise ParameterError(f"{text!r} is not a {word}; see `{where}`")
+            found[repr(made)] = made
+    return list(found.values())
+
+
+def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
+    """Read bounds such as ``DistanceLinkage=0.05`` or ``DistanceLinkage=5%``.
+
+    >>> read_bounds("--at-most", ["DistanceLinkage=5%", "InformationLoss = 30"])
+    {'DistanceLinkage': 0.05, 'InformationLoss': 30.0}
+    """
+    bounds: dict[str, float] = {}
+    for text in texts:
+        name, equals, limit = (part.strip() for part in text.rpartition("="))
+        number = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", limit)
+        if not equals or not name or number is None:
+            raise ParameterError(f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}')
+        bounds[name] = float(number[1]) / (100 if number[2] else 1)
+    return bounds
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder where it is not there."""
+    from sfumato.data.atomic import reason
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {reason(error)}") from None
+    return path

@@ -1,0 +1,44 @@
+"""``sfumato study``: a paper's experiment, run again, beside its printed figures."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Json, Workers, print_json, workers_or_default
+from sfumato.errors import ParameterError
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="The study; domingo is one.", show_default=False)],
+    data: Annotated[Path, typer.Option(help="The data file of the paper.", show_default=False)],
+    printed: Annotated[
+        Path | None, typer.Option(help="The printed figures, where the study does not carry them.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder for the report; sfumato-NAME if not said.")] = None,
+    replicates: Annotated[int, typer.Option(min=1, help="Draws of each random method.")] = 1,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """Run the experiment of a paper again and put our figures beside the printed ones.
+
+    Example: `sfumato study domingo --data census.csv --replicates 5`
+    """
+    from sfumato import studies
+
+    if name not in studies.names():
+        raise ParameterError(f"there is no study {name!r}; there are {', '.join(studies.names())}")
+    folder = out or Path(f"sfumato-{name}")
+    page = studies.run(
+        name,
+        data=data,
+        printed=printed,
+        out=folder,
+        replicates=replicates,
+        workers=workers_or_default(workers),
+        progress=True,
+    )
+    if json:
+        print_json({"study": name, "report": str(page)})
+    else:
+        typer.echo(f"report: {page}")

@@ -1,0 +1,255 @@
+"""``sfumato sweep``: many candidates, measured alike, the best one chosen, reported and written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import (
+    Json,
+    MeasureTexts,
+    SchemaFile,
+    Seed,
+    Workers,
+    console,
+    make_folder,
+    print_json,
+    read_bounds,
+    read_measures,
+    read_methods,
+    say,
+    workers_or_default,
+)
+from sfumato.errors import DataError, FileError, NotApplicable
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results
+    from sfumato.core import Measure, Method
+    from sfumato.data.microdata import Microdata
+    from sfumato.show.summary import Summary
+
+MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
+LARGE = 10_000  # records from which on probabilistic linkage takes long, so that it must be asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a sweep tries, measures and bounds, and where it writes."""
+
+    file: Path
+    data: "Microdata"
+    methods: "tuple[Method, ...]"
+    measures: "tuple[Measure, ...]"
+    candidates: "Mapping[str, Microdata]"
+    replicates: int
+    seed: int
+    workers: int
+    risk: str
+    utility: str
+    at_most: Mapping[str, float]
+    at_least: Mapping[str, float]
+    out: Path
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    schema: SchemaFile = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help='Such as "MDAV(k=[3, 5, 10])"; may be said several times. All that apply if not said.'),
+    ] = None,
+    measure: MeasureTexts = None,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(help='A bound such as "DistanceLinkage=5%" (or =0.05); may be said several times.'),
+    ] = None,
+    at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
+    utility: Annotated[
+        str, typer.Option(help="The measure of utility to make as good as possible.")
+    ] = "InformationLoss",
+    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "DistanceLinkage",
+    candidate: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file protected elsewhere, compared with the others; may be said several times."),
+    ] = None,
+    replicates: Annotated[int, typer.Option(min=1, help="Draws of each random method: they give standard errors.")] = 3,
+    seed: Seed = None,
+    workers: Workers = None,
+    out: Annotated[
+        Path, typer.Option(help="The folder for the report, the masked table and what was computed.")
+    ] = Path("sfumato-sweep"),
+    json: Json = False,
+) -> None:
+    """Mask a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
+
+    Every finished figure is safe in OUT/results.sqlite at once: run the same command again to continue or to add.
+
+    Example: `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out release`
+    """
+    from sfumato.cli.tables import read_protected
+    from sfumato.data.files import read
+
+    limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
+    named = (utility, risk, *limits, *floors)
+    measures = chosen_measures(measure or MEASURES, named)
+    asked = read_methods(method) if method else None
+    data = read(file, schema)
+    if not measure and len(data) > LARGE and "ProbabilisticLinkage" not in named:
+        say(f"left out with more than {LARGE:,} records: ProbabilisticLinkage; ask for it with --measure")
+        measures = [m for m in measures if type(m).__name__ != "ProbabilisticLinkage"]
+    tables: dict[str, Microdata] = {}
+    for path in candidate or ():
+        if path.name in tables:
+            raise DataError(f"two candidates are called {path.name}; rename one of the files")
+        tables[path.name] = read_protected(path, data)
+    make_folder(out)
+    plan = Plan(
+        file=file,
+        data=data,
+        methods=tuple(applicable(data) if asked is None else asked),
+        measures=tuple(measures),
+        candidates=tables,
+        replicates=replicates,
+        seed=remembered_seed(out, seed),
+        workers=workers_or_default(workers),
+        risk=risk,
+        utility=utility,
+        at_most=limits,
+        at_least=floors,
+        out=out,
+    )
+    finish(carry_out(plan), plan, json)
+
+
+def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":
+    """Read the measures, and add those that a bound or an axis names and that are not among them."""
+    measures = read_measures(texts)
+    for name in named:
+        known = {text for m in measures for text in (repr(m), type(m).__name__)}
+        if name not in known:
+            measures += read_measures([name])
+    return measures
+
+
+def applicable(data: "Microdata") -> "list[Method]":
+    """Return every method that fits the table, each over its own grid; say which do not and why."""
+    from sfumato.catalogue import default_grid
+    from sfumato.catalogue import methods as known
+
+    found: list[Method] = []
+    for cls in known().values():
+        try:
+            candidates = default_grid(cls)
+            for method in candidates[:1]:
+                method.masked(data)
+            found += candidates
+        except NotApplicable as reason:
+            say(f"left out: {reason}")
+    return found
+
+
+def remembered_seed(out: Path, seed: int | None) -> int:
+    """Return the seed: the one said, or the one this folder was begun with, or a new one."""
+    from sfumato.cli.tables import drawn_seed
+    from sfumato.show.report import save
+
+    place = out / "seed"
+    if seed is None and place.is_file():
+        try:
+            return int(place.read_text())
+        except ValueError:
+            raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
+    seed = drawn_seed() if seed is None else seed
+    save(place, f"{seed}\n".encode())
+    return seed
+
+
+def carry_out(plan: Plan) -> "Summary":
+    """Run the experiment and write the report and the chosen table."""
+    from sfumato.cli.tables import command_line, write_protected
+    from sfumato.compare.experiment import Experiment
+    from sfumato.data.schema_file import schema_text
+    from sfumato.show.report import write_report
+    from sfumato.show.summarise import summarise_sweep
+
+    experiment = Experiment(
+        plan.data,
+        methods=plan.methods,
+        measures=plan.measures,
+        replicates=plan.replicates,
+        seed=plan.seed,
+        candidates=plan.candidates,
+    )
+    results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
+    bounded = plan.at_most or plan.at_least
+    choice = results.choose(utility=plan.utility, at_most=plan.at_most, at_least=plan.at_least) if bounded else None
+    summary = summarise_sweep(
+        results,
+        file=plan.file.name,
+        frontier=results.frontier(risk=plan.risk, utility=plan.utility),
+        choice=choice,
+        score=results.scores[0] if results.scores else None,
+        command=command_line(plan.seed),
+        schema=schema_text(plan.data.schema),
+    )
+    write_report(summary, plan.out)
+    if choice is not None and choice.chosen is not None and summary.chosen is not None:
+        write_protected(
+            results.protect(choice.chosen),
+            protected_path(plan),
+            source=plan.file,
+            method=results.row(choice.chosen).method,
+            seed=plan.seed,
+            figures={key: figure.value for key, figure in summary.chosen.figures.items()},
+        )
+    return summary
+
+
+def protected_path(plan: Plan) -> Path:
+    """Return where the chosen table goes."""
+    return plan.out / f"{plan.file.stem}.protected{plan.file.suffix}"
+
+
+def _scored(results: "Results") -> "Results":
+    """Add the first of the papers' scores whose measures were all computed."""
+    from sfumato.compare.score import Score, Score2
+
+    for recipe in (Score(), Score2()):
+        if all(repr(measure) in results.figures for measure in recipe.measures):
+            return results.with_score(recipe)
+    return results
+
+
+def finish(summary: "Summary", plan: Plan, json: bool) -> None:
+    """Print what was found, and leave with the exit code that says how it went."""
+    if json:
+        print_json(summary)
+    else:
+        _print(summary, plan)
+    failed = summary.failed
+    for line in failed:
+        for reason in dict.fromkeys(line.reasons.values()):
+            say(f"sfumato: {line.label} lacks a figure: {reason}")
+    if failed or (summary.bounds and summary.chosen is None):
+        raise typer.Exit(1)
+
+
+def _print(summary: "Summary", plan: Plan) -> None:
+    from rich.text import Text
+
+    from sfumato.show.terminal import ROWS, candidates_table, signs, text_map
+
+    out = console()
+    picture = text_map(summary)
+    if picture is not None:
+        out.print(picture, "")
+    out.print(candidates_table(summary, out.width))
+    out.print(Text(signs(summary), style="dim"))
+    if len(summary.candidates) > ROWS:
+        out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
+    out.print(Text(f"\n{summary.sentence}\n", style="bold"))
+    if summary.chosen is not None:
+        out.print(Text(f"masked table  {protected_path(plan)}"), soft_wrap=True)
+    out.print(Text(f"report        {plan.out / 'report.html'}"), soft_wrap=True)

@@ -1,0 +1,87 @@
+"""Tables in and out as the commands need them: protected files, and masked tables with their provenance."""
+
+import json
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sfumato
+from sfumato.errors import DataError, FileError
+
+if TYPE_CHECKING:
+    from sfumato.core import Method
+    from sfumato.data.microdata import Microdata
+
+
+def command_line(seed: int | None = None) -> str:
+    """Return the command as it was typed, with the seed that was drawn where none was said."""
+    words = ["sfumato", *sys.argv[1:]]
+    if seed is not None and not any(word.split("=")[0] == "--seed" for word in words):
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
+
+
+def drawn_seed() -> int:
+    """Draw a seed nobody can guess: a masked table whose seed is known can be unmasked."""
+    import secrets
+
+    return secrets.randbits(63)
+
+
+def read_protected(path: Path, original: "Microdata", schema: Path | None = None) -> "Microdata":
+    """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
+    from sfumato.data.files import read
+
+    if schema is not None:
+        return read(path, schema)
+    names = read(path).names
+    if not any(name in names for name in original.names):
+        raise DataError(
+            f"{path} has no variable of the original; it has {', '.join(names)}, "
+            f"the original {', '.join(original.names)}"
+        )
+    try:
+        return read(path, original.schema.only(names))
+    except DataError as error:
+        raise DataError(f"{error}; if it was recoded, describe it with --protected-schema") from None
+
+
+def write_protected(
+    protected: "Microdata", path: Path, *, source: Path, method: "Method | None", seed: int, figures: dict[str, Any]
+) -> Path:
+    """Write a masked table, and beside it how it was made; return the path of that note."""
+    from sfumato.data.files import write
+    from sfumato.data.schema_file import schema_text
+    from sfumato.show.report import save
+    from sfumato.show.summary import to_json
+
+    write(protected, path)
+    note = {
+        "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
+        "table": path.name,
+        "sha256": _digest(path),
+        "made_from": {"file": source.name, "sha256": _digest(source), "records": len(protected)},
+        "method": repr(method) if method is not None else None,
+        "seed": seed,
+        "notes": list(protected.notes),
+        "figures": figures,
+        "sfumato": sfumato.__version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "schema": schema_text(protected.schema),
+    }
+    text = json.dumps(to_json(note), indent=1, ensure_ascii=False)
+    return save(path.with_name(path.name + ".provenance.json"), text.encode())
+
+
+def _digest(path: Path) -> str:
+    import hashlib
+
+    from sfumato.data.atomic import reason
+
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None

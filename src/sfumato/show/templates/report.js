@@ -1,0 +1,34 @@
+"use strict";
+// The table: a click on a heading sorts by it, a second click turns the order round; what has no figure stays last.
+document.querySelectorAll("table.sortable").forEach((table) => {
+  const headings = Array.from(table.tHead.rows[0].cells);
+  headings.forEach((heading, column) => {
+    const button = heading.querySelector("button");
+    if (!button) return;
+    button.addEventListener("click", () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      headings.forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const rows = Array.from(table.tBodies[0].rows);
+      const value = (row) => row.cells[column].dataset.value;
+      const numeric = heading.classList.contains("n");
+      rows.sort((a, b) => {
+        const [p, q] = [value(a), value(b)];
+        if (p === "" || q === "") return (p === "") - (q === "");
+        const order = numeric ? Number(p) - Number(q) : p.localeCompare(q, undefined, { numeric: true });
+        return down ? -order : order;
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+});
+// The pictures: where scripts run, the drawing gives way to the live one that answers the mouse.
+document.querySelectorAll("[data-spec]").forEach((place) => {
+  const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+  vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true }).then(() => {
+    place.closest("figure").classList.remove("drawn");
+    const drawing = place.closest("figure").querySelector("img");
+    if (drawing) drawing.remove();
+    window.dispatchEvent(new Event("resize"));
+  });
+});

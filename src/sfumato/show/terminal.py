@@ -1,0 +1,153 @@
+"""The summary in a terminal: a compact table, a small map, and the records at risk."""
+
+import re
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from sfumato.show.plots import Scale
+from sfumato.show.summary import CandidateLine, MeasureLine, Summary
+
+ROWS = 15  # candidates listed; the report has them all
+WIDTH, HEIGHT = 64, 16
+
+
+def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Table:
+    """Return the candidates, best first, each with its sign on the map; dominated ones are dim.
+
+    After the sign, ``!`` marks one that breaks the bound and ``~`` one that chance may put on either side of it, or
+    that cannot be told apart from the chosen one.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    shown = summary.candidates[:most]
+    widths = {m.key: _width(m, shown) for m in _important_first(summary)}
+    names = max((len(line.label) for line in shown), default=9)
+    kept: list[str] = []
+    room = width - 4
+    for key, wanted in widths.items():  # as many as leave the names some room; the report has them all
+        if room - wanted - 2 < min(names, 24) and len(kept) >= 2:
+            break
+        kept.append(key)
+        room -= wanted + 2
+    room = min(max(room, 16), names)
+    table.add_column("", no_wrap=True, min_width=2)
+    table.add_column("candidate", no_wrap=True, overflow="ellipsis", min_width=room, max_width=room)
+    for key in kept:
+        table.add_column(Text(_heading(summary.measure(key))), justify="right", no_wrap=True, min_width=widths[key])
+    for line in shown:
+        figures = [line.figures[key].text if key in line.figures else "–" for key in kept]
+        cells = (_sign(line) + _doubt(line), line.label, *figures)
+        table.add_row(*(Text(cell) for cell in cells), style=_style(line))
+    return table
+
+
+def _important_first(summary: Summary) -> list[MeasureLine]:
+    """Order the measures: what is optimised, the risk, what is bounded, the score, the rest."""
+    keys = [summary.utility, summary.risk, *(bound.key for bound in summary.bounds), summary.score]
+    return sorted(summary.measures, key=lambda m: keys.index(m.key) if m.key in keys else len(keys))
+
+
+def _heading(measure: MeasureLine) -> str:
+    """Break a long name into lines at its words, for a narrow column."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "\n", measure.name)
+    return f"{parted} {'↓' if measure.better == 'lower' else '↑'}"
+
+
+def _width(measure: MeasureLine, shown: Sequence[CandidateLine]) -> int:
+    texts = [line.figures[measure.key].text for line in shown if measure.key in line.figures]
+    return max(len(text) for text in [*texts, *_heading(measure).split("\n")])
+
+
+def signs(summary: Summary) -> str:
+    """Explain the signs of the table and the map."""
+    told = ["@ chosen"] if summary.chosen else []
+    told += ["o on the frontier", "· dominated"]
+    told += ["! breaks the bound"] if any(line.feasible is False for line in summary.candidates) else []
+    told += ["~ within error"] if any(line.unsure or line.tied for line in summary.candidates) else []
+    return "   ".join(told)
+
+
+def _doubt(line: CandidateLine) -> str:
+    if line.unsure or line.tied:
+        return "~"
+    return "!" if line.feasible is False else ""
+
+
+def pair_table(summary: Summary) -> Table:
+    """Return every measure of one protected file with its value, direction and meaning, or why there is none."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("measure", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("better", no_wrap=True)
+    table.add_column("meaning")
+    line = summary.candidates[0]
+    for measure in summary.measures:
+        told = measure.key in line.figures
+        value = line.figures[measure.key].text if told else "–"
+        meaning = measure.title if told else f"not computed: {line.reasons.get(measure.key, '')}"
+        table.add_row(
+            Text(measure.name), Text(value), Text(measure.better), Text(meaning), style=None if told else "dim"
+        )
+    return table
+
+
+def records_table(summary: Summary, most: int) -> Table | None:
+    """Return the records most at risk, by their number in the original file."""
+    if summary.detail is None or not summary.detail.records:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("record", justify="right")
+    for key in summary.detail.records[0].risks:
+        table.add_column(Text(summary.measure(key).name), justify="right")
+    for entry in summary.detail.records[:most]:
+        table.add_row(f"{entry.record:,}", *(Text(risk.text) for risk in entry.risks.values()))
+    return table
+
+
+def text_map(summary: Summary) -> Text | None:
+    """Draw the map in characters: ``·`` dominated, ``o`` on the frontier, ``@`` chosen, ``|`` the bound."""
+    if summary.risk is None or summary.utility is None:
+        return None
+    risk, utility = summary.measure(summary.risk), summary.measure(summary.utility)
+    shown = [line for line in summary.candidates if {risk.key, utility.key} <= set(line.figures)]
+    if len(shown) < 2:
+        return None
+    limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
+    across = Scale.of([line.figures[risk.key].value for line in shown] + ([] if limit is None else [limit]))
+    upward = Scale.of([line.figures[utility.key].value for line in shown])
+    field = [[" "] * WIDTH for _ in range(HEIGHT)]
+    if limit is not None:
+        for row in field:
+            row[_cell(across.place(limit), WIDTH)] = "|"
+    for line in sorted(shown, key=lambda line: (line.chosen, line.on_frontier)):
+        row = field[HEIGHT - 1 - _cell(upward.place(line.figures[utility.key].value), HEIGHT)]
+        row[_cell(across.place(line.figures[risk.key].value), WIDTH)] = _sign(line)
+    text = Text(f"{_axis(utility, upward)}\n", style="dim")
+    for row in field:
+        text.append("  │", style="dim")
+        for sign in row:
+            text.append(sign, style={"@": "bold green", "o": "bold", "|": "red"}.get(sign, "dim"))
+        text.append("\n")
+    text.append(f"  └{'─' * WIDTH}\n", style="dim")
+    text.append(f"{_axis(risk, across)}".rjust(WIDTH + 3), style="dim")
+    return text
+
+
+def _cell(place: float, cells: int) -> int:
+    return min(max(int(place * cells), 0), cells - 1)
+
+
+def _sign(line: CandidateLine) -> str:
+    return "@" if line.chosen else "o" if line.on_frontier else "·"
+
+
+def _axis(measure: MeasureLine, scale: Scale) -> str:
+    stretched = ", logarithmic" if scale.constant is not None else ""
+    return f"{measure.title} ({measure.better} is better{stretched})"
+
+
+def _style(line: CandidateLine) -> str | None:
+    if line.chosen:
+        return "bold green"
+    return None if line.on_frontier else "dim"
