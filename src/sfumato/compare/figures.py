@@ -18,7 +18,8 @@ def written(value: float, unit: Unit, error: float = 0.0) -> str:
     if 0 < error < math.inf:  # two digits of the error, but no more than four of the value
         most = 3 - math.floor(math.log10(abs(value))) if value else 4
         decimals = max(min(1 - math.floor(math.log10(error)), most), 0)
-        return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
+        if round(error, decimals) > 0:
+            return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
     shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
     return shown + (" ± ?" if math.isnan(error) else "") + sign
 
