@@ -22,14 +22,17 @@ Counts = NDArray[np.int64]
 MOST_VARIABLES = 16
 """2^q patterns are tabled; beyond this many variables the table, not the records, would be the cost."""
 
+LEAST_GAIN = 2.0**-20
+"""What one agreement more adds to a weight at least, in bits: enough to break a tie, and no more."""
+
 
 @dataclass(frozen=True)
 class MatchModel:
     """What EM learned of the agreement of matches and of non-matches; bit j of a pattern is variable j.
 
     ``match_agreement`` and ``non_match_agreement`` are m_j and u_j, ``prior`` the share of matches among all
-    pairs, ``weights`` log2 P(pattern | match) / P(pattern | non-match) of all 2^q patterns, and
-    ``log_likelihood`` its value at the start and after every iteration.
+    pairs, ``weights`` log2 P(pattern | match) / P(pattern | non-match) of all 2^q patterns, raised where one
+    agreement more would lower it, and ``log_likelihood`` its value at the start and after every iteration.
     """
 
     match_agreement: Floats
@@ -232,7 +235,7 @@ def fit_matches(
     match_agreement[informative] = m
     non_match_agreement = marginal.copy()
     non_match_agreement[informative] = u
-    weights = _never_lowered_by_agreement(np.log2(match / non_match))
+    weights = _raised_by_agreement(np.log2(match / non_match))
     return MatchModel(
         match_agreement=match_agreement,
         non_match_agreement=non_match_agreement,
@@ -244,17 +247,17 @@ def fit_matches(
     )
 
 
-def _never_lowered_by_agreement(weights: Floats) -> Floats:
-    """Each weight, or the smallest among patterns that agree on more, so that a copy is never outweighed.
+def _raised_by_agreement(weights: Floats) -> Floats:
+    """Each weight, raised where needed to a trifle above those of patterns that agree on less.
 
     Dependent variables (income and its tax) agree together by chance more often than alone, so that a lone
-    agreement, being rarer, would weigh more than both.
+    agreement, being rarer, would weigh more than both, and a copy could be outweighed.
     """
-    bounded = weights.copy()
+    raised = weights.copy()
     for j in range(_variables(len(weights))):
-        by_bit = bounded.reshape(-1, 2, 2**j)
-        np.minimum(by_bit[:, 0], by_bit[:, 1], out=by_bit[:, 0])
-    return bounded
+        by_bit = raised.reshape(-1, 2, 2**j)
+        np.maximum(by_bit[:, 1], by_bit[:, 0] + LEAST_GAIN, out=by_bit[:, 1])
+    return raised
 
 
 def _variables(patterns: int) -> int:
@@ -292,8 +295,11 @@ def nested_linkage(
     """Links when the first variable is known, the first two, ..., all; row i of both files is one record.
 
     With ``dependent`` the non-matches are measured on pairs of different originals; without, their
-    variables are taken to agree independently. ``rng`` orders the records for the assignment.
+    variables are taken to agree independently. ``rng`` orders the records for the assignment. Where no
+    pattern has a positive weight, nothing is linked and all probabilities are zero.
     """
+    if original.shape != protected.shape:
+        raise ValueError(f"nested_linkage: files of one shape; got {original.shape} and {protected.shape}")
     left, right = agreement_bins(original, protected, bins)
     agreeing = agreeing_pairs(left, right)
     apart = agreeing_within(left) if dependent else None
@@ -302,7 +308,7 @@ def nested_linkage(
         mine, theirs = left[:, :known], right[:, :known]
         counts = pattern_counts(agreeing[: 2**known])
         non_matches = None if apart is None else pattern_counts(apart[: 2**known])
-        model = fit_matches(counts, min(len(left), len(right)), non_matches)
+        model = fit_matches(counts, len(left), non_matches)
         partner = assign(mine, theirs, model.weights, rng)
         results.append(
             LinkageResult(

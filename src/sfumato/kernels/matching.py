@@ -42,9 +42,9 @@ def positive_pairs(
     found = np.empty(first[-1], np.uint16)
     edge = 0
     for kind in range(len(kinds)):
-        reached = _agreements(kinds[kind], starts, members, patterns, touched)
-        for at in range(reached):
-            j = touched[at]
+        _agreements(kinds[kind], starts, members, patterns, touched)
+        # In the (random) order of the records: by variable, ties would go to those that agree on the first.
+        for j in range(records):
             if weights[patterns[j]] > 0:
                 columns[edge] = j
                 found[edge] = patterns[j]

@@ -1,0 +1,346 @@
+"""Probabilistic linkage: bins, counts, EM, assignment and probabilities against brute force and by hand."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment, minimize
+
+from sfumato.kernels import assignment, matching
+from sfumato.kernels.linkage import (
+    MatchModel,
+    agreeing_pairs,
+    agreeing_within,
+    agreement_bins,
+    fit_matches,
+    nested_linkage,
+    pattern_counts,
+)
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@st.composite
+def files(draw: st.DrawFn, most: int = 12) -> tuple[Codes, Codes]:
+    """Two files of bin codes with the same variables, -1 (missing) among them."""
+    variables = draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    bins = draw(st.integers(1, 5))
+    rows = draw(st.tuples(st.integers(1, most), st.integers(1, most)))
+    left, right = (rng.integers(-1, bins, (n, variables)).astype(np.int32) for n in rows)
+    return left, right
+
+
+def codes(*rows: tuple[int, ...]) -> Codes:
+    return np.array(rows, dtype=np.int32)
+
+
+def agree(mine: Codes, theirs: Codes) -> int:
+    """The pattern of one pair, as a reader of the definition would have it."""
+    return sum(1 << j for j in range(len(mine)) if mine[j] == theirs[j] and mine[j] >= 0)
+
+
+# --- bins ---------------------------------------------------------------------------------------------
+
+
+def test_bins_by_hand() -> None:
+    # Halves of 1 2 3 4 are cut at 2.5; both files are cut there, and a value on the cut goes above it.
+    original = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan]])
+    protected = np.array([[2.4], [2.5], [9.0], [np.nan], [-9.0]])
+    left, right = agreement_bins(original, protected, 2)
+    assert left.ravel().tolist() == [0, 0, 1, 1, -1]
+    assert right.ravel().tolist() == [0, 1, 1, -1, 0]
+
+
+def test_bins_of_a_variable_without_values() -> None:
+    left, right = agreement_bins(np.full((3, 1), np.nan), np.ones((3, 1)), 4)
+    assert left.ravel().tolist() == [-1, -1, -1]
+    assert right.ravel().tolist() == [0, 0, 0]
+
+
+# --- pattern counts -----------------------------------------------------------------------------------
+
+
+def test_counts_by_hand() -> None:
+    # Pairs: (0,0)-(0,0) both; (0,0)-(0,1) first; (0,1)-(0,0) first; (0,1)-(0,1) both; (1,-1) with none.
+    left = codes((0, 0), (0, 1), (1, -1))
+    right = codes((0, 0), (0, 1))
+    assert agreeing_pairs(left, right).tolist() == [6, 4, 2, 2]
+    assert pattern_counts(agreeing_pairs(left, right)).tolist() == [2, 2, 0, 2]
+
+
+@given(files())
+def test_counts_are_those_of_all_pairs(pair: tuple[Codes, Codes]) -> None:
+    left, right = pair
+    brute = np.bincount([agree(a, b) for a, b in product(left, right)], minlength=2 ** left.shape[1])
+    np.testing.assert_array_equal(pattern_counts(agreeing_pairs(left, right)), brute)
+    patterns = assignment.agreement_patterns(left, right)
+    np.testing.assert_array_equal(np.bincount(patterns.ravel(), minlength=len(brute)), brute)
+
+
+@given(files())
+def test_counts_within_a_file_leave_out_the_record_itself(pair: tuple[Codes, Codes]) -> None:
+    left, _ = pair
+    patterns = [agree(a, b) for i, a in enumerate(left) for k, b in enumerate(left) if i != k]
+    brute = np.bincount(np.array(patterns, dtype=np.int64), minlength=2 ** left.shape[1])
+    np.testing.assert_array_equal(pattern_counts(agreeing_within(left)), brute)
+
+
+def test_counts_of_the_largest_codes_do_not_overflow() -> None:
+    largest = np.iinfo(np.int32).max
+    left = np.array([[largest] * 6, [largest - 1] * 6], dtype=np.int32)
+    assert pattern_counts(agreeing_pairs(left, left)).tolist() == [2] + [0] * 62 + [2]
+
+
+def test_counts_beyond_32_bits_by_theory() -> None:
+    # 70,000 records in one bin: 4.9e9 pairs, more than 2^32.
+    same = np.zeros((70_000, 1), dtype=np.int32)
+    assert agreeing_pairs(same, same).tolist() == [4_900_000_000, 4_900_000_000]
+
+
+def test_too_many_variables_are_refused() -> None:
+    many = np.zeros((2, 17), dtype=np.int32)
+    with pytest.raises(ValueError, match="at most 16 variables; got 17"):
+        agreeing_pairs(many, many)
+
+
+# --- EM -----------------------------------------------------------------------------------------------
+
+
+def independent(agreement: Floats) -> Floats:
+    bits = np.arange(2 ** len(agreement))[:, np.newaxis] >> np.arange(len(agreement)) & 1
+    return np.asarray(np.prod(np.where(bits == 1, agreement, 1 - agreement), axis=1))
+
+
+def mixture_counts(m: Floats, u: Floats, matches: int, pairs: int) -> NDArray[np.int64]:
+    expected = matches * independent(m) + (pairs - matches) * independent(u)
+    return np.rint(expected).astype(np.int64)
+
+
+M, U = np.array([0.9, 0.7, 0.6]), np.array([0.1, 0.2, 0.05])
+
+
+def known_non_matches() -> NDArray[np.int64]:
+    return np.rint(1e9 * independent(U)).astype(np.int64)
+
+
+def test_em_recovers_the_mixture_that_made_the_counts() -> None:
+    model = fit_matches(mixture_counts(M, U, 10_000, 1_000_000), 10_000, known_non_matches(), tolerance=1e-9)
+    assert model.converged
+    assert model.prior == 0.01
+    np.testing.assert_allclose(model.match_agreement, M, atol=1e-3)
+    np.testing.assert_allclose(model.non_match_agreement, U, atol=1e-6)
+    # All three agree: log2(.9 * .7 * .6 / (.1 * .2 * .05)) = log2(378).
+    assert model.weights[7] == pytest.approx(np.log2(378), abs=0.01)
+
+
+@pytest.mark.parametrize("dependent", [True, False])
+def test_em_is_the_direct_maximum_of_the_likelihood(dependent: bool) -> None:
+    counts = mixture_counts(M, U, 300, 9_000)
+    non_matches = known_non_matches() if dependent else None
+    model = fit_matches(counts, 300, non_matches, tolerance=1e-10, most_iterations=100_000)
+    non_match = independent(U) if dependent else independent(model.non_match_agreement)
+
+    def loss(m: Floats) -> float:
+        return -float(counts @ np.log(model.prior * independent(m) + (1 - model.prior) * non_match))
+
+    bounds = [(float(low), 1 - 1 / 602) for low in model.non_match_agreement]
+    best = minimize(loss, np.full(3, 0.5), bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-10})
+    assert model.log_likelihood[-1] == pytest.approx(-best.fun, abs=1e-5)
+    np.testing.assert_allclose(model.match_agreement, best.x, atol=2e-3)
+
+
+@given(files(most=10), st.booleans())
+@settings(deadline=None)
+def test_em_never_lowers_the_likelihood_and_stays_finite(pair: tuple[Codes, Codes], dependent: bool) -> None:
+    left, right = pair
+    counts = pattern_counts(agreeing_pairs(left, right))
+    non_matches = pattern_counts(agreeing_within(left)) if dependent else None
+    model = fit_matches(counts, min(len(left), len(right)), non_matches, most_iterations=200)
+    steps = np.diff(model.log_likelihood)
+    assert (steps >= -1e-9 * np.abs(model.log_likelihood[0]) - 1e-9).all()
+    assert np.isfinite(model.weights).all()
+    assert ((model.match_agreement >= 0) & (model.match_agreement <= 1)).all()
+
+
+def weights_of(left: Codes, right: Codes) -> MatchModel:
+    counts = pattern_counts(agreeing_pairs(left, right))
+    return fit_matches(counts, len(left), pattern_counts(agreeing_within(left)))
+
+
+def test_a_constant_variable_has_no_weight() -> None:
+    rng = np.random.default_rng(3)
+    left = rng.integers(0, 4, (60, 3)).astype(np.int32)
+    right = left.copy()
+    right[:20, 0] = 0
+    without = weights_of(left, right)
+    for constant in (0, -1):  # always agrees, never agrees
+        more = [np.column_stack([codes, np.full(60, constant)]).astype(np.int32) for codes in (left, right)]
+        model = weights_of(*more)
+        np.testing.assert_allclose(model.weights, np.tile(without.weights, 2))
+        assert model.match_agreement[3] == model.non_match_agreement[3]
+
+
+def test_one_variable_says_nothing_and_stays_at_the_start() -> None:
+    left = np.repeat(np.arange(5), 4).astype(np.int32).reshape(-1, 1)
+    model = weights_of(left, left)
+    assert (model.iterations, model.converged) == (0, True)
+    assert model.match_agreement[0] == 0.9
+
+
+@given(files())
+@settings(deadline=None)
+def test_one_agreement_more_never_lowers_the_weight(pair: tuple[Codes, Codes]) -> None:
+    left, right = pair
+    counts = pattern_counts(agreeing_pairs(left, right))
+    weights = fit_matches(counts, 2, pattern_counts(agreeing_within(left)), most_iterations=50).weights
+    for j in range(left.shape[1]):
+        by_bit = weights.reshape(-1, 2, 2**j)
+        assert (by_bit[:, 0] <= by_bit[:, 1]).all()
+
+
+# --- assignment ---------------------------------------------------------------------------------------
+
+
+@given(files(most=25), st.integers(0, 2**32), st.integers(0, 3))
+@settings(deadline=None, max_examples=200)
+def test_assignment_is_as_heavy_as_the_dense_optimum(pair: tuple[Codes, Codes], seed: int, decimals: int) -> None:
+    left, right = pair
+    rng = np.random.default_rng(seed)
+    # Few decimals make ties; the pattern of no agreement may not be linked whatever it weighs.
+    weights = np.round(rng.normal(size=2 ** left.shape[1]), decimals)
+    allowed = np.maximum(weights, 0.0)
+    allowed[0] = 0.0
+    matrix = allowed[assignment.agreement_patterns(left, right)]
+    best = matrix[linear_sum_assignment(-matrix)].sum()
+    for partner in (
+        assignment.assign(left, right, weights, rng),
+        assignment._sparse(left, right, allowed),
+    ):
+        linked = np.flatnonzero(partner >= 0)
+        assert len(set(partner[linked])) == len(linked)
+        assert (matrix[linked, partner[linked]] > 0).all()
+        assert matrix[linked, partner[linked]].sum() == pytest.approx(best, abs=1e-6)
+
+
+def test_prices_certify_a_larger_matching() -> None:
+    # By theory (duality): profits + prices cover every weight and sum to the value, so none is heavier.
+    rng = np.random.default_rng(8)
+    left = rng.integers(0, 6, (400, 3)).astype(np.int32)
+    right = rng.integers(0, 6, (380, 3)).astype(np.int32)
+    weights = np.array([0, 3, 2, 7, 2, 6, 5, 11])
+    starts, members = assignment.bin_members(right)
+    first, columns, patterns = matching.positive_pairs(left, starts, members, weights, 380)
+    partner, profit, price = matching.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
+    matrix = weights[assignment.agreement_patterns(left, right)]
+    linked = partner >= 0
+    assert profit.min() >= 0
+    assert price.min() >= 0
+    assert (profit[:, np.newaxis] + price >= matrix).all()
+    assert matrix[linked, partner[linked]].sum() == profit.sum() + price.sum()
+
+
+def test_assignment_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    # 0-0 agree on both (4), 0-1 on the first (3), 1-0 on the second (3), 1-1 on nothing.
+    # Greedy takes 0-0 and leaves 1 alone: 4. Best: 0-1 and 1-0, 3 + 3 = 6.
+    left, right = codes((0, 0), (1, 0)), codes((0, 0), (0, 2))
+    assert assignment.assign(left, right, np.array([-1.0, 3.0, 3.0, 4.0]), rng).tolist() == [1, 0]
+    # Where the second alone weighs less than nothing, 0-0 (4) is best and record 1 stays unlinked.
+    assert assignment.assign(left, right, np.array([-1.0, 3.0, -1.0, 4.0]), rng).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("solver", ["_dense", "_sparse"])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_file_order_does_not_decide_ties(solver: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every pair agrees on the first variable only: all one-to-one assignments tie, whichever the file order,
+    # and each record meets its own with probability 1/10. 300 draws of 10: sd of the mean .0058.
+    monkeypatch.setattr(assignment, "_dense", getattr(assignment, solver))
+    place = np.arange(10)[::-1] if reverse else np.arange(10)
+    left = np.column_stack([np.zeros(10), np.arange(10)]).astype(np.int32)
+    right = np.column_stack([np.zeros(10), 10 + place]).astype(np.int32)
+    rng = np.random.default_rng(5)
+    weights = np.array([-1.0, 1.0, 1.0, 2.0])
+    hits = [(place[assignment.assign(left, right, weights, rng)] == np.arange(10)).mean() for _ in range(300)]
+    assert np.mean(hits) == pytest.approx(0.1, abs=0.024)
+
+
+# --- probabilities ------------------------------------------------------------------------------------
+
+
+def test_probability_by_hand() -> None:
+    # Kinds left: a a b; right: a a a. Two a are linked to two of the three a, b to none.
+    # Records 0 and 1: f = 2 spread over 2 x 3 places = 1/3 each; record 2: 0.
+    left, right = codes((0,), (0,), (1,)), codes((0,), (0,), (0,))
+    partner = assignment.assign(left, right, np.array([-1.0, 1.0]), np.random.default_rng(0))
+    probability = assignment.own_link_probability(left, right, partner)
+    np.testing.assert_allclose(probability, [1 / 3, 1 / 3, 0])
+
+
+def test_probability_is_the_mean_over_random_ties() -> None:
+    # Weights make the flow between kinds unique; drawing orders 3,000 times pairs equals at random.
+    left = codes((0, 0), (0, 0), (0, 1), (1, 1), (1, 1), (2, 0))
+    right = codes((0, 0), (0, 0), (0, 0), (1, 1), (1, 0), (2, 0))
+    weights = np.array([-4.0, 1.0, -1.0, 5.0])
+    rng = np.random.default_rng(2)
+    draws = [assignment.assign(left, right, weights, rng) for _ in range(3_000)]
+    brute = np.mean([partner == np.arange(6) for partner in draws], axis=0)
+    for partner in draws[:20]:
+        probability = assignment.own_link_probability(left, right, partner)
+        # sd of a share over 3,000 draws: at most .0092
+        np.testing.assert_allclose(probability, brute, atol=0.035)
+
+
+def lognormal(rng: np.random.Generator, records: int, variables: int) -> Floats:
+    common = rng.normal(size=(records, 1))
+    return np.asarray(np.exp(0.6 * common + 0.8 * rng.normal(size=(records, variables))))
+
+
+def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
+    # By theory: a copy is found with probability 1 / (number of records in the same bins): 1 if alone.
+    original = lognormal(np.random.default_rng(4), 300, 4)
+    results = nested_linkage(original, original, bins=20, rng=np.random.default_rng(0))
+    left, _ = agreement_bins(original, original, 20)
+    assert [result.variables for result in results] == [1, 2, 3, 4]
+    for known, result in enumerate(results, start=1):
+        _, kind, size = np.unique(left[:, :known], axis=0, return_inverse=True, return_counts=True)
+        np.testing.assert_allclose(result.probability, 1 / size[kind.ravel()])
+    assert results[-1].share > 0.98
+
+
+def test_unrelated_draws_are_linked_by_chance_only() -> None:
+    rng = np.random.default_rng(6)
+    shares = [
+        [r.share for r in nested_linkage(lognormal(rng, 100, 3), lognormal(rng, 100, 3), bins=10, rng=rng)]
+        for _ in range(40)
+    ]
+    # 1/n = .01; 4,000 records, at most one link each: sd of a mean share about .0016.
+    assert (np.mean(shares, axis=0) < 0.016).all()
+    assert np.mean(shares, axis=0)[0] == pytest.approx(0.01, abs=0.006)
+
+
+def test_noise_lowers_the_share_and_missing_values_are_harmless() -> None:
+    rng = np.random.default_rng(7)
+    original = lognormal(rng, 300, 5)
+    logs = np.log(original)
+    light, heavy = (np.exp(logs + s * rng.normal(size=logs.shape)) for s in (0.05, 0.5))
+    light[::7, 2] = np.nan
+    shares = [nested_linkage(original, p, bins=20, rng=rng)[-1].share for p in (original, light, heavy)]
+    assert shares[0] > shares[1] > 0.5 > shares[2]
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_very_small_files(records: int) -> None:
+    original = np.arange(2.0 * records).reshape(records, 2)
+    for result in nested_linkage(original, original, bins=20, rng=np.random.default_rng(0)):
+        assert np.isfinite(result.probability).all()
+        assert ((result.probability >= 0) & (result.probability <= 1)).all()
+
+
+def test_files_of_different_length_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"got \(3, 1\) and \(2, 1\)"):
+        nested_linkage(np.ones((3, 1)), np.ones((2, 1)), bins=2, rng=np.random.default_rng(0))
