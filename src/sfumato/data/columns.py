@@ -1,5 +1,6 @@
 """One column between arrow and numpy: numbers to float64 with NaN, everything else to int32 codes with -1."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -134,9 +135,7 @@ def _parsed(name: str, column: Any) -> Any:
         raise DataError(f"variable {name!r} is numeric, but holds text that is not a number")
     shown = column[row].as_py()
     others = f" (and {count - 1:,} more row{'s' if count > 2 else ''} the like)" if count > 1 else ""
-    comma = (
-        "write its decimal commas as points, " if pc.match_substring_regex(text[row], r"^[+-]?\d*,\d+$").as_py() else ""
-    )
+    comma = "write its decimal commas as points, " if re.fullmatch(r"\s*[+-]?\d*,\d+\s*", shown) else ""
     raise DataError(
         f"variable {name!r} is numeric, but row {row + 1} holds the text {shown!r}{others}; "
         f"{comma}correct it, declare it as missing, or make the variable nominal"
@@ -144,37 +143,45 @@ def _parsed(name: str, column: Any) -> Any:
 
 
 def _categories(variable: Variable, column: Any, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
-    name = variable.name
     if pa.types.is_floating(column.type):
         whole = pc.cast(column, pa.int64(), safe=False)
         if pc.all(pc.equal(pc.cast(whole, pa.float64()), column), skip_nulls=True).as_py() is not False:
             column = whole  # codes such as 1.0 and 2.0, floats only because some are missing
     ordered = pa.types.is_dictionary(column.type)
     encoded = column if ordered else pc.dictionary_encode(column)
-    found: list[Any] = encoded.dictionary.to_pylist()
     raw = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     if variable.categories:
-        categories = list(variable.categories)
-        place = {category: position for position, category in enumerate(categories)}
-        place |= {str(category): position for position, category in enumerate(categories)}
-    else:
-        if variable.kind == "ordinal" and stated and not ordered and any(isinstance(v, str) for v in found):
-            raise SchemaError(
-                f"variable {name!r} is ordinal text, so its categories must be listed from lowest to highest; "
-                f"it holds {', '.join(map(repr, found[:8]))}"
-            )
-        categories = found if ordered else sorted(v for v in found if v is not None)
-        place = {category: position for position, category in enumerate(categories)}
-    used = np.unique(raw[raw >= 0])
+        return variable, _placed(variable, encoded.dictionary.to_pylist(), raw)
+    values = encoded.dictionary
+    if ordered:
+        return replace(variable, categories=tuple(values.to_pylist())), raw.copy()
+    if variable.kind == "ordinal" and stated and pa.types.is_string(values.type) and len(values):
+        shown = ", ".join(map(repr, values[:8].to_pylist()))
+        raise SchemaError(
+            f"variable {variable.name!r} is ordinal text, so its categories must be listed from lowest to highest; "
+            f"it holds {shown}"
+        )
+    order = pc.sort_indices(values)
+    recode = np.full(len(order) + 1, -1, dtype=np.int32)  # the last one is for missing values, coded -1
+    recode[order.to_numpy()] = np.arange(len(order))
+    return replace(variable, categories=tuple(values.take(order).to_pylist())), recode[raw]
+
+
+def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the codes under the categories that a schema states; 1 and "1" are taken for the same."""
+    place = {str(category): position for position, category in enumerate(variable.categories)}
+    place_exact = {category: position for position, category in enumerate(variable.categories)}
     recode = np.full(len(found) + 1, -1, dtype=np.int32)
-    for position in used:
+    for position in np.unique(raw[raw >= 0]):
         value = found[position]
-        target = place.get(value, place.get(str(value)) if variable.categories else None)
+        target = place_exact.get(value, place.get(str(value)))
         if target is None:
             row = int(np.flatnonzero(raw == position)[0]) + 1
+            shown = ", ".join(map(repr, variable.categories[:12])) + (", ..." if len(variable.categories) > 12 else "")
             raise DataError(
-                f"variable {name!r}: row {row} holds {value!r}, which is not among its categories "
-                f"({', '.join(map(repr, categories[:12]))}); add it to the schema or declare it as missing"
+                f"variable {variable.name!r}: row {row} holds {value!r}, which is not among its categories "
+                f"({shown}); add it to the schema or declare it as missing"
             )
         recode[position] = target
-    return replace(variable, categories=tuple(categories)), recode[raw]
+    placed: NDArray[np.int32] = recode[raw]
+    return placed

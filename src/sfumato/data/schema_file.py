@@ -66,7 +66,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 def schema_text(data: Microdata | Schema) -> str:
     """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
 
-    Of a schema all is written; of a table long lists of nominal categories are left out, which the table itself has.
+    Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
+    nominal categories are left out too, which the table itself has.
     """
     schema = data.schema if isinstance(data, Microdata) else data
     lines = [_HEADER]
@@ -136,9 +137,7 @@ def _categories(variable: Variable, shorten: bool) -> str:
         return f"# categories: {number:,} different ones, not listed; all that occur are allowed"
     try:
         return f"categories = {toml_text.values(variable.categories)}"
-    except SchemaError as error:
-        if not shorten:
-            raise SchemaError(f"variable {variable.name!r}: {error}") from None
+    except SchemaError:
         return f"# categories: {number:,} of a type TOML has no words for, not listed"
 
 

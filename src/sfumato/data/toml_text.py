@@ -35,6 +35,8 @@ def value(item: Category) -> str:
         return str(item)
     if isinstance(item, float) and math.isfinite(item):
         return repr(item)
+    if getattr(item, "nanosecond", 0):  # of pandas; TOML ends at microseconds
+        raise SchemaError(f"{item!r} cannot be written in a schema file: it has nanoseconds")
     if isinstance(item, dt.datetime | dt.date) or (isinstance(item, dt.time) and item.tzinfo is None):
         return item.isoformat()
     raise SchemaError(f"{item!r} cannot be written in a schema file: it is neither text, number, truth value nor date")
