@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato import DistanceLinkage, IndividualRanking, Microdata, NotApplicable, ParameterError, Schema, Variable
-from sfumato.risk.distance_linkage import own_is_nearest
+from sfumato.kernels import boxes
+from sfumato.kernels import nearer as kernel
+from sfumato.risk.distance_linkage import nearer_and_tied, own_is_nearest
 from tables import incomes, numbers
 
 Floats = NDArray[np.float64]
@@ -135,3 +137,49 @@ def test_knowledge_that_cannot_be_right_is_refused(known: object) -> None:
 def test_an_unknown_variable_is_named() -> None:
     with pytest.raises(NotApplicable, match=r"DistanceLinkage: known names income, not among .*earnings"):
         DistanceLinkage(known=("income",)).evaluate(incomes(), incomes())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 4), st.booleans())
+def test_the_kernel_equals_the_plain_version_with_one_thread_and_with_several(
+    seed: int, n: int, p: int, grid: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    here = rng.integers(0, 4, (n, p)).astype(float) if grid else rng.normal(size=(n, p))
+    there = rng.integers(0, 4, (n, p)).astype(float) if grid else here + 0.5 * rng.normal(size=(n, p))
+    points, _, copies = boxes.distinct(there)
+    own = np.sqrt(((here - there) ** 2).sum(axis=1))
+    arguments = copies, here, own * (1 - 1e-9), own * (1 + 1e-9)
+    nearer, tied = nearer_and_tied(points, *arguments)
+    for threads in (1, 3):
+        kernel_nearer, kernel_tied = kernel.nearer_and_tied(boxes.build(points), *arguments, threads=threads)
+        np.testing.assert_array_equal(kernel_nearer, nearer)
+        settled = nearer < 2  # who has two nearer ones is not linked, however many tie
+        np.testing.assert_array_equal(kernel_tied[settled], tied[settled])
+
+
+def test_large_tables_take_the_kernel_in_chunks_and_agree_with_all_distances() -> None:
+    rng = np.random.default_rng(1)
+    here = rng.normal(size=(6_000, 3)).round(1)
+    there = (here + 0.2 * rng.normal(size=here.shape)).round(1)
+    for share in (True, False):
+        first, second = own_is_nearest(here, there, share=share)
+        rows = rng.choice(6_000, 300, replace=False)
+        apart = np.sqrt(((here[rows, None] - there[None]) ** 2).sum(axis=2))
+        own = np.sqrt(((here - there) ** 2).sum(axis=1))[rows, None]
+        nearer = (apart < own * (1 - 1e-9)).sum(axis=1)
+        tied = (np.abs(apart - own) <= 1e-9 * own).sum(axis=1)
+        part = 1 / tied if share else np.ones(300)
+        np.testing.assert_allclose(first[rows], np.where(nearer == 0, part, 0))
+        also = (nearer == 1) | ((nearer == 0) & (tied > 1) & share)
+        np.testing.assert_allclose(second[rows], np.where(also, part, 0))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
+def test_distinct_rows_equal_numpys(rows: list[tuple[int, int]]) -> None:
+    table = np.array(rows, dtype=float)
+    points, place, copies = boxes.distinct(table)
+    expected, inverse, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    np.testing.assert_array_equal(points, expected)
+    np.testing.assert_array_equal(place, inverse.reshape(-1))
+    np.testing.assert_array_equal(copies, counts)

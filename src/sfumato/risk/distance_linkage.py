@@ -11,9 +11,12 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels import WORTH_COMPILING, available_threads
+from sfumato.kernels.boxes import distinct
 from sfumato.risk.known import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 SAME = 1e-9  # distances this close to each other, relatively, are a tie: rounding must not break one
 
 
@@ -97,34 +100,46 @@ class DistanceLinkage(Measure):
 def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
     """Tell how surely row i of ``there`` is the nearest, and the second nearest, of all its rows to row i of ``here``.
 
-    Equal rows of ``there`` are one point of the k-d tree with a multiplicity, so that tables full of repeated records
-    (microaggregation) cost no more than others.
+    Equal rows of ``there`` are one point of the tree with a number of copies, so that tables full of repeated records
+    (microaggregation, zeros) cost no more than others.
     """
+    points, _, copies = distinct(there)
+    own = np.sqrt(((here - there) ** 2).sum(axis=1))
+    short, reach = own * (1 - SAME), own * (1 + SAME)
+    if len(there) < WORTH_COMPILING:
+        nearer, tied = nearer_and_tied(points, copies, here, short, reach)
+    else:
+        from sfumato.kernels import boxes
+        from sfumato.kernels import nearer as kernel
+
+        tree = boxes.build(points)
+        nearer, tied = kernel.nearer_and_tied(tree, copies, here, short, reach, threads=available_threads())
+    if not share:
+        return (nearer == 0).astype(np.float64), (nearer == 1).astype(np.float64)
+    # tied for first with t in all, each place from 1 to t is equally likely to fall to the own record
+    part = 1 / np.maximum(tied, 1)
+    second = (nearer == 1) | ((nearer == 0) & (tied > 1))
+    return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
+
+
+def nearer_and_tied(
+    points: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats
+) -> tuple[Counts, Counts]:
+    """Count, for each row of ``here``, the points nearer than ``short`` (2 for more), and those up to ``reach``."""
     from scipy.spatial import cKDTree
 
-    points, own, copies = np.unique(there, axis=0, return_inverse=True, return_counts=True)
-    own = own.reshape(-1)  # numpy 2.0 gave it another shape
-    own_distance = np.sqrt(((here - there) ** 2).sum(axis=1))
     tree = cKDTree(points)
-    near = [1, 2, 3][: len(points)]
-    distance, found = tree.query(here, k=near, workers=-1)
-    reach, short = own_distance * (1 + SAME), own_distance * (1 - SAME)
-    is_first = distance[:, 0] >= short
-    # exactly one record is nearer: a single copy of the nearest point, and the next point is not nearer than the own
-    next_is_not = distance[:, 1] >= short if len(points) > 1 else True
-    one_nearer = ~is_first & (copies[found[:, 0]] == 1) & next_is_not
-    if not share:
-        return is_first.astype(np.float64), one_nearer.astype(np.float64)
-    tied = copies[own].astype(np.float64)
-    # only where a further point lies as near as the own one is it worth counting who ties
-    crowded = (distance <= reach[:, None]).sum(axis=1) > np.where(is_first, 1, 2)
-    for row in np.flatnonzero(crowded & (is_first | one_nearer)):
+    distance, found = tree.query(here, k=[1, 2, 3][: len(points)])
+    seen = np.isfinite(distance)
+    nearer = np.where(seen & (distance < short[:, None]), copies[found], 0).sum(axis=1)
+    as_near = np.where(seen & (distance >= short[:, None]) & (distance <= reach[:, None]), copies[found], 0)
+    tied = as_near.sum(axis=1)
+    # where the third nearest is as near as the own record, there may be more of them
+    for row in np.flatnonzero((nearer < 2) & (distance[:, -1] <= reach)):
         ball = np.asarray(tree.query_ball_point(here[row], reach[row]))
         apart = np.sqrt(((points[ball] - here[row]) ** 2).sum(axis=1))
         tied[row] = copies[ball[apart >= short[row]]].sum()
-    # tied for first with t in all, each place from 1 to t is equally likely to fall to the own record
-    second = one_nearer | (is_first & (tied > 1))
-    return np.where(is_first, 1 / tied, 0.0), np.where(second, 1 / tied, 0.0)
+    return np.minimum(nearer, 2), tied
 
 
 def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:

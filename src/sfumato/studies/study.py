@@ -1,0 +1,54 @@
+"""What a study tells: figures of ours beside printed ones, statements that hold or do not, and the reasons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sfumato.compare.results import Results
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: ours (mean over replicates), the spread between replicates, and the printed one."""
+
+    ours: float
+    spread: float  # standard deviation between replicates; 0 where nothing is random, NaN where unknown
+    printed: float  # NaN where nothing is printed
+
+    @property
+    def difference(self) -> float:
+        """Ours minus print."""
+        return self.ours - self.printed
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a printed table: its name in print, the method that stands for it, its figures by column."""
+
+    name: str
+    family: str
+    method: str
+    figures: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement about our figures and the printed ones; None where the printed figures are absent."""
+
+    statement: str
+    holds: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A paper's experiment, done again."""
+
+    name: str
+    title: str
+    source: str
+    setting: tuple[str, ...]  # how it was done, a paragraph each
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    findings: tuple[Finding, ...]
+    reasons: Mapping[str, str] = field(default_factory=dict)  # by family: why the figures differ from print
+    results: Results
