@@ -122,7 +122,7 @@ def measure(way: str, records: int, noise: float) -> Measured:
 
 
 def report(sizes: list[int], noise: float, dense_to: int) -> None:
-    print(f"noise {noise}; seconds are of all seven sets; growth is against the row above of the same way")
+    print(f"noise {noise}; seconds are of all seven sets; growth is of cpu time, on the row above of that way")
     print(f"{'records':>8} {'way':<10} {'wall s':>8} {'cpu s':>8} {'peak MB':>8} {'share':>7}   growth")
     before: dict[str, Measured] = {}
     for records in sizes:
@@ -131,13 +131,13 @@ def report(sizes: list[int], noise: float, dense_to: int) -> None:
             if way == "all pairs" and records > dense_to:
                 continue
             found = now[way] = measure(way, records, noise)
-            growth = f"x {found.wall / before[way].wall:.1f}" if way in before else ""
+            growth = f"x {found.cpu / before[way].cpu:.1f}" if way in before else ""
             line = f"{found.wall:8.2f} {found.cpu:8.2f} {found.megabytes:8.0f} {found.share:7.4f}"
             print(f"{records:>8} {way:<10} {line}   {growth}", flush=True)
         if len(now) == 2:
             ours, dense = now["sorting"], now["all pairs"]
             print(
-                f"{'':>8} ratio      time {dense.wall / ours.wall:.1f}, memory "
+                f"{'':>8} ratio      cpu time {dense.cpu / ours.cpu:.1f}, memory "
                 f"{dense.megabytes / ours.megabytes:.1f}, total weight {dense.weight / ours.weight:.9f}"
             )
         before = now
