@@ -3,12 +3,29 @@ from .about import MeasureAbout as MeasureAbout
 from .about import MethodAbout as MethodAbout
 from .catalogue import catalogued as catalogued
 from .catalogue import find as find
+from .compare.choose import Choice as Choice
+from .compare.choose import choose as choose
+from .compare.experiment import Experiment as Experiment
+from .compare.experiment import grid as grid
+from .compare.frontier import Axis as Axis
+from .compare.frontier import Frontier as Frontier
+from .compare.frontier import frontier as frontier
+from .compare.results import Results as Results
+from .compare.rows import Row as Row
+from .compare.score import Recipe as Recipe
+from .compare.score import Score as Score
+from .compare.score import Score2 as Score2
 from .core import Measure as Measure
 from .core import Measurement as Measurement
 from .core import Method as Method
+from .data.files import read as read
+from .data.files import write as write
 from .data.microdata import Microdata as Microdata
+from .data.samples import household_survey as household_survey
 from .data.schema import Schema as Schema
 from .data.schema import Variable as Variable
+from .data.schema_file import read_schema as read_schema
+from .data.schema_file import write_schema as write_schema
 from .errors import DataError as DataError
 from .errors import FileError as FileError
 from .errors import NotApplicable as NotApplicable
@@ -31,4 +48,5 @@ from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss
 
+__all__: list[str]
 __version__: str

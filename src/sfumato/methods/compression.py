@@ -12,7 +12,7 @@ from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 
-STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its 8 x 8 blocks, so that strips change nothing inside
+STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks, so that strips change nothing inside
 
 
 @catalogued(
