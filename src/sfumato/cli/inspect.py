@@ -47,7 +47,7 @@ def inspect(
 
 def _write(text: str, out: Path | None, schema: Path | None, force: bool) -> Path | None:
     """Write the schema, but never over one that says something else, unless told so."""
-    from sfumato.show.report import save
+    from sfumato.show.page import save
 
     target = out or DEFAULT
     if out is None and schema is not None:

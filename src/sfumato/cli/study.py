@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Workers, print_json, workers_or_default
+from sfumato.cli.options import Json, Workers, make_folder, print_json, workers_or_default
 from sfumato.errors import ParameterError
 
 
@@ -25,20 +25,27 @@ def study(
     Example: `sfumato study domingo --data census.csv --replicates 5`
     """
     from sfumato import studies
+    from sfumato.cli.tables import command_line
+    from sfumato.show.study_page import write_study
 
     if name not in studies.names():
         raise ParameterError(f"there is no study {name!r}; there are {', '.join(studies.names())}")
-    folder = out or Path(f"sfumato-{name}")
-    page = studies.run(
+    folder = make_folder(out or Path(f"sfumato-{name}"))
+    done = studies.run(
         name,
         data=data,
         printed=printed,
-        out=folder,
         replicates=replicates,
         workers=workers_or_default(workers),
+        store=folder / "results.sqlite",
         progress=True,
     )
+    page = write_study(done, folder, command_line())
     if json:
-        print_json({"study": name, "report": str(page)})
-    else:
-        typer.echo(f"report: {page}")
+        findings = [{"statement": f.statement, "holds": f.holds, "detail": f.detail} for f in done.findings]
+        print_json({"study": name, "report": str(page), "findings": findings})
+        return
+    for finding in done.findings:
+        sign = "–" if finding.holds is None else "✓" if finding.holds else "✗"
+        typer.echo(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
+    typer.echo(f"\nreport: {page}")

@@ -153,7 +153,7 @@ def applicable(data: "Microdata") -> "list[Method]":
 def remembered_seed(out: Path, seed: int | None) -> int:
     """Return the seed: the one said, or the one this folder was begun with, or a new one."""
     from sfumato.cli.tables import drawn_seed
-    from sfumato.show.report import save
+    from sfumato.show.page import save
 
     place = out / "seed"
     if seed is None and place.is_file():

@@ -54,7 +54,7 @@ def write_protected(
     """Write a masked table, and beside it how it was made; return the path of that note."""
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
-    from sfumato.show.report import save
+    from sfumato.show.page import save
     from sfumato.show.summary import to_json
 
     write(protected, path)

@@ -22,7 +22,7 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
-    "stroke",
+    "wedge",
 )
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 MARGIN = 1.96  # standard errors either side: 95 %
@@ -47,7 +47,7 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     colour = alt.Color(
         "family:N",
         scale=alt.Scale(domain=families, range=_cycle(COLOURS, len(families))),
-        legend=alt.Legend(title="Method (click to highlight)", orient="bottom", columns=4, symbolOpacity=1),
+        legend=alt.Legend(title="Method (click to highlight)" if width == "container" else "Method", symbolOpacity=1),
     )
     shape = alt.Shape("family:N", scale=alt.Scale(domain=families, range=_cycle(SHAPES, len(families))))
     lively = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
@@ -94,9 +94,13 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     for wanted, look in ((True, {"dx": 14, "fontSize": 12, "fontWeight": "bold"}), (False, {"dx": 8, "fontSize": 10})):
         labelled = alt.InlineData(values=[p for p in named if p["chosen"] is wanted])
         text: Any = alt.Chart(labelled).encode(x=x, y=y, text="label:N")
-        layers.append(text.mark_text(align="left", dy=-8, stroke="white", strokeWidth=4, opacity=0.85, **look))
+        layers.append(
+            text.mark_text(
+                align="left", dy=-8, color="white", stroke="white", strokeWidth=4, strokeJoin="round", **look
+            )
+        )
         layers.append(text.mark_text(align="left", dy=-8, color=INK, **look))
-    return _dressed(alt.layer(*layers).properties(width=width, height=height, description=map_in_words(summary)))
+    return dressed(alt.layer(*layers).properties(width=width, height=height, description=map_in_words(summary)))
 
 
 def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
@@ -133,7 +137,7 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=parts, range=_cycle(PARTS, len(parts))),
-                legend=alt.Legend(title="made of", orient="bottom"),
+                legend=alt.Legend(title="made of"),
             ),
             order=alt.Order("place:Q"),
             tooltip=[
@@ -154,7 +158,7 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
         .transform_calculate(words="datum.chosen ? datum.score + '  chosen' : datum.score")
         .encode(y=y, x="value:Q", text="words:N")
     )
-    return _dressed(
+    return dressed(
         alt.layer(bars, text).properties(
             width=width,
             height=max(20 * len(scored), 60),
@@ -223,7 +227,7 @@ def before_and_after(variable: VariableDetail, *, width: Any = 380, height: int 
             )
         )
     words = f"Distribution of {variable.name} in the original and the protected table"
-    return _dressed(chart.properties(width=width, height=height, description=words))
+    return dressed(chart.properties(width=width, height=height, description=words))
 
 
 def map_in_words(summary: Summary) -> str:
@@ -333,7 +337,7 @@ def _axis(measure: MeasureLine, scale: Scale) -> Any:
     import altair as alt
 
     ticks: Any = {"tickCount": 7} if scale.constant is None else {"values": scale.round_values()}
-    return alt.Axis(format=".3~p" if measure.unit == "share" else ",", **ticks)
+    return alt.Axis(format=".3~p" if measure.unit == "share" else ",.12~g", **ticks)
 
 
 def _axis_title(what: str, measure: MeasureLine, scale: Scale) -> list[str]:
@@ -350,10 +354,10 @@ def _cycle(values: Sequence[str], n: int) -> list[str]:
     return [values[i % len(values)] for i in range(n)]
 
 
-def _dressed(chart: Any) -> Any:
+def dressed(chart: Any) -> Any:
     """Give every picture the same clothes."""
     return (
-        chart.configure(background="transparent", font=FONT, padding=6)
+        chart.configure(background="white", font=FONT, padding=6)
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK,
@@ -366,5 +370,13 @@ def _dressed(chart: Any) -> Any:
             tickColor=GREY,
             titlePadding=9,
         )
-        .configure_legend(labelColor=INK, titleColor=INK, titleFontWeight="normal", labelFontSize=11, titleFontSize=11)
+        .configure_legend(
+            orient="bottom",
+            columns=4,
+            labelColor=INK,
+            titleColor=INK,
+            titleFontWeight="normal",
+            labelFontSize=11,
+            titleFontSize=11,
+        )
     )

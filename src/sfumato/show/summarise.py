@@ -92,7 +92,7 @@ def summarise_pair(
         records=len(results.original),
         question=f"How risky and how useful is {protected}, seen against {file} "
         f"({count(len(results.original), 'record')}, {count(len(results.original.names), 'variable')})?",
-        sentence=f"{len(told)} of {count(len(measures), 'measure')} could be computed for {protected}.",
+        sentence=_of_pair(row, [by_key[key] for key in shown], len(told), len(measures)),
         headline=tuple((written(row.means[key], by_key[key].unit), by_key[key].title) for key in shown),
         variables=_variable_lines(results.original),
         measures=measures,
@@ -101,6 +101,16 @@ def summarise_pair(
         detail=_detail(results, row.candidate, first=risks[0] if risks else None, listed=listed),
         notes=_notes(results, ()),
     )
+
+
+def _of_pair(row: Row, shown: list[MeasureLine], told: int, all_of_them: int) -> str:
+    """Say the few figures that matter, and how many there are."""
+    figures = [
+        f"{lower_first(line.title)} is {written(row.means[line.key], line.unit)} ({line.better} is better)"
+        for line in shown
+    ]
+    some = "; ".join(figures) or "nothing could be measured"
+    return f"{some[0].upper()}{some[1:]}. {told} of {count(all_of_them, 'measure')} could be computed."
 
 
 def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:

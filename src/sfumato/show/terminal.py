@@ -85,7 +85,7 @@ def pair_table(summary: Summary) -> Table:
     for measure in summary.measures:
         told = measure.key in line.figures
         value = line.figures[measure.key].text if told else "–"
-        meaning = measure.title if told else f"not computed: {line.reasons.get(measure.key, '')}"
+        meaning = (measure.meaning or measure.title) if told else f"not computed: {line.reasons.get(measure.key, '')}"
         table.add_row(
             Text(measure.name), Text(value), Text(measure.better), Text(meaning), style=None if told else "dim"
         )

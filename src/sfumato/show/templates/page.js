@@ -25,6 +25,7 @@ document.querySelectorAll("table.sortable").forEach((table) => {
 // The pictures: where scripts run, the drawing gives way to the live one that answers the mouse.
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+  if (window.innerWidth < 700) spec.config.legend.columns = 2;
   vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true }).then(() => {
     place.closest("figure").classList.remove("drawn");
     const drawing = place.closest("figure").querySelector("img");

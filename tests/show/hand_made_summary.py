@@ -1,7 +1,5 @@
 """A small summary made by hand, with names that try to break out of the page."""
 
-import pytest
-
 from sfumato.show.summary import (
     Bound,
     CandidateLine,
@@ -30,8 +28,8 @@ def _candidate(label: str, family: str, rank: int, risk: float, loss: float, **p
     return CandidateLine(label, family, rank, figures, score_parts=parts, seconds=0.1, **place)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def summary() -> Summary:
+def hand_made_summary() -> Summary:
+    """Return five candidates, one of them chosen and one without figures."""
     measures = (
         MeasureLine(
             "DistanceLinkage()",

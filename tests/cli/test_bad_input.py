@@ -1,0 +1,111 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_survey import run, write_schema, write_survey
+
+from sfumato.cli.options import read_bounds
+from sfumato.errors import ParameterError
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return write_survey(tmp_path)
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    return write_schema(tmp_path)
+
+
+def _refused(result: Any, *words: str) -> None:
+    """One line on standard error that says what was wrong, exit code 2, nothing on standard output."""
+    assert result.exit_code == 2, result.output
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("sfumato: ")
+    for word in words:
+        assert word in lines[0]
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "nowhere.csv"),
+        ("protect", "nowhere.csv", "--method", "MDAV(k=3)"),
+        ("compare", "nowhere.csv", "nowhere.csv"),
+        ("sweep", "nowhere.csv"),
+        ("study", "domingo", "--data", "nowhere.csv"),
+    ],
+)
+def test_no_such_file(words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _refused(run(*words), "nowhere.csv", "no such file")
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    path = tmp_path / "broken.parquet"
+    path.write_bytes(b"PAR1 and then nothing")
+    _refused(run("inspect", path), "truncated Parquet")
+
+
+def test_text_in_a_numeric_column(survey: Path, schema: Path, tmp_path: Path) -> None:
+    schema.write_text('[variables.region]\nkind = "numeric"\n')
+    _refused(run("sweep", survey, "--schema", schema, "--out", tmp_path / "o"), "'region'", "row 1", "south")
+
+
+def test_a_percentage_for_a_share(survey: Path) -> None:
+    _refused(run("protect", survey, "--method", "RankSwapping(p=15)"), "p must be in (0, 1]", "did you mean 0.15?")
+
+
+def test_an_unknown_method_is_answered_with_the_nearest(survey: Path) -> None:
+    _refused(run("protect", survey, "--method", "RankSwaping(p=0.1)"), "did you mean RankSwapping")
+
+
+def test_a_measure_is_not_a_method_and_the_other_way_round(survey: Path) -> None:
+    _refused(run("protect", survey, "--method", "InformationLoss"), "not a method")
+    _refused(run("compare", survey, survey, "--measure", "MDAV(k=3)"), "not a measure")
+    _refused(run("methods", "InformationLoss"), "not a method")
+
+
+def test_several_methods_for_protect(survey: Path) -> None:
+    _refused(run("protect", survey, "--method", "MDAV(k=[3, 5])"), "stands for 2")
+
+
+def test_files_without_a_common_column(survey: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n3,4\n")
+    _refused(run("compare", survey, other), "no variable of the original", "income")
+
+
+@pytest.mark.parametrize("command", ["protect", "sweep"])
+def test_output_under_a_file(survey: Path, command: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out.csv"
+    _refused(run(command, survey, "--method", "MDAV(k=3)", "--out", out), "cannot")
+
+
+def test_a_bound_that_is_none(survey: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--method", "MDAV(k=3)", "--workers", 1, "--out", tmp_path / "o", "--at-most")
+    _refused(run(*words, "DistanceLinkage"), "DistanceLinkage=5%")
+    _refused(run(*words, "DistanceLinkage=5"), "did you mean 0.05?")
+    _refused(run(*words, "DistanceLinkag=5%"), "did you mean DistanceLinkage")
+
+
+def test_an_unknown_study(survey: Path) -> None:
+    _refused(run("study", "domino", "--data", survey), "there are domingo")
+
+
+def test_a_missing_option_is_bad_usage(survey: Path) -> None:
+    result = run("protect", survey)
+    assert result.exit_code == 2
+    assert "--method" in re.sub(r"\x1b\[[0-9;]*m", "", result.stderr)
+
+
+def test_bounds_by_hand() -> None:
+    assert read_bounds("--at-most", ["A(k=3)=5%", "B = 1e-3"]) == {"A(k=3)": 0.05, "B": 0.001}
+    for text in ("A", "A=", "=3", "A=x", "A=nan"):
+        with pytest.raises(ParameterError, match="--at-most must be"):
+            read_bounds("--at-most", [text])

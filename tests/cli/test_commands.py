@@ -1,0 +1,219 @@
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from small_survey import run, write_schema, write_survey
+
+COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "study", "methods", "measures")
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    return write_survey(tmp_path)
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    return write_schema(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Example: " in result.stdout
+    assert f"sfumato {command}" in result.stdout
+
+
+def test_the_help_teaches_the_order_of_work_and_the_exit_codes() -> None:
+    text = run("--help").stdout
+    assert text.index("sfumato inspect") < text.index("sfumato sweep") < text.index("sfumato compare")
+    assert "Exit codes" in text
+    for command in COMMANDS:
+        assert command in text
+
+
+def test_version() -> None:
+    import sfumato
+
+    assert run("--version").stdout == f"sfumato {sfumato.__version__}\n"
+
+
+def test_inspect_prints_and_writes_a_schema_that_can_be_read(survey: Path, tmp_path: Path) -> None:
+    from sfumato.data.schema_file import read_schema
+
+    out = tmp_path / "new.toml"
+    result = run("inspect", survey, "--out", out)
+    assert result.exit_code == 0
+    assert "income" in result.stdout
+    assert read_schema(out)["region"].kind == "nominal"
+
+
+def test_inspect_never_overwrites_an_edited_schema(survey: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new.toml"
+    run("inspect", survey, "--out", out)
+    assert run("inspect", survey, "--out", out).exit_code == 0  # not edited: nothing to lose
+    out.write_text("# mine\n" + out.read_text())
+    refused = run("inspect", survey, "--out", out)
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert out.read_text().startswith("# mine")
+    assert run("inspect", survey, "--out", out, "--force").exit_code == 0
+    assert not out.read_text().startswith("# mine")
+
+
+def test_inspect_leaves_the_default_file_alone_and_says_so(
+    survey: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("schema.toml").write_text("# mine\n")
+    result = run("inspect", survey)
+    assert result.exit_code == 0
+    assert "left schema.toml as it is" in result.stderr
+    assert Path("schema.toml").read_text() == "# mine\n"
+
+
+def test_protect_keeps_the_format_and_says_how_it_was_made(survey: Path, schema: Path) -> None:
+    result = run("protect", survey, "--schema", schema, "--method", "Noise(scale=0.1)", "--seed", 4)
+    assert result.exit_code == 0
+    out = survey.with_name("survey.protected.csv")
+    before, after = survey.read_text().splitlines(), out.read_text().splitlines()
+    assert after[0] == before[0] == "id;income;tax;region"
+    assert "," in after[1].split(";")[1]  # the decimal comma
+    assert after[8].split(";")[2] == ""  # what was missing stays missing
+    assert [line.split(";")[0] for line in after] == [line.split(";")[0] for line in before]
+    assert "region" in result.stderr  # not masked, and said so
+    note = json.loads(out.with_name("survey.protected.csv.provenance.json").read_text())
+    assert note["method"] == "Noise(scale=0.1)"
+    assert note["seed"] == 4
+    assert note["made_from"]["sha256"] == hashlib.sha256(survey.read_bytes()).hexdigest()
+    assert note["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+
+
+def test_protect_with_a_seed_repeats_and_without_one_does_not(survey: Path, tmp_path: Path) -> None:
+    texts = []
+    for i, seed in enumerate((["--seed", 5], ["--seed", 5], [], [])):
+        out = tmp_path / f"{i}.csv"
+        assert run("protect", survey, "--method", "Noise(scale=0.1)", "--out", out, *seed).exit_code == 0
+        texts.append(out.read_text())
+    assert texts[0] == texts[1]
+    assert texts[2] != texts[3]
+
+
+def test_protect_does_not_overwrite_unless_told(survey: Path, tmp_path: Path) -> None:
+    words = ("protect", survey, "--method", "MDAV(k=3)", "--out", tmp_path / "out.csv")
+    assert run(*words).exit_code == 0
+    assert run(*words).exit_code == 2
+    assert run(*words, "--force").exit_code == 0
+
+
+def test_compare_measures_a_pair_and_lists_records(survey: Path, schema: Path, tmp_path: Path) -> None:
+    out = tmp_path / "masked.csv"
+    run("protect", survey, "--schema", schema, "--method", "MDAV(k=3)", "--out", out)
+    result = run("compare", survey, out, "--schema", schema, "--records", 3, "--report", tmp_path / "pair")
+    assert result.exit_code == 0
+    assert "DistanceLinkage" in result.stdout
+    assert "records most at risk" in result.stdout
+    assert (tmp_path / "pair" / "report.html").is_file()
+
+
+def test_compare_with_itself_is_the_worst_risk_and_no_loss(survey: Path, schema: Path) -> None:
+    words = ("compare", survey, survey, "--schema", schema, "--measure", "InformationLoss", "--json")
+    figures = json.loads(run(*words).stdout)["candidates"][0]["figures"]
+    assert figures["InformationLoss()"]["value"] == 0
+
+
+def test_compare_of_files_with_other_rows_tells_the_reason(survey: Path, tmp_path: Path) -> None:
+    shorter = tmp_path / "shorter.csv"
+    shorter.write_text("\n".join(survey.read_text().splitlines()[:40]) + "\n")
+    named = run("compare", survey, shorter, "--measure", "DistanceLinkage")
+    assert named.exit_code == 1
+    assert "39 and 80 records" in named.stderr
+
+
+def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    words = ["sweep", survey, "--schema", schema, "--out", out, "--workers", 1, "--replicates", 2]
+    words += ["--method", "MDAV(k=[3, 10])", "--method", "Noise(scale=0.2)", "--at-most", "DistanceLinkage=90%"]
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "has the lowest" in result.stdout
+    for name in ("report.html", "results.json", "results.sqlite", "plots/map.png", "survey.protected.csv", "seed"):
+        assert (out / name).is_file()
+    first = json.loads((out / "results.json").read_text())
+    masked = (out / "survey.protected.csv").read_bytes()
+    again = run(*words, "--json")  # the seed is remembered, so the figures are those of the store
+    assert json.loads(again.stdout)["candidates"] == first["candidates"]
+    assert (out / "survey.protected.csv").read_bytes() == masked
+    assert (
+        json.loads((out / "survey.protected.csv.provenance.json").read_text())["method"]
+        == first["sentence"].split(" ")[0]
+    )
+
+
+def test_the_table_of_a_sweep_is_that_of_protect_with_its_seed(survey: Path, tmp_path: Path) -> None:
+    out, alone = tmp_path / "release", tmp_path / "alone.csv"
+    method = ("--method", "Noise(scale=0.2)", "--seed", 12)
+    bound = ("--at-most", "DistanceLinkage=1", "--workers", 1, "--replicates", 1)
+    assert run("sweep", survey, *method, *bound, "--out", out).exit_code == 0
+    assert run("protect", survey, *method, "--out", alone).exit_code == 0
+    assert (out / "survey.protected.csv").read_bytes() == alone.read_bytes()
+
+
+def test_sweep_takes_files_protected_elsewhere(survey: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    run("protect", survey, "--method", "MDAV(k=4)", "--out", other)
+    words = ("sweep", survey, "--method", "MDAV(k=4)", "--candidate", other, "--workers", 1, "--out", tmp_path / "o")
+    lines = json.loads(run(*words, "--json").stdout)["candidates"]
+    mine, theirs = (next(line for line in lines if line["label"] == name) for name in ("MDAV(k=4)", "other.csv"))
+    assert theirs["family"] == "protected elsewhere"
+    assert theirs["figures"]["InformationLoss()"]["value"] == pytest.approx(
+        mine["figures"]["InformationLoss()"]["value"]
+    )
+
+
+def test_sweep_where_nothing_keeps_the_bound_leaves_with_1(survey: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--method", "MDAV(k=2)", "--workers", 1, "--out", tmp_path / "o")
+    result = run(*words, "--at-most", "DistanceLinkage=0")
+    assert result.exit_code == 1
+    assert "No candidate has" in result.stdout
+    assert (tmp_path / "o" / "report.html").is_file()
+    assert not (tmp_path / "o" / "survey.protected.csv").exists()
+
+
+def test_sweep_names_the_candidates_that_failed(survey: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--method", "MDAV(k=[3, 500])", "--workers", 1, "--out", tmp_path / "o")
+    result = run(*words)
+    assert result.exit_code == 1
+    assert "MDAV(k=500) lacks a figure" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("methods",), ("measures",), ("methods", "MDAV"), ("measures", "InformationLoss")])
+def test_the_catalogue_prints_and_is_json(words: tuple[str, ...]) -> None:
+    assert run(*words).exit_code == 0
+    found = json.loads(run(*words, "--json").stdout)
+    entry = found if len(words) == 2 else found[0]
+    assert {"name", "title", "parameters", "source"} <= set(entry)
+
+
+def test_json_of_inspect_and_protect(survey: Path, tmp_path: Path) -> None:
+    inspected = json.loads(run("inspect", survey, "--out", tmp_path / "s.toml", "--json").stdout)
+    assert inspected["records"] == 80
+    protected = json.loads(run("protect", survey, "--method", "MDAV(k=3)", "--json").stdout)
+    assert protected["masked"] == ["id", "income", "tax"]  # without a schema numbers are numbers
+
+
+def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    demo = importlib.import_module("sfumato.cli.demo")
+    monkeypatch.setattr(demo, "HOUSEHOLDS", 60)
+    monkeypatch.setattr(demo, "METHODS", ("RankSwapping(p=0.2)", "MDAV(k=5)"))
+    monkeypatch.setattr(demo, "REPLICATES", 1)
+    monkeypatch.setattr(demo, "BOUND", {"DistanceLinkage": 1.0})
+    result = run("demo", "--out", tmp_path / "demo", "--workers", 1)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.rstrip().endswith(str(tmp_path / "demo" / "report.html"))
+    for name in ("survey.csv", "schema.toml", "survey.protected.csv", "report.html", "plots/score.svg"):
+        assert (tmp_path / "demo" / name).is_file()

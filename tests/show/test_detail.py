@@ -1,0 +1,91 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.data.microdata import Microdata
+from sfumato.show.detail import BARS, Breakdown, bin_edges, detail_of, range_text
+
+
+def _table(**columns: object) -> Microdata:
+    return Microdata.from_frame(pa.table(columns))
+
+
+def test_moments_and_changed_by_hand() -> None:
+    before = _table(x=[1.0, 2.0, 3.0, None], y=[1.0, 2.0, 3.0, 4.0])
+    after = _table(x=[1.0, 2.0, 6.0, None], y=[4.0, 3.0, 2.0, 1.0])
+    detail = detail_of("c", before, after, {})
+    x, y = detail.variables
+    assert x.after is not None
+    assert (x.after.mean, x.after.median, x.after.maximum, x.after.missing) == (3.0, 2.0, 6.0, 1)
+    assert x.after.sd == pytest.approx(7**0.5)  # ((1-3)^2 + (2-3)^2 + (6-3)^2) / 2 = 7
+    assert x.changed == 0.25  # one record of four; missing stays missing
+    assert y.changed == 1.0
+    assert y.moved == 0.0  # the same values in another order
+    assert [v.name for v in detail.same] == ["y"]
+
+
+def test_correlation_before_and_after_by_hand() -> None:
+    before = _table(a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0])
+    after = _table(a=[1.0, 2.0, 3.0], b=[3.0, 2.0, 1.0])
+    (change,) = detail_of("c", before, after, {}).correlations
+    assert change.before == pytest.approx(1.0)
+    assert change.after == pytest.approx(-1.0)
+
+
+def test_correlations_use_the_records_that_have_both_values_and_skip_constants() -> None:
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(40, 2))
+    missing = values.copy()
+    missing[:7, 0] = np.nan
+    before = _table(a=missing[:, 0], b=values[:, 1], constant=np.ones(40))
+    (change,) = detail_of("c", before, before, {}).correlations  # pairs with the constant have no correlation
+    assert change.before == pytest.approx(np.asarray(np.corrcoef(values[7:].T))[0, 1])
+
+
+def test_rare_categories_are_added_up_and_shares_sum_to_one() -> None:
+    names = [f"c{i:02d}" for i in range(BARS + 5)]
+    before = _table(k=names + ["c00"] * 3)
+    after = _table(k=["new", *names[1:], "c00", "c00", "c00"])
+    (variable,) = detail_of("c", before, after, {}).variables
+    assert len(variable.categories) == BARS
+    assert variable.categories[-1].endswith("others)")
+    assert sum(variable.shares_before) == pytest.approx(1)
+    assert sum(variable.shares_after) == pytest.approx(1)
+
+
+def test_fewer_records_and_a_variable_that_is_gone() -> None:
+    before, after = _table(x=[1.0, 2.0, 3.0], y=["a", "b", "a"]), _table(x=[1.0, 2.0])
+    x, y = detail_of("c", before, after, {}).variables
+    assert x.changed is None
+    assert y.gone
+
+
+def test_a_few_far_values_do_not_squeeze_the_bars() -> None:
+    values = np.append(np.linspace(0, 1, 1000), 1e6)
+    edges, clipped = bin_edges(values, values)
+    assert clipped
+    assert edges[-1] < 2
+
+
+def test_constant_and_missing_columns_have_bins() -> None:
+    for values in (np.full(5, 3.0), np.full(5, np.nan)):
+        edges, _ = bin_edges(values, values)
+        assert (np.diff(edges) > 0).all()
+
+
+def test_records_are_numbered_from_one_and_ordered_by_the_first_risk() -> None:
+    data = _table(x=[1.0, 2.0, 3.0])
+    told = {
+        "first": Breakdown("share", by_record=np.array([0.0, 0.5, 0.5])),
+        "second": Breakdown("share", by_record=np.array([1.0, 0.0, 0.2])),
+    }
+    records = detail_of("c", data, data, told).records
+    assert [entry.record for entry in records] == [3, 2, 1]
+    assert records[0].risks["first"].text == "50 %"
+
+
+def test_range_of_numbers_and_categories() -> None:
+    data = _table(x=[1.0, 20000.0], k=["a", "b"], none=pa.array([None, None], pa.float64()))
+    assert range_text(data, "x") == "1 to 20,000"
+    assert range_text(data, "k") == "a, b"
+    assert range_text(data, "none") == "all missing"

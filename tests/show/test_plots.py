@@ -1,0 +1,69 @@
+import json
+import math
+from typing import Any
+
+import pytest
+from hand_made_summary import hand_made_summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.show import plots
+from sfumato.show.summary import Summary
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    return hand_made_summary()
+
+
+def _values(spec: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the data of a layer, which stand in the layer or by name at the top."""
+    found: list[dict[str, Any]] = layer["data"].get("values") or spec["datasets"][layer["data"]["name"]]
+    return found
+
+
+def test_the_map_draws_every_candidate_that_has_both_figures(summary: Summary) -> None:
+    spec = plots.risk_utility_map(summary).to_dict()
+    marks = [layer for layer in spec["layer"] if "shape" in layer["encoding"]]
+    assert len(marks) == 1
+    assert len(_values(spec, marks[0])) == 4  # the fifth has no figures
+
+
+def test_the_bound_is_a_rule_with_its_side_shaded(summary: Summary) -> None:
+    kinds = [layer["mark"]["type"] for layer in plots.risk_utility_map(summary).to_dict()["layer"]]
+    assert kinds[:2] == ["rect", "rule"]
+
+
+def test_the_axes_say_what_and_which_way(summary: Summary) -> None:
+    text = json.dumps(plots.risk_utility_map(summary).to_dict())
+    assert "Disclosure risk: records correctly linked" in text
+    assert "(share, lower is better" in text
+
+
+def test_the_score_adds_up(summary: Summary) -> None:
+    spec = plots.score_bars(summary).to_dict()
+    values = _values(spec, spec["layer"][0])
+    first = [v["value"] for v in values if v["label"] == "RankSwapping(p=0.1)"]
+    assert sum(first) == pytest.approx(21.0 / 2 + 50 * 0.03)
+
+
+def test_the_map_in_words_names_the_frontier_and_the_chosen_one(summary: Summary) -> None:
+    words = plots.map_in_words(summary)
+    assert "Noise(scale=0.1)" in words
+    assert "Chosen: RankSwapping(p=0.1)" in words
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=40))
+def test_every_value_is_on_its_axis(values: list[float]) -> None:
+    scale = plots.Scale.of(values)
+    places = [scale.place(value) for value in values]
+    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
+    assert all(0 <= scale.place(tick) <= 1 for tick in scale.round_values())
+
+
+def test_an_axis_is_logarithmic_only_where_a_few_lie_far_out() -> None:
+    assert plots.Scale.of([1.0, 2.0, 3.0]).constant is None
+    scale = plots.Scale.of([1.0, 2.0, 1000.0])
+    assert scale.constant == 1.0  # half the median
+    # log(1 + 2/1) / log(1 + 1300/1), the axis ending at 1.3 times the largest
+    assert scale.place(2.0) == pytest.approx(math.log(3) / math.log(1301))

@@ -1,0 +1,39 @@
+import json
+import math
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.compare.experiment import Experiment
+from sfumato.methods import MDAV
+from sfumato.show.study_page import write_study
+from sfumato.studies.study import Figure, Finding, Line, Study
+from sfumato.utility import InformationLoss
+
+
+def test_the_page_shows_ours_beside_print_and_what_holds(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0, 2.0, 3.0, 5.0], "y": [2.0, 1.0, 4.0, 4.5]})
+    results = Experiment(table, methods=(MDAV(2),), measures=(InformationLoss(),)).run()
+    study = Study(
+        name="toy",
+        title="A toy & its <table>",
+        source="Nobody (2001)",
+        setting=("Four records.",),
+        columns=("IL", "DLD"),
+        lines=(
+            Line("Mic02", "Mic", "MDAV(k=2)", {"IL": Figure(3.25, 0.5, 3.0), "DLD": Figure(50.0, 0.0, math.nan)}),
+            Line("Mic03", "Mic", "MDAV(k=3)", {"IL": Figure(math.nan, math.nan, 4.0)}),
+        ),
+        findings=(Finding("IL is as printed", True, "to 0.25"), Finding("DLD is", None, ""), Finding("No", False, "")),
+        reasons={"Mic": "because of the groups", "DLD": "not printed"},
+        results=results,
+    )
+    page = write_study(study, tmp_path / "study", "sfumato study toy").read_text()
+    assert "A toy &amp; its &lt;table&gt;" in page
+    assert "1 of 2 statements" in page
+    assert "3.00 (+0.25)" in page  # print, and 3.25 - 3.00
+    assert "because of the groups" in page
+    assert "not printed" in page
+    assert (tmp_path / "study" / "plots" / "figure-il.png").is_file()
+    assert not (tmp_path / "study" / "plots" / "figure-dld.png").exists()  # nothing to compare
+    assert json.loads((tmp_path / "study" / "results.json").read_text())["lines"][1]["figures"]["IL"]["ours"] is None
