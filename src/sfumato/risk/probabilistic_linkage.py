@@ -30,15 +30,17 @@ class ProbabilisticLinkage(Measure):
     """Share of records paired with their own by probabilistic record linkage: PLD of the paper.
 
     Two values agree when they lie between the same two of the original variable's ``bins``-quantiles. EM on the counts
-    of agreement patterns over all pairs gives the Fellegi-Sunter weights, and a one-to-one assignment of greatest total
-    weight gives the pairs; pairs of weight zero or less are not made. The figure is the mean over the sets of variables
-    that become ``known`` (as in :class:`DistanceLinkage`). Records with equal bins cannot be told apart, so each gets
-    the probability that a random pairing among them hits its own (``by_record``); among assignments of equal weight one
-    is drawn.
+    of agreement patterns over all pairs gives the agreement rates of matches, the number of matches being known from
+    the one-to-one design and the patterns of non-matches from pairs of different original records; the Fellegi-Sunter
+    weights follow, and a one-to-one assignment of greatest total weight gives the pairs. Pairs of weight zero or less
+    are not made. The figure is the mean over the sets of variables that become ``known`` (as in
+    :class:`DistanceLinkage`). Records with equal bins cannot be told apart, so each gets the probability that a random
+    pairing among them hits its own (``by_record``); among assignments of equal weight one is drawn. Limits: after heavy
+    masking EM may find no agreement to build on, so that a further variable can even lower the share.
     """
 
     known: Known = 7
-    bins: int = 50
+    bins: int = 20
 
     def __post_init__(self) -> None:
         super().__post_init__()
