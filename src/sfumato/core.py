@@ -26,7 +26,7 @@ class _Described:
 
     def __repr__(self) -> str:
         given = []
-        for entry in fields(self):  # type: ignore[arg-type]
+        for entry in sorted(fields(self), key=lambda entry: entry.name == "variables"):  # type: ignore[arg-type]
             value = getattr(self, entry.name)
             if entry.default is MISSING or value != entry.default:
                 given.append(f"{entry.name}={value!r}")

@@ -162,14 +162,19 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
     elif choice.unknown:
         said.append("Some of the others were drawn once, so their spread is unknown.")
     if choice.left_out:
-        said.append(f"Left out for lack of a figure: {listed(tuple(choice.left_out))}.")
+        said.append(f"Left out for lack of a figure: {listed(tuple(choice.left_out))} ({_why(choice)}).")
     return " ".join(said)
+
+
+def _why(choice: Choice) -> str:
+    """Say why the first candidate left out has no figure."""
+    return next(iter(choice.left_out.values()))
 
 
 def _nobody(choice: Choice, rows: list["Row"], figures: Mapping[str, MeasureAbout]) -> str:
     """Say that no candidate keeps the bounds, and which comes nearest to each."""
     if not rows:
-        return f"No candidate has the figures to choose by: {listed(tuple(choice.left_out))} lack one."
+        return f"No candidate has the figures to choose by ({_why(choice)})."
     said = [f"No candidate has {_limits(choice, figures)}."]
     for key in choice.bounds:
         about = figures[key]
