@@ -121,7 +121,7 @@ def hand_made_summary() -> Summary:
         risk="DistanceLinkage()",
         utility="InformationLoss()",
         score="Score()",
-        bounds=(Bound("DistanceLinkage()", "DistanceLinkage", 0.05, "5.0 %"),),
+        bounds=(Bound("DistanceLinkage()", "DistanceLinkage", 0.05, "at most 5 %"),),
         detail=detail,
         notes=("2 variables have missing values",),
     )

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.show import plots
+from sfumato.show.scale import Scale
 from sfumato.show.summary import Summary
 
 
@@ -55,15 +56,15 @@ def test_the_map_in_words_names_the_frontier_and_the_chosen_one(summary: Summary
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=40))
 def test_every_value_is_on_its_axis(values: list[float]) -> None:
-    scale = plots.Scale.of(values)
+    scale = Scale.of(values)
     places = [scale.place(value) for value in values]
     assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
     assert all(0 <= scale.place(tick) <= 1 for tick in scale.round_values())
 
 
 def test_an_axis_is_logarithmic_only_where_a_few_lie_far_out() -> None:
-    assert plots.Scale.of([1.0, 2.0, 3.0]).constant is None
-    scale = plots.Scale.of([1.0, 2.0, 1000.0])
+    assert Scale.of([1.0, 2.0, 3.0]).constant is None
+    scale = Scale.of([1.0, 2.0, 1000.0])
     assert scale.constant == 1.0  # half the median
     # log(1 + 2/1) / log(1 + 1300/1), the axis ending at 1.3 times the largest
     assert scale.place(2.0) == pytest.approx(math.log(3) / math.log(1301))

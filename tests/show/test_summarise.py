@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,10 +11,11 @@ from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.methods import MDAV, Noise, RankSwapping
 from sfumato.risk import DistanceLinkage
-from sfumato.show.summarise import summarise_pair, summarise_sweep
+from sfumato.show.summarise import summarise, summarise_pair
 from sfumato.show.summary import to_json
 from sfumato.utility import InformationLoss
 
+AXES: dict[str, Any] = {"risk": DistanceLinkage, "utility": InformationLoss}
 MEASURES: tuple[Measure, ...] = (InformationLoss(), DistanceLinkage())
 
 
@@ -32,27 +35,25 @@ def results(data: Microdata) -> Results:
 
 def test_the_chosen_one_is_first_and_every_candidate_is_there(results: Results) -> None:
     choice = results.choose(utility=InformationLoss, at_most={DistanceLinkage: 0.6})
-    frontier = results.frontier(risk=DistanceLinkage, utility=InformationLoss)
-    summary = summarise_sweep(results, file="x.csv", frontier=frontier, choice=choice, score=results.scores[0])
+    summary = summarise(results, **AXES, at_most={DistanceLinkage: 0.6})
+    frontier = results.frontier(**AXES)
     assert summary.chosen is not None
     assert summary.chosen.label == choice.chosen == summary.candidates[0].label
     assert [line.rank for line in summary.candidates] == [1, 2, 3, 4]
     assert summary.sentence == choice.sentence
     assert {line.label for line in summary.candidates if line.on_frontier} == set(frontier.on)
-    assert summary.bounds[0].text == "60 %"
+    assert summary.bounds[0].text == "at most 60 %"
 
 
 def test_a_candidate_that_failed_is_last_with_its_reason(results: Results) -> None:
-    frontier = results.frontier(risk=DistanceLinkage, utility=InformationLoss)
-    summary = summarise_sweep(results, file="x.csv", frontier=frontier)
+    summary = summarise(results, **AXES)
     assert [line.label for line in summary.failed] == [summary.candidates[-1].label] == ["MDAV(k=1000)"]
     assert summary.detail is None
     assert "No bound was given" in summary.sentence
 
 
 def test_ranked_by_the_score_where_there_is_no_bound(results: Results) -> None:
-    frontier = results.frontier(risk=DistanceLinkage, utility=InformationLoss)
-    summary = summarise_sweep(results, file="x.csv", frontier=frontier, score=results.scores[0])
+    summary = summarise(results, **AXES)
     scores = [line.figures["Mine"].value for line in summary.candidates if line.figures]
     assert scores == sorted(scores)
     first = summary.candidates[0]
@@ -62,8 +63,7 @@ def test_ranked_by_the_score_where_there_is_no_bound(results: Results) -> None:
 
 def test_the_detail_agrees_with_the_table_it_describes(results: Results) -> None:
     choice = results.choose(utility=InformationLoss, at_most={DistanceLinkage: 1.0})
-    frontier = results.frontier(risk=DistanceLinkage, utility=InformationLoss)
-    summary = summarise_sweep(results, file="x.csv", frontier=frontier, choice=choice)
+    summary = summarise(results, **AXES, at_most={DistanceLinkage: 1.0})
     assert summary.detail is not None
     protected = results.protect(str(choice.chosen))
     after = summary.detail.variables[0].after
@@ -84,7 +84,6 @@ def test_a_pair_tells_what_could_not_be_measured(data: Microdata) -> None:
 
 
 def test_a_summary_is_json(results: Results) -> None:
-    frontier = results.frontier(risk=DistanceLinkage, utility=InformationLoss)
-    plain = to_json(summarise_sweep(results, file="x.csv", frontier=frontier))
+    plain = to_json(summarise(results, **AXES))
     assert plain["run"]["seed"] == 1
     assert plain["measures"][1]["better"] == "lower"

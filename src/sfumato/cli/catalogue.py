@@ -1,5 +1,6 @@
 """``sfumato methods`` and ``sfumato measures``: what there is to mask and to measure with."""
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,7 +79,8 @@ def _print_all(described: list[dict[str, Any]], word: str) -> None:
         table.add_column(column, no_wrap=column == "name")
     for entry in described:
         parameters = ", ".join(
-            name if default == "required" else f"{name}={default}" for name, default in entry["parameters"].items()
+            name if default == "required" else f"{name}={default if len(default) < 20 else '…'}"
+            for name, default in entry["parameters"].items()
         )
         cells = [entry["name"], entry["title"], parameters, ", ".join(entry["kinds"])]
         cells += ["yes" if entry["random"] else "no"] if word == "method" else [entry["purpose"], entry["better"]]
@@ -96,7 +98,10 @@ def _print_one(cls: "type[Method] | type[Measure]") -> None:
 
     out = console()
     out.print(Text(cls.__name__, style="bold"), Text(f" {cls.about.title}"), sep="")
-    out.print(Text("\n" + (inspect.getdoc(cls) or "") + "\n"))
+    for paragraph in (inspect.getdoc(cls) or "").split("\n\n"):
+        flowing = not re.search(r"^( |-|>>>)", paragraph, re.MULTILINE)
+        out.print(Text("\n" + (" ".join(paragraph.split()) if flowing else paragraph)))
+    out.print()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column()

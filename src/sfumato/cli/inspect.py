@@ -70,17 +70,27 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
 
     out = console()
     out.print(Text(f"{file.name}: {count(records, 'record')}, {count(len(findings), 'variable')}\n", style="bold"))
+    rows = [[f.name, f.kind, f.role, f"{f.distinct:,}", f"{f.missing:,}", _values(f)] for f in findings]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("variable", "kind", "role", "distinct", "missing", "values", "suggestion"):
-        table.add_column(heading, justify="right" if heading in ("distinct", "missing") else "left")
-    for finding in findings:
-        if finding.minimum is not None:
-            values = f"{finding.minimum} to {finding.maximum}"
-        else:
-            values = ", ".join(str(example) for example in finding.examples)
-        cells = [finding.name, finding.kind, finding.role, f"{finding.distinct:,}", f"{finding.missing:,}", values]
-        table.add_row(*(Text(cell) for cell in cells), Text(finding.suggestion, style="yellow"))
+    for place, heading in enumerate(("variable", "kind", "role", "distinct", "missing")):
+        widest = min(max(len(text) for text in (heading, *(row[place] for row in rows))), 32)
+        right = heading in ("distinct", "missing")
+        table.add_column(heading, justify="right" if right else "left", min_width=widest, overflow="fold")
+    table.add_column("values", no_wrap=True, overflow="ellipsis")
+    for row, finding in zip(rows, findings, strict=True):
+        table.add_row(*(Text(cell) for cell in row), style="yellow" if finding.suggestion else None)
     out.print(table)
+    odd = [finding for finding in findings if finding.suggestion]
+    if odd:
+        out.print(Text("\nTo look at:", style="bold"))
+    for finding in odd:
+        out.print(Text(f"  {finding.name}: {finding.suggestion}", style="yellow"))
+
+
+def _values(finding: "Finding") -> str:
+    if finding.minimum is not None:
+        return f"{finding.minimum} to {finding.maximum}"
+    return ", ".join(str(example) for example in finding.examples)
 
 
 def _plain(value: object) -> object:

@@ -172,7 +172,7 @@ def carry_out(plan: Plan) -> "Summary":
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
     from sfumato.show.report import write_report
-    from sfumato.show.summarise import summarise_sweep
+    from sfumato.show.summarise import summarise
 
     experiment = Experiment(
         plan.data,
@@ -183,24 +183,23 @@ def carry_out(plan: Plan) -> "Summary":
         candidates=plan.candidates,
     )
     results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
-    bounded = plan.at_most or plan.at_least
-    choice = results.choose(utility=plan.utility, at_most=plan.at_most, at_least=plan.at_least) if bounded else None
-    summary = summarise_sweep(
+    summary = summarise(
         results,
+        risk=plan.risk,
+        utility=plan.utility,
+        at_most=plan.at_most,
+        at_least=plan.at_least,
         file=plan.file.name,
-        frontier=results.frontier(risk=plan.risk, utility=plan.utility),
-        choice=choice,
-        score=results.scores[0] if results.scores else None,
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
     write_report(summary, plan.out)
-    if choice is not None and choice.chosen is not None and summary.chosen is not None:
+    if summary.chosen is not None:
         write_protected(
-            results.protect(choice.chosen),
+            results.protect(summary.chosen.label),
             protected_path(plan),
             source=plan.file,
-            method=results.row(choice.chosen).method,
+            method=results.row(summary.chosen.label).method,
             seed=plan.seed,
             figures={key: figure.value for key, figure in summary.chosen.figures.items()},
         )

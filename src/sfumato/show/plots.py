@@ -1,12 +1,10 @@
 """The pictures: the risk-utility map, the score and what it is made of, and each variable before and after."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sfumato.compare.figures import written
-from sfumato.show.summary import CandidateLine, MeasureLine, Summary, VariableDetail
+from sfumato.show.scale import Scale, axis_scale
+from sfumato.show.summary import Bound, CandidateLine, MeasureLine, Summary, VariableDetail
 
 INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
 BEFORE, AFTER = "#8a8578", "#0b6e8a"
@@ -34,9 +32,7 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
 
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
     shown = [c for c in summary.candidates if risk.key in c.figures and utility.key in c.figures]
-    limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
-    across = Scale.of([c.figures[risk.key].value for c in shown] + ([] if limit is None else [limit]))
-    upward = Scale.of([c.figures[utility.key].value for c in shown])
+    across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
     x_title = _axis_title("Disclosure risk", risk, across)
     y_title = _axis_title("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
     x = alt.X("x:Q", scale=across.altair(), title=x_title, axis=_axis(risk, across))
@@ -52,8 +48,10 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     shape = alt.Shape("family:N", scale=alt.Scale(domain=families, range=_cycle(SHAPES, len(families))))
     lively = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
     layers = []
-    if limit is not None:
-        layers += _bound_layers(alt, limit, f"bound {written(limit, risk.unit)}", across, x)
+    for bound in summary.bounds:
+        for measure, scale, channel in ((risk, across, {"x": x}), (utility, upward, {"y": y})):
+            if bound.key == measure.key:
+                layers += _bound_layers(alt, bound, scale, channel, lower=measure.better == "lower")
     base = alt.Chart(alt.InlineData(values=points))
     stairs = sorted((p for p in points if p["frontier"]), key=lambda p: (p["x"], p["y"]))
     if len(stairs) > 1:
@@ -264,61 +262,20 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
     return point
 
 
-def _bound_layers(alt: Any, limit: float, words: str, across: "Scale", x: Any) -> list[Any]:
-    """Draw the bound as a rule and shade the side that is not allowed."""
-    at = alt.InlineData(values=[{"x": limit, "end": across.high, "words": words}])
+def _bound_layers(alt: Any, bound: Bound, scale: Scale, channel: dict[str, Any], *, lower: bool) -> list[Any]:
+    """Draw a bound as a rule across its axis and shade the side that is not allowed."""
+    ((axis, encoded),) = channel.items()
+    words = f"{bound.name} {bound.text}" if axis == "y" else bound.text
+    at = alt.InlineData(values=[{axis: bound.limit, "end": scale.high if lower else scale.low, "words": words}])
+    place: Any = {"y": alt.value(0)} if axis == "x" else {"x": alt.value("width")}
+    text: Any = {"dx": 5, "dy": 5, "baseline": "top"} if axis == "x" else {"dx": -5, "dy": -4, "baseline": "bottom"}
     return [
-        alt.Chart(at).mark_rect(color=WARN, opacity=0.06).encode(x=x, x2="end:Q"),
-        alt.Chart(at).mark_rule(color=WARN, strokeDash=[5, 4], strokeWidth=1.4).encode(x=x),
+        alt.Chart(at).mark_rect(color=WARN, opacity=0.06).encode(**{axis: encoded, f"{axis}2": "end:Q"}),
+        alt.Chart(at).mark_rule(color=WARN, strokeDash=[5, 4], strokeWidth=1.4).encode(**{axis: encoded}),
         alt.Chart(at)
-        .mark_text(align="left", baseline="top", dx=5, dy=5, color=WARN, fontSize=11)
-        .encode(x=x, y=alt.value(0), text="words:N"),
+        .mark_text(align="left" if axis == "x" else "right", color=WARN, fontSize=11, **text)
+        .encode(**{axis: encoded}, **place, text="words:N"),
     ]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """An axis: plain, or symmetric-log where a few candidates would squeeze all others into a corner."""
-
-    low: float
-    high: float
-    constant: float | None = None  # of the symmetric logarithm: below it the axis is nearly plain
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Scale":
-        """Choose the axis for these values."""
-        low, high, middle = min(values), max(values), sorted(values)[len(values) // 2]
-        start = min(0.0, low * 1.05)
-        if low >= 0 and middle > 0 and high > 6 * middle:
-            return cls(start, high * 1.3, middle / 2)
-        return cls(start, high + 0.06 * ((high - start) or 1.0))
-
-    def place(self, value: float) -> float:
-        """Return where on the axis a value lies, from 0 to 1."""
-        low, high = self.low, self.high
-        if self.constant is not None:
-            low, high, value = (math.log1p(v / self.constant) for v in (low, high, value))
-        return (value - low) / (high - low)
-
-    def round_values(self) -> list[float]:
-        """Return zero and the round values (1, 2, 5 times a power of ten) that have room on the axis."""
-        kept, last = [0.0], self.place(0.0)
-        for power in range(-6, 13):
-            for digit in (1, 2, 5):
-                value = float(f"{digit}e{power}")
-                if value <= self.high and self.place(value) - last > 0.055:
-                    kept.append(value)
-                    last = self.place(value)
-        return kept
-
-    def altair(self) -> Any:
-        """Return it as Altair wants it."""
-        import altair as alt
-
-        domain = [self.low, self.high]
-        if self.constant is None:
-            return alt.Scale(domain=domain, nice=False)
-        return alt.Scale(domain=domain, nice=False, type="symlog", constant=self.constant)
 
 
 def _spaced(points: Sequence[dict[str, Any]], across: Scale, upward: Scale) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from typing import Any
 from sfumato.compare.choose import Choice
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
-from sfumato.compare.results import Results, Row
-from sfumato.compare.score import Recipe
+from sfumato.compare.results import Results, Row, Which
+from sfumato.data.describe import describe
 from sfumato.data.microdata import Microdata
 from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
 from sfumato.show.summary import (
@@ -26,33 +26,26 @@ from sfumato.show.summary import (
 from sfumato.show.wording import count, figure, lower_first, percentage
 
 
-def summarise_sweep(
+def summarise(
     results: Results,
     *,
-    file: str,
-    frontier: Frontier,
-    choice: Choice | None = None,
-    score: Recipe | None = None,
+    risk: Which,
+    utility: Which,
+    at_most: Mapping[Any, float] | None = None,
+    at_least: Mapping[Any, float] | None = None,
+    file: str = "the table",
     command: str = "",
     schema: str = "",
 ) -> Summary:
-    """Tell what a sweep found: the candidates ranked, the frontier, and the chosen one in detail."""
+    """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one in detail."""
+    frontier = results.frontier(risk=risk, utility=utility)
+    choice = results.choose(utility=utility, at_most=at_most, at_least=at_least) if at_most or at_least else None
+    risk, utility = results.key(risk), results.key(utility)
+    score = results.key(results.scores[0]) if results.scores else None
     measures = _measure_lines(results)
     by_key = {line.key: line for line in measures}
-    risk = next((axis.key for axis in frontier.axes if axis.purpose == "risk"), frontier.axes[0].key)
-    utility = next((axis.key for axis in frontier.axes if axis.purpose == "utility"), frontier.axes[-1].key)
-    score_key = results.key(score) if score is not None else None
-    bounds = tuple(
-        Bound(
-            results.key(which),
-            by_key[results.key(which)].name,
-            limit,
-            written(limit, by_key[results.key(which)].unit),
-        )
-        for which, limit in (choice.bounds.items() if choice else ())
-    )
-    candidates = _ranked(results, by_key, frontier, choice, utility, score_key)
-    chosen = choice.chosen if choice else None
+    bounds = tuple(_bound(by_key[key], limit) for key, limit in (choice.bounds.items() if choice else ()))
+    candidates = _ranked(results, by_key, frontier, choice, utility, score)
     return Summary(
         kind="sweep",
         title=f"Protecting {file}",
@@ -67,11 +60,16 @@ def summarise_sweep(
         run=_run(results, command, schema),
         risk=risk,
         utility=utility,
-        score=score_key,
+        score=score,
         bounds=bounds,
-        detail=_detail(results, chosen, first=risk) if chosen else None,
+        detail=_detail(results, choice.chosen, first=risk) if choice and choice.chosen else None,
         notes=_notes(results, candidates),
     )
+
+
+def _bound(measure: MeasureLine, limit: float) -> Bound:
+    side = "at most" if measure.better == "lower" else "at least"
+    return Bound(measure.key, measure.name, limit, f"{side} {written(limit, measure.unit)}")
 
 
 def summarise_pair(
@@ -197,24 +195,18 @@ def _ranked(
 
 
 def _variable_lines(data: Microdata) -> tuple[VariableLine, ...]:
-    special = {name: which for which, name in data.schema.special().items()}
-    lines = []
-    for variable in data.schema:
-        column = data.columns[variable.name]
-        absent = column != column if variable.kind == "numeric" else column < 0
-        present = column[~absent]
-        lines.append(
-            VariableLine(
-                name=variable.name,
-                label=variable.label,
-                kind=variable.kind,
-                role=special.get(variable.name, variable.role),
-                missing=int(absent.sum()),
-                distinct=len(set(present.tolist())),
-                range=range_text(data, variable.name),
-            )
+    return tuple(
+        VariableLine(
+            name=found.name,
+            label=data.schema[found.name].label,
+            kind=found.kind,
+            role=found.role,
+            missing=found.missing,
+            distinct=found.distinct,
+            range=range_text(data, found.name),
         )
-    return tuple(lines)
+        for found in describe(data)
+    )
 
 
 def _question(
@@ -223,7 +215,7 @@ def _question(
     data = results.original
     sizes = f"{count(len(data), 'record')}, {count(len(data.names), 'variable')}"
     best = "least" if measures[utility].better == "lower" else "most"
-    limits = " and ".join(f"{lower_first(measures[bound.key].title)} at most {bound.text}" for bound in bounds)
+    limits = " and ".join(f"{lower_first(measures[bound.key].title)} {bound.text}" for bound in bounds)
     goal = f"the {best} {lower_first(measures[utility].title)}"
     what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({sizes}) has {goal}"
     return f"{what}, with {limits}?" if limits else f"{what} for each level of risk?"
@@ -249,18 +241,18 @@ def _headline(
     if chosen is not None:
         for key in dict.fromkeys((risk, utility)):
             if key in chosen.figures:
-                limit = next((f", at most {bound.text} allowed" for bound in bounds if bound.key == key), "")
+                limit = next((f", {bound.text} allowed" for bound in bounds if bound.key == key), "")
                 told.append((chosen.figures[key].text, f"{measures[key].title}{limit}"))
     if bounds:
         keep = sum(line.feasible is True for line in candidates)
         told.append((f"{keep} of {len(candidates)}", f"candidates keep the bound{'s' if len(bounds) > 1 else ''}"))
     else:
         told.append((f"{len(frontier.on)} of {len(candidates)}", "candidates are on the frontier"))
+    if chosen is None:
         for key in dict.fromkeys((risk, utility)):
             values = [line.figures[key].value for line in candidates if key in line.figures]
             if values:
-                unit = measures[key].unit
-                low, high = (written(edge, unit) for edge in (min(values), max(values)))
+                low, high = (written(edge, measures[key].unit) for edge in (min(values), max(values)))
                 told.append((f"{low} – {high}", f"{measures[key].title}, from lowest to highest"))
     return tuple(told)
 

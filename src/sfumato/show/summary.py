@@ -61,7 +61,7 @@ class Bound:
     key: str
     name: str
     limit: float
-    text: str
+    text: str  # such as "at most 5 %"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.show.plots import Scale
+from sfumato.show.scale import Scale, axis_scale
 from sfumato.show.summary import CandidateLine, MeasureLine, Summary
 
 ROWS = 15  # candidates listed; the report has them all
@@ -114,8 +114,7 @@ def text_map(summary: Summary) -> Text | None:
     if len(shown) < 2:
         return None
     limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
-    across = Scale.of([line.figures[risk.key].value for line in shown] + ([] if limit is None else [limit]))
-    upward = Scale.of([line.figures[utility.key].value for line in shown])
+    across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
     field = [[" "] * WIDTH for _ in range(HEIGHT)]
     if limit is not None:
         for row in field:

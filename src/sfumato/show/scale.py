@@ -1,0 +1,59 @@
+"""The axes of the map, the same in a picture and in a terminal."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.show.summary import MeasureLine, Summary
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis: plain, or symmetric-log where a few candidates would squeeze all others into a corner."""
+
+    low: float
+    high: float
+    constant: float | None = None  # of the symmetric logarithm: below it the axis is nearly plain
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Scale":
+        """Choose the axis for these values."""
+        low, high, middle = min(values), max(values), sorted(values)[len(values) // 2]
+        start = min(0.0, low * 1.05)
+        if low >= 0 and middle > 0 and high > 6 * middle:
+            return cls(start, high * 1.3, max(middle / 2, high / 10_000))
+        return cls(start, high + 0.06 * ((high - start) or 1.0))
+
+    def place(self, value: float) -> float:
+        """Return where on the axis a value lies, from 0 to 1."""
+        low, high = self.low, self.high
+        if self.constant is not None:
+            low, high, value = (math.log1p(v / self.constant) for v in (low, high, value))
+        return (value - low) / (high - low)
+
+    def round_values(self) -> list[float]:
+        """Return zero and the round values (1, 2, 5 times a power of ten) that have room on the axis."""
+        kept, last = [0.0], self.place(0.0)
+        for power in range(-6, 13):
+            for digit in (1, 2, 5):
+                value = float(f"{digit}e{power}")
+                if value <= self.high and self.place(value) - last > 0.055:
+                    kept.append(value)
+                    last = self.place(value)
+        return kept
+
+    def altair(self) -> Any:
+        """Return it as Altair wants it."""
+        import altair as alt
+
+        domain = [self.low, self.high]
+        if self.constant is None:
+            return alt.Scale(domain=domain, nice=False)
+        return alt.Scale(domain=domain, nice=False, type="symlog", constant=self.constant)
+
+
+def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:
+    """Choose the axis of a measure, so that every candidate and the bound are on it."""
+    values = [line.figures[measure.key].value for line in summary.candidates if measure.key in line.figures]
+    return Scale.of(values + [bound.limit for bound in summary.bounds if bound.key == measure.key])
