@@ -144,7 +144,8 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
     key, about = choice.objective, figures[choice.objective]
     most = "lowest" if about.better == "lower" else "highest"
     has = "; ".join(
-        f"{figures[k].title} {written(best.means[k], figures[k].unit, best.errors[k])}" for k in (key, *choice.bounds)
+        f"{figures[k].title} {written(best.means[k], figures[k].unit, best.errors[k])}"
+        for k in dict.fromkeys((key, *choice.bounds))
     )
     count = len(choice.feasible)
     among = f"the {count} of {total} candidates" if count > 1 else f"the only one of {total} candidates"
