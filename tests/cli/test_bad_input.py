@@ -61,7 +61,7 @@ def test_a_percentage_for_a_share(survey: Path) -> None:
 
 
 def test_an_unknown_method_is_answered_with_the_nearest(survey: Path) -> None:
-    _refused(run("protect", survey, "--method", "RankSwaping(p=0.1)"), "did you mean RankSwapping")
+    _refused(run("protect", survey, "--method", "RankSwaping(p=0.1)"), "did you mean", "RankSwapping")
 
 
 def test_a_measure_is_not_a_method_and_the_other_way_round(survey: Path) -> None:
@@ -109,3 +109,10 @@ def test_bounds_by_hand() -> None:
     for text in ("A", "A=", "=3", "A=x", "A=nan"):
         with pytest.raises(ParameterError, match="--at-most must be"):
             read_bounds("--at-most", [text])
+
+
+def test_the_original_is_never_overwritten(survey: Path) -> None:
+    before = survey.read_bytes()
+    result = run("protect", survey, "--method", "MDAV(k=3)", "--out", survey, "--force")
+    _refused(result, "the file the table was read from")
+    assert survey.read_bytes() == before

@@ -217,3 +217,32 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert result.stdout.rstrip().endswith(str(tmp_path / "demo" / "report.html"))
     for name in ("survey.csv", "schema.toml", "survey.protected.csv", "report.html", "plots/score.svg"):
         assert (tmp_path / "demo" / name).is_file()
+
+
+def test_parquet_in_parquet_out(survey: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from sfumato.data.files import read, write
+
+    path = tmp_path / "survey.parquet"
+    write(read(survey), path)
+    assert run("protect", path, "--method", "MDAV(k=3)").exit_code == 0
+    before, after = pq.read_table(path), pq.read_table(tmp_path / "survey.protected.parquet")
+    assert after.column_names == before.column_names
+    assert after["region"].equals(before["region"])
+
+
+def test_a_sweep_in_which_all_fail_still_reports(survey: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--method", "MDAV(k=500)", "--workers", 1, "--out", tmp_path / "o")
+    result = run(*words, "--at-most", "DistanceLinkage=5%")
+    assert result.exit_code == 1
+    assert (tmp_path / "o" / "report.html").is_file()
+    assert not (tmp_path / "o" / "plots" / "map.png").exists()
+
+
+def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
+    from sfumato.cli.options import LARGE, affordable, read_measures
+
+    measures = read_measures(["InformationLoss", "ProbabilisticLinkage"])
+    assert affordable(measures, LARGE) == measures
+    assert affordable(measures, LARGE + 1) == measures[:1]

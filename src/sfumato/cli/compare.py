@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, MeasureTexts, SchemaFile, console, print_json, read_measures, say
+from sfumato.cli.options import Json, MeasureTexts, SchemaFile, affordable, console, print_json, read_measures, say
 
 
 def compare(
@@ -34,8 +34,9 @@ def compare(
     from sfumato.data.schema_file import schema_text
     from sfumato.show.summarise import summarise_pair
 
-    wanted = read_measures(measure) if measure else [cls() for cls in known().values()]
+    asked = read_measures(measure) if measure else None
     data = read(original, schema)
+    wanted = affordable([cls() for cls in known().values()], len(data)) if asked is None else asked
     candidate = read_protected(protected, data, protected_schema)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     summary = summarise_pair(

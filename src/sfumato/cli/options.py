@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from sfumato.core import Measure, Method
 
+LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
@@ -85,6 +87,14 @@ def _read(texts: Iterable[str], kind: type[Any], word: str, where: str) -> list[
                 raise ParameterError(f"{text!r} is not a {word}; see `{where}`")
             found[repr(made)] = made
     return list(found.values())
+
+
+def affordable(measures: "list[Measure]", records: int) -> "list[Measure]":
+    """Leave out, and say so, what takes long with many records and was not asked for by name."""
+    kept = [m for m in measures if records <= LARGE or type(m).__name__ not in SLOW]
+    if len(kept) < len(measures):
+        say(f"left out, for there are more than {LARGE:,} records: {', '.join(SLOW)}; ask for it with --measure")
+    return kept
 
 
 def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:

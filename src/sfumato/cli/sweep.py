@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     SchemaFile,
     Seed,
     Workers,
+    affordable,
     console,
     make_folder,
     print_json,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sfumato.show.summary import Summary
 
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
-LARGE = 10_000  # records from which on probabilistic linkage takes long, so that it must be asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +96,8 @@ def sweep(
     measures = chosen_measures(measure or MEASURES, named)
     asked = read_methods(method) if method else None
     data = read(file, schema)
-    if not measure and len(data) > LARGE and "ProbabilisticLinkage" not in named:
-        say(f"left out with more than {LARGE:,} records: ProbabilisticLinkage; ask for it with --measure")
-        measures = [m for m in measures if type(m).__name__ != "ProbabilisticLinkage"]
+    if not measure and "ProbabilisticLinkage" not in named:
+        measures = affordable(measures, len(data))
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
         if path.name in tables:

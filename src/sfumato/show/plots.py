@@ -1,5 +1,6 @@
 """The pictures: the risk-utility map, the score and what it is made of, and each variable before and after."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     import altair as alt
 
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
-    shown = [c for c in summary.candidates if risk.key in c.figures and utility.key in c.figures]
+    shown = summary.on_map
     across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
     x_title = _axis_title("Disclosure risk", risk, across)
     y_title = _axis_title("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
@@ -101,16 +102,22 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     return dressed(alt.layer(*layers).properties(width=width, height=height, description=map_in_words(summary)))
 
 
+def scored(summary: Summary) -> list[CandidateLine]:
+    """Return the candidates that have a finite score, best first; none where there is no score."""
+    if summary.score is None:
+        return []
+    key, sign = summary.score, 1 if summary.measure(summary.score).better == "lower" else -1
+    having = [c for c in summary.candidates if key in c.figures and math.isfinite(c.figures[key].value)]
+    return sorted(having, key=lambda c: sign * c.figures[key].value)
+
+
 def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
     """Draw the score of the best candidates, each bar made of what the recipe adds up."""
     import altair as alt
 
     key = str(summary.score)
     line = summary.measure(key)
-    sign = 1 if line.better == "lower" else -1
-    scored = sorted((c for c in summary.candidates if key in c.figures), key=lambda c: sign * c.figures[key].value)[
-        :most
-    ]
+    best = scored(summary)[:most]
     values = [
         {
             "label": c.label,
@@ -119,12 +126,12 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
             "score": c.figures[key].text,
             "place": place,
         }
-        for c in scored
+        for c in best
         for place, (part, value) in enumerate((c.score_parts or {line.name: c.figures[key].value}).items())
     ]
     parts = [str(part) for part in dict.fromkeys(v["part"] for v in values)]
     y = alt.Y(
-        "label:N", sort=[c.label for c in scored], title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False)
+        "label:N", sort=[c.label for c in best], title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False)
     )
     bars = (
         alt.Chart(alt.InlineData(values=values))
@@ -148,7 +155,7 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
     )
     totals = [
         {"label": c.label, "value": c.figures[key].value, "score": c.figures[key].text, "chosen": c.chosen}
-        for c in scored
+        for c in best
     ]
     text = (
         alt.Chart(alt.InlineData(values=totals))
@@ -159,10 +166,8 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
     return dressed(
         alt.layer(bars, text).properties(
             width=width,
-            height=max(20 * len(scored), 60),
-            description=f"{line.title} of the {len(scored)} best candidates, lowest first"
-            if sign > 0
-            else f"{line.title} of the {len(scored)} best candidates, highest first",
+            height=max(20 * len(best), 60),
+            description=f"{line.title} of the {len(best)} best candidates, the best first",
         )
     )
 

@@ -41,10 +41,9 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
 def _charts(summary: Summary) -> dict[str, Any]:
     """Return every picture of the report by its name."""
     charts: dict[str, Any] = {}
-    axes = {summary.risk, summary.utility}
-    if None not in axes and any(axes <= set(line.figures) for line in summary.candidates):
+    if summary.on_map:
         charts["map"] = plots.risk_utility_map(summary)
-    if any(summary.score in line.figures for line in summary.candidates):
+    if plots.scored(summary):
         charts["score"] = plots.score_bars(summary)
     return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}
 

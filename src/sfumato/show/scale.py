@@ -55,5 +55,5 @@ class Scale:
 
 def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:
     """Choose the axis of a measure, so that every candidate and the bound are on it."""
-    values = [line.figures[measure.key].value for line in summary.candidates if measure.key in line.figures]
+    values = [line.figures[measure.key].value for line in summary.on_map]
     return Scale.of(values + [bound.limit for bound in summary.bounds if bound.key == measure.key])

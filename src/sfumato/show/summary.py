@@ -223,6 +223,15 @@ class Summary:
         return next((line for line in self.candidates if line.chosen), None)
 
     @property
+    def on_map(self) -> tuple[CandidateLine, ...]:
+        """The candidates that have a place on the map: a finite risk and a finite utility."""
+        axes = [key for key in (self.risk, self.utility) if key is not None]
+        if len(axes) < 2:
+            return ()
+        having = (line for line in self.candidates if all(key in line.figures for key in axes))
+        return tuple(line for line in having if all(math.isfinite(line.figures[key].value) for key in axes))
+
+    @property
     def failed(self) -> tuple[CandidateLine, ...]:
         """The candidates for which some figure could not be computed."""
         return tuple(line for line in self.candidates if line.reasons)

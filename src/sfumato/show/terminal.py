@@ -110,7 +110,7 @@ def text_map(summary: Summary) -> Text | None:
     if summary.risk is None or summary.utility is None:
         return None
     risk, utility = summary.measure(summary.risk), summary.measure(summary.utility)
-    shown = [line for line in summary.candidates if {risk.key, utility.key} <= set(line.figures)]
+    shown = summary.on_map
     if len(shown) < 2:
         return None
     limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
