@@ -33,11 +33,17 @@ from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError
 from .errors import SfumatoError as SfumatoError
 from .methods.compression import JPEG as JPEG
+from .methods.correlated_noise import CorrelatedNoise as CorrelatedNoise
+from .methods.correlated_noise import KimNoise as KimNoise
+from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
+from .methods.correlated_noise import ResidualNoise as ResidualNoise
 from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.microaggregation import MDAV as MDAV
 from .methods.microaggregation import IndividualRanking as IndividualRanking
 from .methods.microaggregation import ProjectionMicroaggregation as ProjectionMicroaggregation
 from .methods.noise import Noise as Noise
+from .methods.rank_groups import GroupedMicroaggregation as GroupedMicroaggregation
+from .methods.rank_groups import GroupedSwapping as GroupedSwapping
 from .methods.resampling import Resampling as Resampling
 from .methods.swapping import RankSwapping as RankSwapping
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage

@@ -65,8 +65,8 @@ def parse(text: str) -> list[Method | Measure]:
     try:
         call = ast.parse(text.strip(), mode="eval").body
         name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
-        positional = [ast.literal_eval(value) for value in getattr(call, "args", [])]
-        keywords = {str(k.arg): ast.literal_eval(k.value) for k in getattr(call, "keywords", [])}
+        positional = [_value(value) for value in getattr(call, "args", [])]
+        keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
     except (SyntaxError, ValueError, AttributeError):
         raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None
     cls: Any = find(name)
@@ -81,6 +81,16 @@ def parse(text: str) -> list[Method | Measure]:
         except TypeError as error:
             raise ParameterError(f"{name}: {str(error).replace('__init__() ', '')}") from None
     return made
+
+
+def _value(node: ast.expr) -> Any:
+    """Read a parameter: a literal, another method such as ``of=MDAV(k=3)``, or a list of either."""
+    if isinstance(node, ast.Call):
+        made = parse(ast.unparse(node))
+        return made if len(made) > 1 else made[0]
+    if isinstance(node, ast.List):
+        return [_value(element) for element in node.elts]
+    return ast.literal_eval(node)
 
 
 def default_grid(cls: type[Method]) -> tuple[Method, ...]:

@@ -1,0 +1,188 @@
+"""Noise with the correlations of the data: added, added and shrunk back, or in place of the data."""
+
+from dataclasses import replace
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.methods.microaggregation import ProjectionMicroaggregation
+
+Floats = NDArray[np.float64]
+
+COMPLETE = "stays missing; means are those of the values present, covariances those of the complete records"
+
+
+@catalogued(
+    MethodAbout(
+        title="Correlated additive noise",
+        source="Kim (1986); Karr, Kohnen, Oganian, Reiter and Sanil (2006), section 3.1.1, Noise(c)",
+        missing=COMPLETE,
+        random=True,
+        grid={"c": (0.02, 0.08, 0.16, 0.3)},
+        neutral={"c": 0.0},
+        caveat="correlations are kept, but every variance grows by the factor 1 + c",
+    )
+)
+class CorrelatedNoise(Method):
+    """Normal noise with covariance ``c`` times that of the data: X' = X + E, E ~ N(0, c Sigma).
+
+    ``c`` multiplies variances: ``CorrelatedNoise(0.16)`` adds noise with 0.4 standard deviations. Correlations stay as
+    they are in expectation. Limits: marginal shapes are blurred, zeros and bounds are not kept, outliers stay out.
+    """
+
+    c: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.number(self, "c", least=0)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        values = data.numeric(names)
+        noise = normal_draws(names, len(data), rng) @ root(self.c * complete_covariance(self, values))
+        return data.replace(_by_name(names, values + noise))
+
+
+@catalogued(
+    MethodAbout(
+        title="Kim's noise",
+        source="Kim (1986) as used by Kim and Park, data utility for complex survey data, section 3",
+        missing=COMPLETE,
+        random=True,
+        grid={"alpha": (0.1, 0.3, 0.5, 0.7)},
+        neutral={"alpha": 0.0},
+        caveat="means and covariances are kept in expectation, marginal shapes are pulled towards the normal",
+    )
+)
+class KimNoise(Method):
+    """Correlated noise, then shrunk so that mean and covariance are kept: z = c (x - e) + (1 - c) mean(x).
+
+    The noise e has covariance ``alpha`` times that of the data, and c = sqrt(1 / (1 + alpha)), so that the masked data
+    have the mean and covariance of the original in expectation. Limits: only the first two moments are kept; skewed
+    variables become more symmetric and may turn negative.
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.number(self, "alpha", least=0)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        values = data.numeric(names)
+        noise = normal_draws(names, len(data), rng) @ root(self.alpha * complete_covariance(self, values))
+        shrink = np.sqrt(1 / (1 + self.alpha))
+        return data.replace(_by_name(names, shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)))
+
+
+@catalogued(
+    MethodAbout(
+        title="Normal synthesis",
+        source="Woo, Reiter, Oganian and Karr (2009), section 1 and Table 1 (Syn)",
+        missing=COMPLETE,
+        random=True,
+        caveat="keeps means and covariances exactly and nothing else: skewness, bounds and curved relations are gone",
+    )
+)
+class NormalSynthesis(Method):
+    """Normal draws with exactly the sample mean and covariance of the original, in place of its values.
+
+    The draws are standardised so that their own sample mean and covariance are exactly those of the original, not only
+    in expectation; with missing values that holds for the complete records' covariance, before the cells missing in
+    the original are made missing again. Row i of the result has nothing to do with row i of the original. Limits:
+    everything beyond the first two moments is that of a normal distribution.
+    """
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        values = data.numeric(names)
+        if len(data) <= len(names):
+            raise NotApplicable(
+                f"NormalSynthesis: {len(data)} records cannot have a given covariance in {len(names)} variables; "
+                f"more records than variables are needed"
+            )
+        covariance = complete_covariance(self, values)
+        draws = normal_draws(names, len(data), rng)
+        draws -= draws.mean(axis=0)
+        white = draws @ np.linalg.inv(root(draws.T @ draws / (len(data) - 1)))
+        synthetic = white @ root(covariance)
+        synthetic += np.nanmean(values, axis=0) - synthetic.mean(axis=0)
+        return data.replace(_by_name(names, np.where(np.isnan(values), np.nan, synthetic)))
+
+
+@catalogued(
+    MethodAbout(
+        title="Masking followed by residual noise",
+        source="Woo, Reiter, Oganian and Karr (2009), section 3 (Micz03+Noise); Oganian and Karr (2006)",
+        missing=COMPLETE,
+        random=True,
+        grid={"of": (ProjectionMicroaggregation(3), ProjectionMicroaggregation(10))},
+        caveat="covariances are mended, but the shape of what the first method erased is not",
+    )
+)
+class ResidualNoise(Method):
+    """Another method's table plus normal noise that restores the covariance it took away.
+
+    The noise has the covariance of the original minus that of the masked table (negative directions, where the method
+    added variance, count as none), so that the result has the original's covariance in expectation; after
+    microaggregation it also parts the records that had become equal. Limits: what is restored is normal, whatever the
+    shape of what was lost.
+    """
+
+    of: Method
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.of, Method):
+            raise parameters.refuse(
+                self, f"of must be a method such as ProjectionMicroaggregation(k=3); got {self.of!r}"
+            )
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method masks: those it was told, or those of the method it follows."""
+        return super().masked(data) if self.variables is not None else self.of.masked(data)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        try:
+            table = replace(self.of, variables=names).protect(data, rng=rng)
+        except NotApplicable as error:
+            raise NotApplicable(f"ResidualNoise: {error}") from None
+        lost = complete_covariance(self, data.numeric(names)) - complete_covariance(self, table.numeric(names))
+        noise = normal_draws(names, len(data), rng) @ root(lost)
+        return table.replace(_by_name(names, table.numeric(names) + noise))
+
+
+def normal_draws(names: tuple[str, ...], n: int, rng: np.random.Generator) -> Floats:
+    """Draw independent standard normal columns, each from a stream of its own name."""
+    base = int(rng.integers(2**63))
+    return np.column_stack([np.random.default_rng([base, crc32(name.encode())]).standard_normal(n) for name in names])
+
+
+def root(matrix: Floats) -> Floats:
+    """Return the symmetric square root, the same in any order of the variables; negative parts count as zero."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def complete_covariance(method: Method, values: Floats) -> Floats:
+    """Return the covariance matrix (n - 1) of the records without missing values."""
+    complete = values[~np.isnan(values).any(axis=1)]
+    if len(complete) < 2:
+        raise NotApplicable(
+            f"{type(method).__name__}: a covariance needs at least two records without missing values; "
+            f"there {'is' if len(complete) == 1 else 'are'} {len(complete)}"
+        )
+    return np.atleast_2d(np.cov(complete, rowvar=False))
+
+
+def _by_name(names: tuple[str, ...], values: Floats) -> dict[str, Floats]:
+    return {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(names)}

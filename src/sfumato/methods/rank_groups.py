@@ -1,0 +1,88 @@
+"""Groups of neighbouring ranks, swapped or averaged within (Kim and Park)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.errors import NotApplicable
+from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.methods.microaggregation import group_means
+
+SOURCE = "Kim and Park, data utility for complex survey data, section 3"
+
+
+class RankGroups(ColumnMethod):
+    """What both methods share: each variable cut into groups of ranks less than ``alpha`` n apart."""
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.share(self, "alpha")
+
+    def _groups(self, values: Floats) -> NDArray[np.intp]:
+        """Label the values: consecutive ranks, any two of a group less than alpha n apart; the last may be shorter."""
+        n = values.size
+        size = int(np.ceil(self.alpha * n - 1e-9))
+        if size < 2:
+            raise NotApplicable(f"alpha={self.alpha:g} of {n} values leaves groups of one, so nothing would be masked")
+        labels = np.empty(n, dtype=np.intp)
+        labels[np.argsort(values, kind="stable")] = np.arange(n) // size
+        return labels
+
+
+@catalogued(
+    MethodAbout(
+        title="Swapping within rank groups",
+        source=SOURCE,
+        missing=MISSING_STAYS,
+        random=True,
+        grid={"alpha": (0.04, 0.06, 0.08)},
+        caveat="a value never leaves its group of ranks, which an intruder who knows alpha can use",
+    )
+)
+class GroupedSwapping(RankGroups):
+    """Each variable's values permuted at random within groups of ranks less than ``alpha`` times n apart.
+
+    Unlike :class:`RankSwapping` the groups are fixed and do not overlap: ranks 1..g, g + 1..2g, ... with g = ceil(alpha
+    n), the last one shorter. Marginal distributions are kept exactly. Limits: values at the two ends of neighbouring
+    groups are never exchanged, and a value may by chance come back to its own record.
+    """
+
+    alpha: float
+
+    def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
+        labels = self._groups(values)
+        shuffled = np.empty_like(values)
+        # the records of each group in two orders: as they stand, and at random
+        shuffled[np.lexsort((np.arange(values.size), labels))] = values[np.lexsort((rng.random(values.size), labels))]
+        return shuffled
+
+
+@catalogued(
+    MethodAbout(
+        title="Averaging within rank groups",
+        source=SOURCE,
+        missing=MISSING_STAYS,
+        random=False,
+        grid={"alpha": (0.04, 0.06, 0.08)},
+        caveat="the size of the groups grows with the table: at large n a small alpha averages many records",
+    )
+)
+class GroupedMicroaggregation(RankGroups):
+    """Each variable's values averaged within groups of ranks less than ``alpha`` times n apart.
+
+    :class:`IndividualRanking` with the group size given as a share of the records: groups of ceil(alpha n) ranks, the
+    last one shorter, or joined to the one before if it would be a single value. Limits: as individual ranking, it
+    protects values, not records.
+    """
+
+    alpha: float
+
+    def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
+        labels = self._groups(values)
+        if np.count_nonzero(labels == labels.max()) == 1:
+            labels[labels == labels.max()] -= 1  # a group of one would be published as it is
+        return group_means(values[:, None], labels, 1)[:, 0]
