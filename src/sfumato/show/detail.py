@@ -32,12 +32,13 @@ def detail_of(
     protected: Microdata,
     breakdowns: Mapping[str, Breakdown],
     listed: int = LISTED,
+    notes: tuple[str, ...] = (),
 ) -> Detail:
     """Compare a protected table with its original, variable by variable and record by record."""
     by_variable = {key: found for key, found in breakdowns.items() if found.by_variable}
     return Detail(
         candidate=candidate,
-        notes=protected.notes,
+        notes=notes,
         variables=tuple(_variable(name, original, protected, by_variable) for name in original.schema.analysed()),
         by_variable=tuple(by_variable),
         correlations=_correlations(original, protected),

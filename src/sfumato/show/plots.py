@@ -138,7 +138,7 @@ def score_bars(summary: Summary, *, width: Any = 720, most: int = 25) -> Any:
         .mark_bar(height={"band": 0.72})
         .encode(
             y=y,
-            x=alt.X("value:Q", title=f"{line.title}; {line.better} is better", axis=alt.Axis(tickCount=8)),
+            x=alt.X("value:Q", title=f"{line.name} ({line.better} is better)", axis=alt.Axis(tickCount=8)),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=parts, range=_cycle(PARTS, len(parts))),

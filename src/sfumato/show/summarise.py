@@ -271,7 +271,7 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
             # only risks are of interest record by record, and they are not kept by a sweep
             by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
         )
-    return detail_of(candidate, results.original, results.protect(candidate), told, listed)
+    return detail_of(candidate, results.original, results.protect(candidate), told, listed, row.notes)
 
 
 def _run(results: Results, command: str, schema: str) -> Run:
