@@ -10,7 +10,8 @@ from sfumato.show.summary import Bound, CandidateLine, MeasureLine, Summary, Var
 INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
 BEFORE, AFTER = "#8a8578", "#0b6e8a"
 FONT = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-# Paul Tol's muted scheme: nine colours that people with any colour vision tell apart; shapes repeat the message
+# after Paul Tol's muted scheme: nine colours that people with any colour vision tell apart; shapes repeat the message,
+# and because there are eight of them, 72 families differ in colour or shape
 COLOURS = ("#332288", "#cc6677", "#117733", "#b8860b", "#0b6e8a", "#882255", "#44aa99", "#999933", "#aa4499")
 SHAPES = (
     "circle",
@@ -21,7 +22,6 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
-    "wedge",
 )
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 MARGIN = 1.96  # standard errors either side: 95 %
