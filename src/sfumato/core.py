@@ -73,15 +73,18 @@ class Measure(_Described, ABC):
 
     def evaluate(self, original: Any, protected: Any, *, rng: Seed = None) -> "Measurement":
         """Measure a protected table against its original."""
+        before, after = self._tables(original, protected)
+        return self._evaluate(before, after, np.random.default_rng(rng))
+
+    def _tables(self, original: Any, protected: Any) -> tuple[Microdata, Microdata]:
+        """Read both tables, and match their records where the measure needs it."""
         before = Microdata.from_frame(original)
         if isinstance(protected, Microdata):
             after = protected
         else:  # what is known of the original's variables holds for their namesakes
             after = Microdata.from_frame(protected)
             after = Microdata.from_frame(protected, before.schema.only(after.names))
-        if self.about.paired:
-            after = self._paired(before, after)
-        return self._evaluate(before, after, np.random.default_rng(rng))
+        return before, self._paired(before, after) if self.about.paired else after
 
     @abstractmethod
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> "Measurement": ...
