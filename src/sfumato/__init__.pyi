@@ -50,6 +50,8 @@ from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
 from .risk.interval import RankInterval as RankInterval
 from .risk.interval import SpreadInterval as SpreadInterval
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
+from .show.report import write_report as write_report
+from .show.summarise import summarise as summarise
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres

@@ -50,8 +50,8 @@ def find(name: str) -> type[Method] | type[Measure]:
     known: dict[str, type[Method] | type[Measure]] = {**methods(), **measures()}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name.lower(), [n.lower() for n in known], n=3, cutoff=0.5)
-    meant = [n for n in known if n.lower() in near]
+    spelled = {known_name.lower(): known_name for known_name in known}
+    meant = [spelled[near] for near in difflib.get_close_matches(name.lower(), spelled, n=2, cutoff=0.6)]
     hint = f"; did you mean {' or '.join(meant)}?" if meant else "; see `sfumato methods` and `sfumato measures`"
     raise ParameterError(f"there is no method or measure {name!r}{hint}")
 
