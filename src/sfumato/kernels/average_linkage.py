@@ -30,8 +30,8 @@ class Merges(NamedTuple):
 def partition(points: Floats, masses: Floats, clusters: int) -> Integers:
     """Return the cluster, from 0, of each point when the tree of ``points`` is cut at ``clusters`` of them.
 
-    A point of mass 3 counts as three points at one place. Points are to be distinct; distinct or not, the order of
-    the points decides ties, and nothing else does.
+    A point of mass 3 counts as three points at one place. Give equal rows as one point (``boxes.distinct``): many equal
+    points make the search slow, though not wrong. The order of the points decides ties.
     """
     if not 1 <= clusters <= len(points):
         raise ValueError(f"partition: from 1 to {len(points)} clusters of {len(points)} points; got {clusters}")
