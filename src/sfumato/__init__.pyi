@@ -52,6 +52,8 @@ from .risk.interval import SpreadInterval as SpreadInterval
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from .show.report import write_report as write_report
 from .show.summarise import summarise as summarise
+from .utility.cdf import CDFMaximum as CDFMaximum
+from .utility.cdf import CDFSquares as CDFSquares
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres

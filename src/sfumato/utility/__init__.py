@@ -1,6 +1,14 @@
 """Utility measures: what a protected table is still good for."""
 
+from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
 
-__all__ = ["ClusterUtility", "InformationLoss", "InformationLossTorres", "StructureLoss"]
+__all__ = [
+    "CDFMaximum",
+    "CDFSquares",
+    "ClusterUtility",
+    "InformationLoss",
+    "InformationLossTorres",
+    "StructureLoss",
+]
