@@ -1,5 +1,8 @@
 """CDFMaximum and CDFSquares: by hand, against the definition, against scipy, and on bad input."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -299,6 +302,10 @@ def test_what_is_said_of_an_instance_follows_its_parameters() -> None:
     assert CDFSquares(total=True).about.range == (0.0, np.inf)
     assert "MCM" in CDFSquares(total=True).about.title
     assert not CDFSquares.about.random
+    both = CDFSquares(total=True, points=10)
+    for other in (pickle.loads(pickle.dumps(both)), replace(both)):
+        assert other == both and other.about == both.about
+    assert replace(both, total=False, points=None).about == CDFSquares.about
 
 
 @pytest.mark.parametrize("points", [0, 1, -5, 2.5, True, "all"])

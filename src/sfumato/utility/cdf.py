@@ -285,9 +285,10 @@ class Differences:
         where = int(np.argmax(place == widest))
         if largest > 0:
             share = [f"{share:.4g}" for share in pooled.shares_at(where)]
+            scope = "of the records looked at, " if size < pooled.size else ""
             notes = (
                 *notes,
-                f"the difference is largest at {pooled.spelled(where)}: at or below it lies {share[0]} of the original "
+                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies {share[0]} of the original "
                 f"and {share[1]} of the protected table",
             )
         return cls(pooled, size, mean, variance, largest, where, notes)
