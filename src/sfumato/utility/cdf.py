@@ -288,8 +288,8 @@ class Differences:
             scope = "of the records looked at, " if size < pooled.size else ""
             notes = (
                 *notes,
-                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies {share[0]} of the original "
-                f"and {share[1]} of the protected table",
+                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies "
+                f"{share[0]} of the original and {share[1]} of the protected table",
             )
         return cls(pooled, size, mean, variance, largest, where, notes)
 
