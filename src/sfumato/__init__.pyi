@@ -58,6 +58,7 @@ from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss
+from .utility.propensity import PropensityUtility as PropensityUtility
 
 __all__: list[str]
 __version__: str

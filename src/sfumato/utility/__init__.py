@@ -3,6 +3,7 @@
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
+from sfumato.utility.propensity import PropensityUtility
 
 __all__ = [
     "CDFMaximum",
@@ -10,5 +11,6 @@ __all__ = [
     "ClusterUtility",
     "InformationLoss",
     "InformationLossTorres",
+    "PropensityUtility",
     "StructureLoss",
 ]

@@ -1,0 +1,170 @@
+"""Logistic models of which file a record comes from, by Newton's method on blocks of records."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import NotApplicable
+from sfumato.utility.propensity.pooled import Flags, Floats, Pooled
+from sfumato.utility.propensity.terms import Degree, Design, design
+
+COLLINEAR = 1e-11  # a term whose square keeps less than this share once the earlier terms are taken out adds nothing
+CONVERGED = 1e-12  # Newton's last step, squared in units of standard errors, over the gain in deviance
+ITERATIONS = 100
+SURE = 1e-9  # a propensity this near to 0 or 1 is one of a separated record
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The propensities, the number of coefficients with the constant, and what each variable adds."""
+
+    scores: Floats
+    coefficients: int
+    by_variable: dict[str, float]  # sum of squares lost by the first step's least squares without the variable
+    collinear: tuple[str, ...]
+    separated: int  # records whose propensity is 0 or 1 in the limit
+
+
+def fit(pooled: Pooled, degree: Degree) -> Fit:
+    """Fit the model by maximum (weighted) likelihood.
+
+    Where terms separate records of the two files, their coefficients have no finite maximum; Newton's steps then go on
+    until the propensities are within about 1e-12 of their limits 0 and 1, which are unique.
+    """
+    model = design(pooled, degree)
+    share = float(np.average(pooled.protected, weights=pooled.weights))
+    response = pooled.protected.astype(np.float64)
+    coefficients = np.zeros(len(model))
+    coefficients[0] = np.log(share / (1 - share))
+    at = _state(model, coefficients, response, pooled.weights)
+    information = at.hessian / (share * (1 - share))  # weights are still equal: plain sums of products
+    kept = _independent(information)
+    losses = _losses(model, information, at.gradient, kept, pooled.names)
+    collinear = tuple(model.name(place) for place in np.setdiff1d(np.arange(len(model)), kept))
+    model = model.only(kept)
+    within = np.ix_(kept, kept)
+    at = _State(at.deviance, at.gradient[kept], at.hessian[within])
+    scores = _newton(model, coefficients[kept], at, response, pooled.weights)
+    separated = int((np.minimum(scores, 1 - scores) < SURE).sum())
+    return Fit(scores, len(kept), losses, collinear, separated)
+
+
+@dataclass(frozen=True)
+class _State:
+    """What one pass over the records tells about a choice of coefficients."""
+
+    deviance: float
+    gradient: Floats  # of half the deviance, with the sign that leads down
+    hessian: Floats
+
+
+def _newton(model: Design, coefficients: Floats, at: _State, response: Floats, weights: Floats) -> Floats:
+    """Step until the last step is negligible, halving steps that do not lead down; return the propensities."""
+    start = at.deviance
+    negligible = 1e-22 * weights.sum()  # where the files are as alike as rounding lets them be
+    for _ in range(ITERATIONS):
+        step = _solved(at.hessian, at.gradient)
+        length = float(at.gradient @ step)
+        if length <= CONVERGED * (start - at.deviance) + negligible or at.deviance <= CONVERGED * start:
+            return _scores(model, coefficients + step)
+        for _ in range(40):
+            there = _state(model, coefficients + step, response, weights)
+            if there.deviance <= at.deviance * (1 + 1e-14):
+                break
+            step = step / 2
+        else:
+            return _scores(model, coefficients)  # no way down that a float can tell: this is the lowest point
+        coefficients, at = coefficients + step, there
+    raise NotApplicable(f"PropensityUtility: the logistic model did not converge in {ITERATIONS} steps")
+
+
+def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> _State:
+    deviance = 0.0
+    gradient = np.zeros(len(model))
+    hessian = np.zeros((len(model), len(model)))
+    for rows, terms in model.blocks():
+        predictor = coefficients @ terms
+        propensity, other = _logistic(predictor)
+        r, w = response[rows], weights[rows]
+        # -log of the probability of the file the record comes from, without overflow
+        surprise = np.maximum(predictor, 0.0) - r * predictor - np.log(np.maximum(propensity, other))
+        deviance += 2 * float(w @ surprise)
+        gradient += terms @ (w * (r - propensity))
+        terms *= np.sqrt(w * propensity * other)
+        hessian += terms @ terms.T
+    return _State(deviance, gradient, hessian)
+
+
+def _scores(model: Design, coefficients: Floats) -> Floats:
+    scores = np.empty(model.rows)
+    for rows, terms in model.blocks():
+        scores[rows] = _logistic(coefficients @ terms)[0]
+    return scores
+
+
+def _logistic(predictor: Floats) -> tuple[Floats, Floats]:
+    """Return the propensity and one less it, both to full relative precision."""
+    small = np.exp(-np.abs(predictor))
+    large = 1 / (1 + small)
+    small *= large
+    positive = predictor >= 0
+    return np.where(positive, large, small), np.where(positive, small, large)
+
+
+def _solved(hessian: Floats, gradient: Floats) -> Floats:
+    """Solve for Newton's step; the smallest ridge that serves helps where propensities of 0 or 1 leave no curvature."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    scale = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    scaled = hessian * np.outer(scale, scale)
+    for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
+        try:
+            factor = cho_factor(scaled + ridge * np.eye(len(scaled)))
+        except LinAlgError:
+            continue
+        solved: Floats = scale * cho_solve(factor, scale * gradient)
+        return solved
+    raise NotApplicable("PropensityUtility: the logistic model has no curvature left to follow")
+
+
+def _independent(information: Floats) -> NDArray[np.intp]:
+    """Return the terms that are no combination of earlier ones: a Cholesky factor grown term by term."""
+    from scipy.linalg import solve_triangular
+
+    scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
+    scaled = information * np.outer(scale, scale)
+    factor = np.zeros_like(scaled)
+    kept: list[int] = []
+    for term in range(len(scaled)):
+        rank = len(kept)
+        row = solve_triangular(factor[:rank, :rank], scaled[kept, term], lower=True) if rank else np.empty(0)
+        rest = scaled[term, term] - row @ row
+        if rest > COLLINEAR:
+            factor[rank, :rank], factor[rank, rank] = row, np.sqrt(rest)
+            kept.append(term)
+    return np.array(kept, dtype=np.intp)
+
+
+def _losses(
+    model: Design, information: Floats, gradient: Floats, kept: NDArray[np.intp], names: tuple[str, ...]
+) -> dict[str, float]:
+    """Return what least squares of the file on the terms explains less without each variable's terms.
+
+    The first step of Newton's method is this least squares fit; sums of products are all it takes, no further pass.
+    """
+    whole = _explained(information, gradient, kept)
+    losses: dict[str, float] = {}
+    for name in names:
+        without: Flags = ~model.with_variable(name)
+        if without.all():
+            losses[name] = 0.0
+            continue
+        places = np.flatnonzero(without)
+        others = places[_independent(information[np.ix_(places, places)])]
+        losses[name] = max(whole - _explained(information, gradient, others), 0.0)
+    return losses
+
+
+def _explained(information: Floats, gradient: Floats, places: NDArray[np.intp]) -> float:
+    return float(gradient[places] @ _solved(information[np.ix_(places, places)], gradient[places]))

@@ -1,0 +1,148 @@
+"""Both tables below each other, as numbers and categories, with the file each record comes from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core import Measure
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric variable, an ordinal one as its scores 0, 1, 2, ..., or the mark of where one of them is missing."""
+
+    variable: str
+    values: Floats  # none missing: gaps hold the mean of the others
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A nominal variable; missing is a category of its own, and only categories that occur are counted."""
+
+    variable: str
+    codes: Codes
+    count: int
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The original's records above the protected table's, without those of weight zero."""
+
+    numbers: tuple[Numbers, ...]
+    categories: tuple[Categories, ...]
+    protected: Flags  # which of the two files a record comes from
+    weights: Floats  # each file's sum to the number of its records
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.protected)
+
+    @property
+    def share(self) -> float:
+        """The share c of protected records."""
+        return float(self.protected.mean())
+
+    def take(self, rows: NDArray[np.intp]) -> "Pooled":
+        """Return these records only, with the weights they have here."""
+        return replace(
+            self,
+            numbers=tuple(Numbers(n.variable, n.values[rows]) for n in self.numbers),
+            categories=tuple(Categories(c.variable, c.codes[rows], c.count) for c in self.categories),
+            protected=self.protected[rows],
+            weights=self.weights[rows],
+        )
+
+
+def pool(measure: Measure, original: Microdata, protected: Microdata) -> Pooled:
+    """Put the variables both tables have below each other; what had to be treated specially is noted."""
+    names, notes = measure._shared(original, protected)
+    tables = tuple(_with_weight(table) for table in (original, protected))
+    source = np.repeat([False, True], [len(table) for table in tables])
+    weights = balanced(np.concatenate([table.weights() for table in tables]), source)
+    numbers: list[Numbers] = []
+    categories: list[Categories] = []
+    apart: list[str] = []
+    for name in names:
+        kinds = {table.schema[name].kind for table in tables}
+        if kinds == {"numeric"}:
+            values = np.concatenate([table.columns[name] for table in tables])
+            numbers += _filled(name, values, weights)
+        elif "numeric" in kinds:
+            apart.append(name)
+        else:
+            codes, listed, known = _by_value(name, *tables)
+            if kinds == {"ordinal"} and known:
+                numbers += _filled(name, np.where(codes < 0, np.nan, codes), weights)
+            else:
+                categories.append(_occurring(name, codes, listed))
+    if apart:
+        notes = (*notes, f"left out, numeric in one table and categorical in the other: {', '.join(apart)}")
+    kept = tuple(name for name in names if name not in apart)
+    if not kept:
+        raise NotApplicable(f"{type(measure).__name__}: no variable is of one kind in both tables ({', '.join(apart)})")
+    return Pooled(tuple(numbers), tuple(categories), source, weights, kept, notes)
+
+
+def balanced(weights: Floats, protected: Flags) -> Floats:
+    """Return the weights scaled so that each file's sum to the number of its records."""
+    scaled = np.empty_like(weights)
+    for side in (protected, ~protected):
+        parts = weights[side] / weights[side].max()  # equal weights become exactly one
+        scaled[side] = parts * (len(parts) / parts.sum())
+    return scaled
+
+
+def standardised(values: Floats, weights: Floats) -> tuple[Floats, float, float]:
+    """Return values with mean 0 and standard deviation 1, and what the two were; a constant comes back as zeros."""
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.zeros_like(values), low, 0.0
+    mean = float(np.average(values, weights=weights))
+    centred = values - mean
+    spread = float(np.sqrt(np.average(centred**2, weights=weights)))
+    if spread == 0.0:  # squares too small for a float
+        spread = high - low
+    return centred / spread, mean, spread
+
+
+def _with_weight(table: Microdata) -> Microdata:
+    """Return the records that weigh something."""
+    weights = table.weights()
+    return table if weights.all() else table.take(np.flatnonzero(weights))
+
+
+def _filled(name: str, values: Floats, weights: Floats) -> list[Numbers]:
+    missing = np.isnan(values)
+    if not missing.any():
+        return [Numbers(name, values)]
+    mean = np.average(values[~missing], weights=weights[~missing]) if not missing.all() else 0.0
+    return [Numbers(name, np.where(missing, mean, values)), Numbers(name, missing.astype(np.float64))]
+
+
+def _by_value(name: str, original: Microdata, protected: Microdata) -> tuple[Codes, int, bool]:
+    """Return codes that mean the same category in both tables, how many there are, and whether the original has all."""
+    listed: Sequence[object] = original.schema[name].categories
+    place = {category: code for code, category in enumerate(listed)}
+    theirs = protected.schema[name].categories
+    used = np.unique(protected.columns[name])
+    for code in used[used >= 0]:
+        place.setdefault(theirs[code], len(place))
+    recode = np.array([*(place.get(category, -1) for category in theirs), -1], dtype=np.int32)
+    codes = np.concatenate([original.columns[name], recode[protected.columns[name]]])
+    return codes.astype(np.int32), len(place), len(place) == len(listed)
+
+
+def _occurring(name: str, codes: Codes, listed: int) -> Categories:
+    """Number the categories that occur from 0, missing among them, in the order they are listed."""
+    present = np.bincount(codes + 1, minlength=listed + 1) > 0
+    numbered = np.cumsum(present, dtype=np.int32) - 1
+    return Categories(name, numbered[codes + 1].astype(np.int32), int(present.sum()))
