@@ -84,3 +84,23 @@ def test_bad_parameters_and_tables_are_refused() -> None:
     nan = float("nan")
     with pytest.raises(NotApplicable, match=r"KimNoise: a covariance needs at least two records .* there are 0"):
         KimNoise(0.1).protect(numbers(a=[1.0, nan, 3.0, nan], b=[nan, 1.0, nan, 2.0]))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_by_theory_a_share_beside_a_turnover_keeps_its_own_scale(turned: bool) -> None:
+    rng = np.random.default_rng(0)
+    n = 4_000
+    share = 0.01 * rng.standard_normal(n)
+    columns = {"share": share, "other": 0.7 * share + 0.005 * rng.standard_normal(n), "turnover": 1e9 * rng.random(n)}
+    data = numbers(**(dict(reversed(columns.items())) if turned else columns))
+    x = data.numeric()
+    exact = NormalSynthesis().protect(data, rng=1).numeric()
+    np.testing.assert_allclose(exact.std(axis=0, ddof=1), x.std(axis=0, ddof=1), rtol=1e-8)
+    np.testing.assert_allclose(np.corrcoef(exact.T), np.corrcoef(x.T), atol=1e-8)
+    for method, factor in (
+        (CorrelatedNoise(0.16), np.sqrt(1.16)),
+        (KimNoise(0.5), 1.0),
+        (ResidualNoise(ProjectionMicroaggregation(3)), 1.0),
+    ):
+        ratio = method.protect(data, rng=1).numeric().std(axis=0) / x.std(axis=0)
+        np.testing.assert_allclose(ratio, factor, rtol=0.06)

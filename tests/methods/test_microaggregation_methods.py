@@ -125,3 +125,11 @@ def test_large_tables_take_the_kernel_and_give_the_textbook_groups() -> None:
     expected = group_means(x, textbook.mdav_groups(z, 4), 4)
     masked = MDAV(4, variables=("earnings", "tax")).protect(data).numeric(("earnings", "tax"))
     np.testing.assert_allclose(masked, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", [ProjectionMicroaggregation(3), ProjectionMicroaggregation(3, axis="pca"), MDAV(3)])
+def test_a_constant_column_changes_no_group(method: Method) -> None:
+    x = np.random.default_rng(0).lognormal(size=90)
+    alone = method.protect(numbers(x=x)).columns["x"]
+    beside = method.protect(numbers(x=x, c=np.full(90, 0.1))).columns["x"]
+    np.testing.assert_allclose(beside, alone)

@@ -183,3 +183,22 @@ def test_distinct_rows_equal_numpys(rows: list[tuple[int, int]]) -> None:
     np.testing.assert_array_equal(points, expected)
     np.testing.assert_array_equal(place, inverse.reshape(-1))
     np.testing.assert_array_equal(copies, counts)
+
+
+def test_by_hand_missing_and_present_are_apart_even_in_a_constant() -> None:
+    table = numbers(x=[1.0] * 4 + [float("nan")] * 4)
+    assert DistanceLinkage(known=1).evaluate(table, table).value == pytest.approx(1 / 4)
+
+
+def test_ties_survive_the_rounding_of_large_coordinates() -> None:
+    # every whole number lies as near to the one below as to the one above; a far outlier makes the scale coarse
+    x = np.append(np.arange(3000.0), 1e12)
+    found = DistanceLinkage(known=1).evaluate(numbers(x=x[:-1]), numbers(x=x[:-1] + 0.5))
+    far = DistanceLinkage(known=1, standardise="original").evaluate(numbers(x=x), numbers(x=x + 0.5))
+    assert found.value > 0.99  # standardised by its own mean the shift is gone
+    assert far.value == pytest.approx(0.5, abs=1e-3)
+
+
+def test_values_too_large_for_a_standard_deviation_are_refused() -> None:
+    with pytest.raises(NotApplicable, match="'x' has values too large"):
+        DistanceLinkage(known=1).evaluate(numbers(x=[1e200, -1e200, 3.0]), numbers(x=[1e200, -1e200, 3.0]))

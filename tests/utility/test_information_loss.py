@@ -1,10 +1,21 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sfumato import InformationLoss, InformationLossTorres, NotApplicable, ParameterError, StructureLoss
+from sfumato import (
+    MDAV,
+    InformationLoss,
+    InformationLossTorres,
+    Microdata,
+    Noise,
+    NotApplicable,
+    ParameterError,
+    RankSwapping,
+    StructureLoss,
+)
 from sfumato.utility.information_loss import correlations, covariances
 from tables import incomes, numbers
 
@@ -111,7 +122,7 @@ def test_by_reference_covariances_and_correlations_with_gaps_equal_numpy_on_comp
 def test_one_variable_has_no_correlation_and_says_so() -> None:
     before, after = numbers(a=[1.0, 2.0, 4.0]), numbers(a=[1.0, 2.5, 4.0])
     found = InformationLoss().evaluate(before, after)
-    assert found.parts["correlations"] == 0 and "one variable only" in found.notes[0]
+    assert found.parts["correlations"] == 0 and "no two variables that vary" in found.notes[0]
     with pytest.raises(NotApplicable, match="StructureLoss: correlations need at least two variables"):
         StructureLoss("correlations").evaluate(before, after)
 
@@ -129,3 +140,28 @@ def test_by_theory_a_common_factor_moves_values_and_means_alike() -> None:
 def test_an_unknown_cell_is_refused() -> None:
     with pytest.raises(ParameterError, match="StructureLoss: of must be one of 'data', 'means'"):
         StructureLoss("medians")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("constant", [0.1, 0.3, 2.7, 1e9 / 3])
+def test_a_constant_that_no_binary_fraction_holds_is_still_a_constant(constant: float) -> None:
+    data = incomes()
+    plain = InformationLoss(variables=("earnings", "tax"))
+    table = data.to_arrow().append_column("c", pa.array(np.full(200, constant)))
+    original = Microdata.from_frame(table)
+    for method in (MDAV(3), Noise(0.1), RankSwapping(0.1)):
+        masked = method.protect(original, rng=1)
+        with_constant = InformationLoss(variables=("earnings", "tax", "c")).evaluate(original, masked)
+        without = plain.evaluate(original, masked)
+        # the constant's values and mean do not vary, the rest of it is left out; nothing is divided by rounding
+        assert with_constant.parts["values"] == pytest.approx(without.parts["values"] * 2 / 3)
+        assert with_constant.parts["variances"] == pytest.approx(without.parts["variances"])
+        assert with_constant.parts["covariances"] == pytest.approx(without.parts["covariances"])
+        assert any("3 of 6 covariances left out" in note for note in with_constant.notes)
+
+
+def test_a_centred_variable_has_mean_zero_and_not_what_rounding_leaves() -> None:
+    x = np.random.default_rng(0).lognormal(size=500)
+    data = numbers(x=x - x.mean(), y=x)
+    found = InformationLoss().evaluate(data, Noise(0.1).protect(data, rng=1))
+    assert found.value < 1000
+    assert any("1 of 2 means left out" in note for note in found.notes)

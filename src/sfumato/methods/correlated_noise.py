@@ -46,7 +46,7 @@ class CorrelatedNoise(Method):
     def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = normal_draws(names, len(data), rng) @ root(self.c * complete_covariance(self, values))
+        noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(self, values))
         return data.replace(_by_name(names, values + noise))
 
 
@@ -78,7 +78,7 @@ class KimNoise(Method):
     def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = normal_draws(names, len(data), rng) @ root(self.alpha * complete_covariance(self, values))
+        noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(self, values))
         shrink = np.sqrt(1 / (1 + self.alpha))
         return data.replace(_by_name(names, shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)))
 
@@ -113,7 +113,7 @@ class NormalSynthesis(Method):
         draws = normal_draws(names, len(data), rng)
         draws -= draws.mean(axis=0)
         white = draws @ np.linalg.inv(root(draws.T @ draws / (len(data) - 1)))
-        synthetic = white @ root(covariance)
+        synthetic = coloured(white, covariance)
         synthetic += np.nanmean(values, axis=0) - synthetic.mean(axis=0)
         return data.replace(_by_name(names, np.where(np.isnan(values), np.nan, synthetic)))
 
@@ -156,8 +156,9 @@ class ResidualNoise(Method):
             table = replace(self.of, variables=names).protect(data, rng=rng)
         except NotApplicable as error:
             raise NotApplicable(f"ResidualNoise: {error}") from None
-        lost = complete_covariance(self, data.numeric(names)) - complete_covariance(self, table.numeric(names))
-        noise = normal_draws(names, len(data), rng) @ root(lost)
+        before = complete_covariance(self, data.numeric(names))
+        lost = before - complete_covariance(self, table.numeric(names))
+        noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
         return table.replace(_by_name(names, table.numeric(names) + noise))
 
 
@@ -165,6 +166,17 @@ def normal_draws(names: tuple[str, ...], n: int, rng: np.random.Generator) -> Fl
     """Draw independent standard normal columns, each from a stream of its own name."""
     base = int(rng.integers(2**63))
     return np.column_stack([np.random.default_rng([base, crc32(name.encode())]).standard_normal(n) for name in names])
+
+
+def coloured(draws: Floats, covariance: Floats, scale: Floats | None = None) -> Floats:
+    """Give standard normal draws this covariance.
+
+    The root is taken of the correlations, and the scale put back column by column: in the covariances of a turnover and
+    a share of it, the share would be lost to rounding.
+    """
+    scale = np.sqrt(np.diag(covariance)) if scale is None else scale
+    unit = np.where(scale > 0, scale, 1.0)
+    return np.asarray(draws @ root(covariance / np.outer(unit, unit)) * scale)
 
 
 def root(matrix: Floats) -> Floats:

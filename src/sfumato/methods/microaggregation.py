@@ -13,6 +13,7 @@ from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 
 Labels = NDArray[np.intp]
@@ -123,8 +124,9 @@ class MDAV(Method):
     their centroid forms a group with its k - 1 nearest, then the one farthest from it does; the last groups hold k to
     2k - 1 records. Ties go to the record that comes first in the file. ``at_a_time`` masks the variables in blocks of
     two, three, four, ... as they stand in the file, each block by itself (the last block holds what is left); with all
-    variables at once every combination of values is shared by at least k records. Limits: variances shrink, and with
-    blocks the guarantee holds within a block only.
+    variables at once and none missing, every combination of values is shared by at least k records. Limits: variances
+    shrink; with blocks the guarantee holds within a block only; with missing values it holds for each variable (every
+    mean rests on at least k values), not for their combinations, which the pattern of what is missing can tell apart.
     """
 
     k: int
@@ -220,10 +222,8 @@ def _aggregated(
 
 def _zscores(values: Floats) -> Floats:
     """Standardise each variable by its values present; a missing value stands at the mean, a constant at zero."""
-    centred = values - np.nanmean(values, axis=0)
-    spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
-    spread = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
-    return np.ascontiguousarray(np.where(np.isnan(centred), 0.0, centred / spread))
+    scores = standardised(values, *mean_and_spread(values))
+    return np.ascontiguousarray(np.where(np.isnan(scores), 0.0, scores))
 
 
 def _need(values: int, k: int, start: str = "") -> None:

@@ -5,6 +5,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.catalogue import catalogued
+from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 
 
@@ -38,5 +39,5 @@ class Noise(ColumnMethod):
         parameters.number(self, "scale", least=0)
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
-        deviation = values.std(ddof=1) if values.size > 1 else 0.0
-        return values + self.scale * deviation * rng.standard_normal(values.size)
+        _, spread = mean_and_spread(values[:, None])
+        return values + self.scale * float(spread[0]) * rng.standard_normal(values.size)

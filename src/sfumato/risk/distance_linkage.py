@@ -13,6 +13,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels import WORTH_COMPILING, available_threads
 from sfumato.kernels.boxes import distinct
+from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.risk.known import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]
@@ -86,15 +87,16 @@ class DistanceLinkage(Measure):
     def _standardised(self, before: Floats, after: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
         scales = []
         for table, values in (("original", before), ("protected", after)):
-            empty = np.isnan(values).all(axis=0)
-            if empty.any():
-                name = names[int(np.argmax(empty))]
+            mean, spread = mean_and_spread(values)
+            if np.isnan(mean).any():
+                name = names[int(np.argmax(np.isnan(mean)))]
                 raise NotApplicable(f"DistanceLinkage: every value of {name!r} is missing in the {table} table")
-            spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.ones(values.shape[1])
-            scales.append((np.nanmean(values, axis=0), np.where(spread > 0, spread, 1.0)))
-        mean, spread = scales[0]
-        other_mean, other_spread = scales[0] if self.standardise == "original" else scales[1]
-        return (before - mean) / spread, (after - other_mean) / other_spread
+            if not np.isfinite(spread).all():
+                name = names[int(np.argmin(np.isfinite(spread)))]
+                raise NotApplicable(f"DistanceLinkage: {name!r} has values too large for a standard deviation")
+            scales.append((mean, spread))
+        other = scales[0] if self.standardise == "original" else scales[1]
+        return standardised(before, *scales[0]), standardised(after, *other)
 
 
 def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
@@ -105,7 +107,9 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
     """
     points, _, copies = distinct(there)
     own = np.sqrt(((here - there) ** 2).sum(axis=1))
-    short, reach = own * (1 - SAME), own * (1 + SAME)
+    # what rounding does to a distance grows with the coordinates, not only with the distance
+    slack = own * SAME + 4 * np.finfo(np.float64).eps * np.abs(there).max()
+    short, reach = np.maximum(own - slack, 0.0), own + slack
     if len(there) < WORTH_COMPILING:
         nearer, tied = nearer_and_tied(points, copies, here, short, reach)
     else:
@@ -148,7 +152,7 @@ def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:
     if not gap.any():
         return here, there
     both = np.concatenate([here, there])
-    reach = np.nanmax(both, axis=0) - np.nanmin(both, axis=0)
+    reach = np.maximum(np.nanmax(both, axis=0) - np.nanmin(both, axis=0), 1.0)  # of a constant, too
     placed = []
     for table in (here, there):
         apart = np.where(np.isnan(table), reach, 0.0)[:, gap]

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import mean_and_spread
 
 Floats = NDArray[np.float64]
 PERCENTS = tuple(float(p) for p in range(1, 11))
@@ -25,8 +27,8 @@ class IntervalDisclosure(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        sizes = (self.percents,) if isinstance(self.percents, int | float) else tuple(self.percents)
-        if not sizes or not all(isinstance(p, int | float) and 0 < p <= 100 for p in sizes):
+        sizes = (self.percents,) if isinstance(self.percents, Real) else tuple(self.percents)
+        if not sizes or not all(isinstance(p, Real) and 0 < p <= 100 for p in sizes):
             raise parameters.refuse(self, f"percents must be numbers in (0, 100]; got {self.percents!r}")
         object.__setattr__(self, "percents", tuple(float(p) for p in sizes))
 
@@ -41,8 +43,9 @@ class IntervalDisclosure(Measure):
             compared[:, j] = present & ~np.isnan(before)
             for place, (low, high) in enumerate(self._intervals(after[present])):
                 hit = (before[present] >= low) & (before[present] <= high)
-                inside[present, j] += hit / len(self.percents)
+                inside[present, j] += hit
                 hits[place] += hit.sum()
+            inside[:, j] /= len(self.percents)
             cells = compared[:, j]
             by_variable[name] = float(inside[cells, j].mean()) if cells.any() else float("nan")
         total = int(compared.sum())
@@ -123,7 +126,7 @@ class SpreadInterval(IntervalDisclosure):
     percents: tuple[float, ...] = PERCENTS
 
     def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        deviation = after.std(ddof=1) if after.size > 1 else 0.0
+        _, deviation = mean_and_spread(after[:, None])
         for p in self.percents:
-            half = p / 100 * deviation / 2
+            half = p / 100 * deviation[0] / 2
             yield after - half, after + half

@@ -1,6 +1,7 @@
 """What an intruder is assumed to know: nested sets of variables, one more with every step."""
 
 from collections.abc import Sequence
+from numbers import Integral
 
 from sfumato import parameters
 from sfumato.core import Measure
@@ -12,8 +13,8 @@ Known = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
 
 def check_known(owner: Measure, known: object) -> Known:
     """Require a number of variables, a list of names (known one after the other), or a list of such lists."""
-    if isinstance(known, int) and not isinstance(known, bool) and known >= 1:
-        return known
+    if isinstance(known, Integral) and not isinstance(known, bool) and int(known) >= 1:
+        return int(known)
     if isinstance(known, Sequence) and not isinstance(known, str) and known:
         if all(isinstance(name, str) for name in known) and len(set(known)) == len(known):
             return tuple(known)
@@ -23,7 +24,9 @@ def check_known(owner: Measure, known: object) -> Known:
         ):
             return tuple(tuple(names) for names in known)
     raise parameters.refuse(
-        owner, f"known must be a number of variables, a list of names or a list of lists of names; got {known!r}"
+        owner,
+        f"known must be a number of variables, a list of names or a list of lists of names; got {known!r}"
+        + (f" (as text on the command line a list is written ({known!r},))" if isinstance(known, str) else ""),
     )
 
 

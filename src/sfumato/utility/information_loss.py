@@ -12,6 +12,7 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import ROUNDING, mean_and_spread
 
 Floats = NDArray[np.float64]
 Statistic = Literal["data", "means", "covariances", "variances", "correlations"]
@@ -160,9 +161,11 @@ class Changes:
         return self._mean(before, after, of, error)
 
     def correlation_error(self) -> float:
-        """Return the mean absolute error of the correlations; 0 where one variable leaves nothing to correlate."""
-        if len(self.names) == 1:
-            self.notes.append("one variable only: there is no correlation, its error counts as 0")
+        """Return the mean absolute error of the correlations; 0 where there is nothing to correlate."""
+        upper = np.triu_indices(len(self.names), 1)
+        defined = np.isfinite(correlations(self.before)[upper]) & np.isfinite(correlations(self.after)[upper])
+        if not defined.any():
+            self.notes.append("no two variables that vary: there is no correlation, its error counts as 0")
             return 0.0
         return self.loss("correlations", "mean absolute error")
 
@@ -183,7 +186,7 @@ class Changes:
         if of == "data":
             return self.before.ravel(), self.after.ravel()
         if of == "means":
-            return np.nanmean(self.before, axis=0), np.nanmean(self.after, axis=0)
+            return _means(self.before), _means(self.after)
         pair = covariances(self.before), covariances(self.after)
         if of == "variances":
             return np.diag(pair[0]).copy(), np.diag(pair[1]).copy()
@@ -215,12 +218,28 @@ class Changes:
         return float(np.mean(gap / np.abs(before[used]) if error == "mean variation" else gap))
 
 
+def _means(values: Floats) -> Floats:
+    """Return the means; one that is nothing but rounding, as of a centred variable, is 0."""
+    mean, _ = mean_and_spread(values)
+    size = np.nanmean(np.abs(values), axis=0)
+    return np.where(np.abs(mean) <= ROUNDING * size, 0.0, mean)
+
+
 def covariances(values: Floats) -> Floats:
-    """Return the covariance matrix (n - 1 in the denominator), each entry over the records that have both values."""
+    """Return the covariance matrix (n - 1 in the denominator), each entry over the records that have both values.
+
+    An entry that is nothing but rounding (of a constant, or of two unrelated variables) is 0.
+    """
+    mean, spread = mean_and_spread(values)
+    found = _raw_covariances(values, mean)
+    apart = np.outer(spread, spread) + np.outer(np.abs(mean), spread) + np.outer(spread, np.abs(mean))
+    dust = (np.abs(found) <= ROUNDING * apart) | (np.outer(spread, spread) == 0)
+    return np.where(dust & ~np.isnan(found), 0.0, found)
+
+
+def _raw_covariances(values: Floats, mean: Floats) -> Floats:
     present = ~np.isnan(values)
-    if present.all():
-        return np.atleast_2d(np.cov(values, rowvar=False))
-    centred = np.where(present, values - np.nanmean(values, axis=0), 0.0)
+    centred = np.where(present, values - mean, 0.0)
     both = present.astype(np.float64)
     counts = both.T @ both
     sums = centred.T @ both  # entry (j, k): the sum of j over the records that also have k
@@ -232,7 +251,8 @@ def covariances(values: Floats) -> Floats:
 def correlations(values: Floats) -> Floats:
     """Return the correlation matrix over the records that have both values; NaN where a variable is constant."""
     present = ~np.isnan(values)
-    centred = np.where(present, values - np.nanmean(values, axis=0), 0.0)
+    mean, deviation = mean_and_spread(values)
+    centred = np.where(present & (deviation > 0), values - mean, 0.0)
     both = present.astype(np.float64)
     counts, sums, squares = both.T @ both, centred.T @ both, (centred**2).T @ both
     with np.errstate(invalid="ignore", divide="ignore"):
