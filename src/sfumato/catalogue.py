@@ -15,6 +15,8 @@ from sfumato.errors import ParameterError
 C = TypeVar("C", bound=type[Method] | type[Measure])
 _METHODS: dict[str, type[Method]] = {}
 _MEASURES: dict[str, type[Measure]] = {}
+_PARAMETERS: dict[str, type] = {}
+P = TypeVar("P", bound=type)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -31,6 +33,12 @@ def catalogued(about: About) -> Callable[[C], C]:
         return cast(C, made)
 
     return enter
+
+
+def parameter_class(cls: P) -> P:
+    """Let a class stand as a parameter in texts, such as ``IntervalOverlap(Model("y ~ x", family="poisson"))``."""
+    _PARAMETERS[cls.__name__] = cls
+    return cls
 
 
 def methods() -> dict[str, type[Method]]:
@@ -84,8 +92,18 @@ def parse(text: str) -> list[Method | Measure]:
 
 
 def _value(node: ast.expr) -> Any:
-    """Read a parameter: a literal, another method such as ``of=MDAV(k=3)``, or a list of either."""
+    """Read a parameter: a literal, another method such as ``of=MDAV(k=3)``, a model, or a list or tuple of these."""
+    if isinstance(node, ast.Tuple):
+        return tuple(_value(element) for element in node.elts)
     if isinstance(node, ast.Call):
+        _fill()
+        name = getattr(node.func, "id", "")
+        if name in _PARAMETERS:
+            keywords = {str(k.arg): _value(k.value) for k in node.keywords}
+            try:
+                return _PARAMETERS[name](*map(_value, node.args), **keywords)
+            except TypeError as error:
+                raise ParameterError(f"{name}: {str(error).replace('__init__() ', '')}") from None
         made = parse(ast.unparse(node))
         return made if len(made) > 1 else made[0]
     if isinstance(node, ast.List):

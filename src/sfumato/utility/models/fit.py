@@ -1,0 +1,156 @@
+"""Fitting models to a table, or to both tables in the original's coding."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.data.microdata import Floats, Microdata
+from sfumato.utility.models import generalised, linear
+from sfumato.utility.models.design import Coding, Design
+from sfumato.utility.models.model import Family, Model
+from sfumato.utility.models.rows import Rows, Usable
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The estimates of a model in one table: a t posterior (linear) or a normal one (``degrees_of_freedom`` infinite).
+
+    ``covariance`` is the scale matrix of the t, s^2 (X'X)^-1, or the covariance of the normal.
+    """
+
+    model: Model
+    names: tuple[str, ...]
+    coefficients: Floats
+    covariance: Floats
+    degrees_of_freedom: float
+    records: int
+    robust: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> Family:
+        """The family of the model."""
+        return self.model.family
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """The standard errors of the coefficients."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of the coefficients' intervals."""
+        half = _quantile(level, self.degrees_of_freedom) * self.standard_errors
+        return self.coefficients - half, self.coefficients + half
+
+    def probability(self, low: Floats, high: Floats) -> Floats:
+        """Return the posterior probability that each coefficient lies between two ends."""
+        scaled = [(end - self.coefficients) / self.standard_errors for end in (low, high)]
+        return _between(scaled[0], scaled[1], self.degrees_of_freedom)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model fitted to both tables."""
+
+    original: Fit
+    protected: Fit
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.original.model
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out in either table."""
+        return (*self.original.notes, *self.protected.notes)
+
+
+def fit(model: Model | str, table: Microdata, *, who: str = "fit") -> Fit:
+    """Fit a model to a table.
+
+    >>> import pyarrow as pa
+    >>> table = Microdata.from_frame(pa.table({"y": [1.0, 2.0, 6.0]}))
+    >>> fit("y ~ 1", table).coefficients.tolist()
+    [3.0]
+    """
+    chosen = Model(model) if isinstance(model, str) else model
+    usable = Usable(table, "given")
+    design = Coding(usable).design(chosen, who)
+    (found,) = _fit_all([design], usable, table, None)
+    return found
+
+
+def fit_both(models: Sequence[Model], original: Microdata, protected: Microdata, *, who: str) -> tuple[Pair, ...]:
+    """Fit models to both tables, in the original's coding; ``who`` is named in what is refused.
+
+    Unequal survey weights in one of the tables give robust standard errors in both.
+    """
+    (first, *others) = fit_tables(models, (original, protected), who=who)
+    return tuple(Pair(*fits) for fits in zip(first, *others, strict=True))
+
+
+def fit_tables(models: Sequence[Model], tables: Sequence[Microdata], *, who: str) -> list[list[Fit]]:
+    """Fit models to the original (the first table) and to others in its coding."""
+    labels = ["original", *("protected" if len(tables) == 2 else f"{i}. protected" for i in range(1, len(tables)))]
+    usable = [Usable(table, label) for table, label in zip(tables, labels, strict=True)]
+    coding = Coding(usable[0])
+    designs = [coding.design(model, who) for model in models]
+    robust = [any(one.rows(d.variables).unequal for one in usable if _has(one, d)) for d in designs]
+    return [_fit_all(designs, one, tables[0], robust) for one in usable]
+
+
+def _has(usable: Usable, design: Design) -> bool:
+    return all(name in usable.table.schema for name in design.variables)
+
+
+def _fit_all(designs: list[Design], usable: Usable, original: Microdata, robust: list[bool] | None) -> list[Fit]:
+    """Fit models to one table, those that use the same records from one set of sufficient statistics."""
+    rows = [design.rows(usable, original) for design in designs]
+    shared: dict[int, list[int]] = {}
+    for place, one in enumerate(rows):
+        shared.setdefault(id(one), []).append(place)
+    fits: dict[int, Fit] = {}
+    for places in shared.values():
+        moments = linear.gather([designs[place] for place in places], rows[places[0]])
+        for place in places:
+            design, here = designs[place], rows[place]
+            errors = here.unequal if robust is None else robust[place]
+            estimate: Callable[..., linear.Estimate] = linear.estimate
+            if design.model.family != "linear":
+                estimate = generalised.estimate
+            fits[place] = _dressed(design, here, estimate(design, moments, errors), errors)
+    return [fits[place] for place in range(len(designs))]
+
+
+def _dressed(design: Design, rows: Rows, found: linear.Estimate, robust: bool) -> Fit:
+    free = float(rows.count - len(design.columns)) if design.model.family == "linear" else math.inf
+    notes: tuple[str, ...] = ()
+    if rows.incomplete:
+        notes = (
+            f"{rows.incomplete:,} records of the {rows.label} table left out of {design.model.label!r}: "
+            "a value is missing",
+        )
+    return Fit(
+        design.model, design.names, found.coefficients, found.covariance, free, rows.count, robust=robust, notes=notes
+    )
+
+
+def _quantile(level: float, free: float) -> float:
+    from scipy.special import ndtri, stdtrit
+
+    upper = (1 + level) / 2
+    return float(ndtri(upper) if math.isinf(free) else stdtrit(free, upper))
+
+
+def _between(low: Floats, high: Floats, free: float) -> Floats:
+    """Return the probability of a standard t or normal between two ends, exact also in the tails."""
+    from scipy.special import ndtr, stdtr
+
+    turned = low > 0  # a difference of two values near 1 has no digits left: take the mirror image
+    low, high = np.where(turned, -high, low), np.where(turned, -low, high)
+    found: Floats = ndtr(high) - ndtr(low) if math.isinf(free) else stdtr(free, high) - stdtr(free, low)
+    return found

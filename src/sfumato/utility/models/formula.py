@@ -1,0 +1,141 @@
+"""Formulas: what formulaic makes of the text, as factors and products that are built a block of records at a time."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import NotApplicable, ParameterError
+
+_MEAN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*~\s*1\s*")
+_CATEGORIES = re.compile(r"C\(\s*(?:`([^`]+)`|([^\W\d]\w*))\s*\)")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a term: a variable as it is, the categories of one, or an expression that formulaic evaluates.
+
+    ``reduced`` leaves the first category out, because other terms already hold the constant.
+    """
+
+    text: str
+    variable: str | None = None  # of which the factor is the values or the categories; None for an expression
+    categorical: bool = False
+    reduced: bool = False
+    parsed: Any = None  # formulaic's factor, for an expression
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A formula taken apart: the variables it names and its two sides."""
+
+    text: str
+    variables: tuple[str, ...]
+    left: Any = None  # formulaic's formulas; None for a mean, which needs no formulaic
+    right: Any = None
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Parsed:
+    """Read a formula; what cannot be one is refused with the place that is wrong."""
+    mean = _MEAN.fullmatch(text)
+    if mean:
+        return Parsed(text, (mean[1] or mean[2],))
+    formulaic = load()
+    try:
+        whole = formulaic.Formula(text)
+        left, right = (getattr(whole, side, None) for side in ("lhs", "rhs"))
+    except formulaic.errors.FormulaicError as error:
+        reason = " ".join(_plain(str(error)).split())
+        raise ParameterError(f"cannot read the model {text!r}: {reason}") from None
+    if left is None or right is None or not hasattr(right, "required_variables") or isinstance(right, tuple):
+        raise ParameterError(f"cannot read the model {text!r}; write for example 'income ~ age + C(region)'")
+    if len(left) != 1 or len(left[0].factors) != 1:
+        raise ParameterError(f"the model {text!r} needs one response left of '~'; it has {left}")
+    if not len(right):
+        raise ParameterError(f"the model {text!r} has no term; for a mean write '{left} ~ 1'")
+    return Parsed(text, tuple(sorted(whole.required_variables)), left, right)
+
+
+def load() -> ModuleType:
+    """Import formulaic, which few users need."""
+    try:
+        import formulaic
+        import formulaic.errors
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "models with predictors need formulaic, which is not installed; run: pip install 'sfumato[models]'"
+        ) from None
+    module: ModuleType = formulaic
+    return module
+
+
+def sides(parsed: Parsed, pilot: Any, where: str) -> tuple[Factor, tuple[tuple[Factor, ...], ...]]:
+    """Return the response and the terms; ``pilot`` is a small frame of the original that tells numbers from categories.
+
+    The intercept is the term without factors.
+    """
+    if parsed.right is None:
+        return Factor(parsed.variables[0], parsed.variables[0]), ((),)
+    formulaic = load()
+    try:
+        with np.errstate(all="ignore"):
+            left, right = (
+                formulaic.model_matrix(side, pilot, context={"np": np}, na_action="ignore").model_spec
+                for side in (parsed.left, parsed.right)
+            )
+    except Exception as error:  # an expression of the user's may fail in any way
+        raise NotApplicable(f"{where}: {_reason(error)}") from None
+    (response,) = _terms(left)
+    if len(response) != 1 or response[0].categorical:
+        name = parsed.left
+        raise NotApplicable(f"{where}: the response {name} is not a number; compare a category: I({name} == ...)")
+    return response[0], tuple(_terms(right))
+
+
+def _terms(spec: Any) -> list[tuple[Factor, ...]]:
+    terms = []
+    for term in spec.structure:
+        for scoped in term.scoped_terms:
+            if scoped.scale not in (None, 1):
+                raise NotApplicable(f"the term {term.term} has a factor {scoped.scale}; leave it out")
+            terms.append(tuple(_factor(part, spec) for part in scoped.factors))
+    return terms
+
+
+def _factor(scoped: Any, spec: Any) -> Factor:
+    parsed, text = scoped.factor.factor, scoped.factor.expr
+    kind, _ = spec.encoder_state[text]
+    categorical = kind.value == "categorical"
+    plain = _CATEGORIES.fullmatch(text)
+    if parsed.eval_method.value == "lookup":
+        variable = text
+    elif plain is not None:
+        variable = plain[1] or plain[2]
+    else:
+        return Factor(text, None, categorical, scoped.reduced, parsed)
+    return Factor(text, variable, categorical, scoped.reduced)
+
+
+def column_names(factors: list[list[str]]) -> list[tuple[str, tuple[int, ...]]]:
+    """Name the products of the factors' columns, first factor fastest, with the place of each in its factor."""
+    places = product(*(range(len(names)) for names in reversed(factors)))
+    named = []
+    for place in places:
+        straight = tuple(reversed(place))
+        parts = [names[i] for names, i in zip(factors, straight, strict=True)]
+        named.append((":".join(parts) or "Intercept", straight))
+    return named
+
+
+def _plain(message: str) -> str:
+    """Strip the colours and the arrows that formulaic puts around the place that is wrong."""
+    return re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", message)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(_plain(str(error)).split()) or type(error).__name__

@@ -1,0 +1,60 @@
+"""Linear regression: least squares from sufficient statistics, with the paper's t posterior or robust errors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.data.microdata import Floats
+from sfumato.errors import NotApplicable
+from sfumato.utility.models.design import Column, Design
+from sfumato.utility.models.rows import Rows
+from sfumato.utility.models.statistics import Moments, filled, inverted, triangle
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Coefficients and the covariance (for t: the scale matrix) of their posterior."""
+
+    coefficients: Floats
+    covariance: Floats
+
+
+def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
+    """Fit one model; ``robust`` gives the covariance that holds for survey weights."""
+    rows, count = moments.rows, len(design.columns)
+    found = triangle(moments.factor(design), design, rows)
+    inverse = inverted(found[:count, :count])
+    coefficients = inverse @ found[:count, count]
+    residual = float(found[count, count] ** 2)
+    if abs(found[count, count]) <= 1e-12 * np.linalg.norm(found[:, count]):
+        raise NotApplicable(f"{design.where}: it fits the {rows.label} table exactly, so there is no standard error")
+    if not robust:
+        return Estimate(coefficients, inverse @ inverse.T * (residual / (rows.count - count)))
+    return Estimate(coefficients, sandwich(inverse, _meat(design, rows, coefficients, inverse), rows.count))
+
+
+def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> Floats:
+    """Sum the squares of the records' scores, in the coordinates in which the design is orthonormal."""
+    total = np.zeros((len(coefficients),) * 2)
+    for block in rows.blocks():
+        values = filled(block, (*design.columns, design.response))
+        residuals = values[:, -1] - values[:, :-1] @ coefficients
+        weights = block.weights()
+        scores = values[:, :-1] @ inverse
+        scores *= (residuals if weights is None else residuals * weights)[:, None]
+        total += scores.T @ scores
+    return total
+
+
+def sandwich(inverse: Floats, meat: Floats, count: int) -> Floats:
+    """Return n/(n - 1) times HC0: Taylor linearisation for records drawn with replacement, as survey packages do it."""
+    found: Floats = inverse @ meat @ inverse.T * (count / (count - 1))
+    return found
+
+
+def gather(designs: list[Design], rows: Rows) -> Moments:
+    """Gather the sufficient statistics of all columns of several models at once."""
+    columns: dict[Column, None] = {}
+    for design in designs:
+        columns |= dict.fromkeys(column for column in (*design.columns, design.response) if column.parts)
+    return Moments.of(rows, tuple(columns))
