@@ -79,11 +79,7 @@ class Measure(_Described, ABC):
     def _tables(self, original: Any, protected: Any) -> tuple[Microdata, Microdata]:
         """Read both tables, and match their records where the measure needs it."""
         before = Microdata.from_frame(original)
-        if isinstance(protected, Microdata):
-            after = protected
-        else:  # what is known of the original's variables holds for their namesakes
-            after = Microdata.from_frame(protected)
-            after = Microdata.from_frame(protected, before.schema.only(after.names))
+        after = Microdata.beside(before, protected)
         return before, self._paired(before, after) if self.about.paired else after
 
     @abstractmethod
@@ -110,11 +106,16 @@ class Measure(_Described, ABC):
     def _shared(self, original: Microdata, protected: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Name the variables to compare, and note those the protected table no longer has as such."""
         names = chosen(self, original)
+        notes = []
+        if self.about.paired and original.schema.id is not None and original.schema.id != protected.schema.id:
+            notes.append(f"records are matched by position: the protected table has no id {original.schema.id!r}")
         kept = tuple(n for n in names if n in protected.schema and protected.schema[n].kind in self.about.kinds)
         gone = tuple(n for n in names if n not in kept)
         if gone and (self.variables is not None or not kept):
             raise NotApplicable(f"{type(self).__name__}: the protected table has no comparable {', '.join(gone)}")
-        return kept, ((f"left out, not comparable in the protected table: {', '.join(gone)}",) if gone else ())
+        if gone:
+            notes.append(f"left out, not comparable in the protected table: {', '.join(gone)}")
+        return kept, tuple(notes)
 
     def measurement(self, value: float, **details: Any) -> "Measurement":
         """Dress a value with what is known of this measure."""

@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Slow, Un
 
 from sfumato.compare import store as store_module
 from sfumato.compare.experiment import Experiment, grid
-from sfumato.compare.store import Cell, Key, Store
+from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.compare.work import identity
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
@@ -32,7 +33,7 @@ CELL = Cell(
 
 
 def opened(path: Path | None, **scope: str | int) -> Store:
-    return Store(path, **({"data": "d", "seed": 0, "version": "1"} | scope))  # type: ignore[arg-type]
+    return Store(Scope(path, **({"data": "d", "seed": 0, "version": "1"} | scope)))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -233,3 +234,36 @@ def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(FileError, match=r"another run kept it for more than 0\.05 seconds"):
         opened(path)
     blocker.close()
+
+
+def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:
+    def typed(value: str) -> type[Any]:
+        space: dict[str, Any] = {"Loss": Loss, "__name__": "prompt"}
+        exec(
+            f"class Typed(Loss):\n    def _evaluate(self, a, b, rng):\n        return self.measurement({value})", space
+        )
+        made: type[Any] = space["Typed"]
+        return made
+
+    first, again, second = (typed(value)() for value in ("0.25", "0.25", "0.75"))
+    assert identity(first) == identity(again) != identity(second)
+    store = tmp_path / "run.db"
+    assert Experiment(DATA, [Shift()], [first]).run(store=store).rows[0].means[repr(first)] == 0.25
+    assert Experiment(DATA, [Shift()], [second]).run(store=store).rows[0].means[repr(second)] == 0.75
+
+
+def test_a_foreign_method_inside_another_is_known_by_its_code() -> None:
+    from sfumato import Noise, ResidualNoise
+
+    assert identity(ResidualNoise(Shift())) != repr(ResidualNoise(Shift()))
+    assert identity(ResidualNoise(Noise(0.1))) == repr(ResidualNoise(Noise(0.1)))
+
+
+def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None:
+    from sfumato.compare.work import _kept
+
+    scope = Scope(tmp_path / "run.db", DATA.fingerprint, "1", 0)
+    (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope)
+    for number, _ in enumerate(_kept(task), start=1):
+        with Store(scope) as other:
+            assert len(other.finished()) == number  # on disk before the next one is computed

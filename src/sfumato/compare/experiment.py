@@ -16,7 +16,7 @@ from sfumato import parameters
 from sfumato.compare.progress import watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import row
-from sfumato.compare.store import Cell, Key, Store
+from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.compare.work import Task, identity, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
@@ -87,9 +87,10 @@ class Experiment:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
         start = perf_counter()
         place = None if store is None else Path(store)
-        with Store(place, data=self.data.fingerprint, seed=self.seed, version=sfumato.__version__) as kept:
+        scope = Scope(place, self.data.fingerprint, sfumato.__version__, self.seed)
+        with Store(scope) as kept:
             cells = kept.finished()
-            plan = self._plan()
+            plan = self._plan(None if place is None else scope)
             tasks = [task for task in (_lacking(task, cells) for task in plan) if task.wanted]
             known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
             try:
@@ -110,7 +111,7 @@ class Experiment:
         """Return where each candidate's table comes from, by the candidate's name."""
         return {**{repr(method): method for method in self.methods}, **self.candidates}
 
-    def _plan(self) -> list[Task]:
+    def _plan(self, scope: Scope | None = None) -> list[Task]:
         """List every masked table with every measure; what is not random is there once."""
         return [
             Task(
@@ -121,6 +122,7 @@ class Experiment:
                 seed=self.seed,
                 replicate=replicate,
                 wanted=tuple(self._wanted(source, replicate)),
+                store=scope,
             )
             for name, source in self._sources().items()
             for replicate in (range(self.replicates) if _random(source) else (0,))
@@ -176,11 +178,8 @@ def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]
 
 def _table(table: Any, original: Microdata) -> Microdata | SfumatoError:
     """Read a table protected elsewhere as the measures would; what is wrong with it is told in its row."""
-    if isinstance(table, Microdata):
-        return table
     try:
-        names = Microdata.from_frame(table).names
-        return Microdata.from_frame(table, original.schema.only(names))
+        return Microdata.beside(original, table)
     except SfumatoError as error:
         return error
 

@@ -58,14 +58,27 @@ class Cell:
         return _cell, (*_record(self), self.finished)
 
 
-class Store:
-    """The finished cells of one experiment's data, seed and version of Sfumato, in a file or in memory."""
+@dataclass(frozen=True)
+class Scope:
+    """Whose cells: the file (None: in memory), the fingerprint of the data, the version of Sfumato and the seed."""
 
-    def __init__(self, path: Path | None, *, data: str, seed: int, version: str) -> None:
-        self.path = path
-        self._scope = (data, version, str(seed))
+    path: Path | None
+    data: str
+    version: str
+    seed: int
+
+
+class Store:
+    """The finished cells of one experiment's data, seed and version of Sfumato, in a file or in memory.
+
+    Several processes may write to one file at a time.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self.path = scope.path
+        self._scope = (scope.data, scope.version, str(scope.seed))
         with self._explained():
-            self._connection = _connect(path)
+            self._connection = _connect(scope.path)
 
     def finished(self) -> dict[Key, Cell]:
         """Return every finished cell of this data, seed and version."""

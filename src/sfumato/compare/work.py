@@ -5,17 +5,19 @@ import inspect
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pickle import PicklingError
 from time import perf_counter
+from types import CodeType
 
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Cell, Key
+from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError, SfumatoError
 
+MADE = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__")  # by dataclass, from the fields
 SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
 
 
@@ -30,6 +32,7 @@ class Task:
     seed: int
     replicate: int
     wanted: tuple[tuple[Measure, int], ...]
+    store: Scope | None = None  # where a worker keeps each cell as soon as it is finished
 
     @property
     def cells(self) -> list[Key]:
@@ -40,17 +43,37 @@ class Task:
 def identity(owner: Method | Measure) -> str:
     """Name a method or measure in the store: by its repr, and by its code where it is not Sfumato's own.
 
-    Sfumato's own code is known by its version; of anyone else's class the source is digested, so that figures of a
-    class that has since been edited are not taken for those of the new one.
+    Sfumato's own code is known by its version; of anyone else's class, also inside another's fields, the compiled code
+    of its methods and of its bases is digested, so that figures of a class that has since been edited are not taken
+    for those of the new one. What such code calls elsewhere is not seen.
     """
-    cls = type(owner)
-    if cls.__module__.partition(".")[0] == "sfumato":
+    codes = list(_foreign_code(owner))
+    if not codes:
         return repr(owner)
-    try:
-        code = inspect.getsource(cls)
-    except (OSError, TypeError):  # typed at a prompt
-        code = ""
-    return f"{owner!r} of {cls.__module__} {hashlib.sha256(code.encode()).hexdigest()[:12]}"
+    return f"{owner!r} of {type(owner).__module__} {hashlib.sha256(repr(codes).encode()).hexdigest()[:12]}"
+
+
+def _foreign_code(owner: Method | Measure) -> Iterator[object]:
+    """Yield what makes up the code of every class of a method or measure that is not Sfumato's."""
+    for cls in type(owner).__mro__:
+        if cls.__module__.partition(".")[0] in ("sfumato", "abc", "builtins", "typing"):
+            continue
+        for name, member in sorted(vars(cls).items()):
+            code = getattr(inspect.unwrap(member) if callable(member) else member, "__code__", None)
+            if code is not None and name not in MADE:
+                yield name, _plain_code(code)
+            elif code is None and not name.startswith("__") and name != "_abc_impl":
+                yield name, repr(member)
+    for entry in fields(owner):
+        value = getattr(owner, entry.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Method | Measure):
+                yield from _foreign_code(inner)
+
+
+def _plain_code(code: CodeType) -> tuple[object, ...]:
+    constants = [_plain_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cell, None, None]:
@@ -156,7 +179,18 @@ def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
 
     # Ctrl-C reaches every process of the terminal; the one that writes the store decides what becomes of the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return number, list(carry_out(task))
+    return number, list(_kept(task))
+
+
+def _kept(task: Task) -> Iterator[Cell]:
+    """Carry out a task and keep each cell as soon as it is finished."""
+    if task.store is None:
+        yield from carry_out(task)
+        return
+    with Store(task.store) as store:
+        for cell in carry_out(task):
+            store.add(cell)
+            yield cell
 
 
 def _lost(tasks: Iterable[Task]) -> Iterator[Cell]:

@@ -27,6 +27,33 @@ def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDA
     return _categories(variable, column, stated is not None)
 
 
+def fitted(variable: Variable, column: Any) -> Variable | None:
+    """Return a variable as it fits another table's column: with new categories, or None where it is another kind."""
+    try:
+        return read(variable.name, column, variable)[0]
+    except DataError:
+        if variable.kind == "numeric" and _mostly_numbers(_plain(column)):
+            raise  # a slip in one cell, not another kind of variable
+        if variable.kind != "nominal":
+            return None
+    try:
+        found = read(variable.name, column, replace(variable, categories=()))[0].categories
+    except DataError:
+        return None
+    known = variable.categories
+    try:
+        return replace(variable, categories=known + tuple(value for value in found if value not in known))
+    except SchemaError:  # text beside numbers
+        return None
+
+
+def _mostly_numbers(column: Any) -> bool:
+    if not pa.types.is_string(column.type):
+        return bool(pa.types.is_floating(column.type))
+    numbers = pc.match_substring_regex(column, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
+    return bool(2 * (pc.sum(numbers).as_py() or 0) >= len(column) - column.null_count)
+
+
 def inferred_kind(column: Any) -> Kind:
     """Tell the kind of a column by its type alone."""
     kind = column.type

@@ -84,6 +84,20 @@ class Microdata:
         _check_special(whole, columns)
         return cls(whole, columns, origin)
 
+    @classmethod
+    def beside(cls, original: "Microdata", protected: Any) -> "Microdata":
+        """Read a protected table: what is known of the original's variables holds for their namesakes where it can.
+
+        A column that no longer fits (banded, recoded, suppressed to text) keeps the kind its own type gives it, and
+        a category the original lacks joins those of its variable.
+        """
+        if isinstance(protected, Microdata):
+            return protected
+        table, origin = to_arrow(protected)
+        known = original.schema.only(table.column_names)
+        fitting = [read_columns.fitted(variable, table[variable.name]) for variable in known]
+        return cls.from_arrow(table, origin, replace(known, variables=tuple(v for v in fitting if v is not None)))
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns."""
@@ -128,6 +142,8 @@ class Microdata:
         for name, column in values.items():
             if name not in self.columns or column.shape != (len(self),):
                 raise DataError(f"no column {name!r} of {len(self)} records to replace")
+            if np.isinf(column).any():
+                raise DataError(f"the new values of {name!r} are too large for a number; rescale the variable")
         notes = (*self.notes, note) if note else self.notes
         return replace(self, columns={**self.columns, **values}, notes=notes)
 

@@ -172,15 +172,18 @@ def group_means(values: Floats, labels: Labels, k: int) -> Floats:
     present = ~np.isnan(values)
     sizes = np.bincount(labels, minlength=groups)
     if present.all():
-        return (_sums(values, labels, groups) / sizes[:, None])[labels]
+        first = np.empty(groups, dtype=np.intp)
+        first[labels[::-1]] = np.arange(len(labels))[::-1]
+        base = values[first][labels]  # sums of differences: the mean of equal values is that value, to the last digit
+        return base + (_sums(values - base, labels, groups) / sizes[:, None])[labels]
     counts = _sums(present.astype(np.float64), labels, groups)
     centres = _sums(_zscores(values), labels, groups) / sizes[:, None]
     means = np.full_like(values, np.nan)
-    for j in range(values.shape[1]):
+    for j, base in enumerate(mean_and_spread(values)[0]):
         joined = _join_short_groups(counts[:, j], centres, k)[labels]
         rows = present[:, j]
-        total = np.bincount(joined[rows], values[rows, j], groups)
-        means[rows, j] = (total / np.maximum(np.bincount(joined[rows], minlength=groups), 1))[joined[rows]]
+        total = np.bincount(joined[rows], values[rows, j] - base, groups)
+        means[rows, j] = base + (total / np.maximum(np.bincount(joined[rows], minlength=groups), 1))[joined[rows]]
     return means
 
 
