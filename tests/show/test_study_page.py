@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.compare.experiment import Experiment
-from sfumato.methods import MDAV
+from sfumato import MDAV, Microdata
 from sfumato.show.study_page import write_study
-from sfumato.studies.study import Figure, Finding, Line, Study
-from sfumato.utility import InformationLoss
+from sfumato.studies.study import Figure, Finding, Line, Sample, Study
 
 
 def test_the_page_shows_ours_beside_print_and_what_holds(tmp_path: Path) -> None:
     table = pa.table({"x": [1.0, 2.0, 3.0, 5.0], "y": [2.0, 1.0, 4.0, 4.5]})
-    results = Experiment(table, methods=(MDAV(2),), measures=(InformationLoss(),)).run()
+    original = Microdata.from_frame(table)
     study = Study(
         name="toy",
         title="A toy & its <table>",
@@ -26,14 +24,20 @@ def test_the_page_shows_ours_beside_print_and_what_holds(tmp_path: Path) -> None
         ),
         findings=(Finding("IL is as printed", True, "to 0.25"), Finding("DLD is", None, ""), Finding("No", False, "")),
         reasons={"Mic": "because of the groups", "DLD": "not printed"},
-        results=results,
+        samples=(Sample("four records", original, {"Mic": MDAV(2).protect(original)}),),
+        seed=1,
+        replicates=1,
+        seconds=0.5,
+        versions={"sfumato": "0"},
+        fingerprint="made up",
     )
     page = write_study(study, tmp_path / "study", "sfumato study toy").read_text()
     assert "A toy &amp; its &lt;table&gt;" in page
     assert "1 of 2 statements" in page
-    assert "3.00 (+0.25)" in page  # print, and 3.25 - 3.00
+    assert "3.00 (+0.250)" in page  # print, and 3.25 - 3.00
     assert "because of the groups" in page
     assert "not printed" in page
     assert (tmp_path / "study" / "plots" / "figure-il.png").is_file()
     assert not (tmp_path / "study" / "plots" / "figure-dld.png").exists()  # nothing to compare
     assert json.loads((tmp_path / "study" / "results.json").read_text())["lines"][1]["figures"]["IL"]["ours"] is None
+    assert (tmp_path / "study" / "plots" / "data-four-records.png").is_file()

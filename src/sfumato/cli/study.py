@@ -10,19 +10,28 @@ from sfumato.errors import ParameterError
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="The study; domingo is one.", show_default=False)],
-    data: Annotated[Path, typer.Option(help="The data file of the paper.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The study: domingo, kim or woo.", show_default=False)],
+    data: Annotated[
+        Path | None, typer.Option(help="The data file of the paper; domingo needs it, the others make their own.")
+    ] = None,
     printed: Annotated[
-        Path | None, typer.Option(help="The printed figures, where the study does not carry them.")
+        Path | None,
+        typer.Option(help="The printed figures as a CSV file; domingo finds domingo_table2.csv beside its data."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder for the report; sfumato-NAME if not said.")] = None,
-    replicates: Annotated[int, typer.Option(min=1, help="Draws of each random method.")] = 1,
+    replicates: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draws of each random method; 1 if not said, for kim 1,000 samples."),
+    ] = None,
+    records: Annotated[
+        int | None, typer.Option(min=20, help="A smaller size: records of a table (woo), of a sample (kim).")
+    ] = None,
     workers: Workers = None,
     json: Json = False,
 ) -> None:
     """Run the experiment of a paper again and put our figures beside the printed ones.
 
-    Example: `sfumato study domingo --data census.csv --replicates 5`
+    Example: `sfumato study domingo --data census.csv --replicates 5`, `sfumato study woo --records 2000`
     """
     from sfumato import studies
     from sfumato.cli.tables import command_line
@@ -39,6 +48,7 @@ def study(
         workers=workers_or_default(workers),
         store=folder / "results.sqlite",
         progress=True,
+        records=records,
     )
     page = write_study(done, folder, command_line())
     if json:

@@ -5,11 +5,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.plots import COLOURS, GREY, INK, SHAPES, dressed
 from sfumato.show.summary import to_json
 from sfumato.show.wording import count
-from sfumato.studies.study import Line, Study
+from sfumato.studies.study import Line, Sample, Study
 
 
 def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
@@ -17,7 +19,8 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
     directory = Path(directory)
     compared = [column for column in study.columns if _pairs(study, column)]
     pictures = save_pictures(
-        {f"figure-{column.lower()}": against_print(study, column) for column in compared}, directory / "plots"
+        {f"figure-{column.lower().replace(' ', '-')}": against_print(study, column) for column in compared},
+        directory / "plots",
     )
     save(directory / "results.json", json.dumps(_plain(study, command), indent=1, ensure_ascii=False).encode())
     page = render_page(
@@ -28,8 +31,10 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         verdict=_verdict(study),
         families=_families(study),
         pictures=dict(zip(compared, pictures.values(), strict=True)),
-        run=study.results,
-        fingerprint=study.results.original.fingerprint,
+        samples=save_pictures(
+            {f"data-{s.name.replace(' ', '-')}": drawn(s) for s in study.samples}, directory / "plots"
+        ),
+        figure=figure,
         command=command,
         isnan=math.isnan,
     )
@@ -73,6 +78,69 @@ def against_print(study: Study, column: str) -> Any:
     return dressed(chart.properties(width=300, height=300, description=words))
 
 
+def drawn(sample: Sample, *, most: int = 800, bins: int = 40) -> Any:
+    """Draw a table and its protected versions side by side: scatter plots above histograms of the first variable."""
+    import altair as alt
+
+    across, upward = sample.original.schema.analysed("numeric")[:2]
+    tables = {"original": sample.original, **sample.protected}
+    pooled = np.concatenate([table.numeric((across, upward)) for table in tables.values()])
+    (low, bottom), (high, top) = np.nanquantile(pooled, [0.001, 0.999], axis=0)
+    edges = np.linspace(low, high, bins + 1)
+    columns = []
+    for name, table in tables.items():
+        x, y = table.columns[across], table.columns[upward]
+        points = [{across: a, upward: b} for a, b in zip(x[:most].tolist(), y[:most].tolist(), strict=True)]
+        counts, _ = np.histogram(x, edges)
+        bars = [
+            {"from": a, "to": b, "records": n}
+            for a, b, n in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
+        ]
+        colour = INK if name == "original" else COLOURS[4]
+        cloud = alt.Chart(alt.InlineData(values=points), title=name)
+        cloud = cloud.mark_circle(size=6, opacity=0.5, color=colour, clip=True)
+        scale = alt.Scale(domain=[low, high], nice=False)
+        scatter = cloud.encode(
+            x=alt.X(f"{across}:Q", scale=scale, title=None, axis=alt.Axis(tickCount=3)),
+            y=alt.Y(
+                f"{upward}:Q",
+                scale=alt.Scale(domain=[bottom, top], nice=False),
+                title=upward if name == "original" else None,
+                axis=alt.Axis(tickCount=3),
+            ),
+        )
+        histogram = alt.Chart(alt.InlineData(values=bars)).mark_bar(color=colour, opacity=0.8)
+        histogram = histogram.encode(
+            x=alt.X("from:Q", scale=scale, title=across, axis=alt.Axis(tickCount=3)),
+            x2="to:Q",
+            y=alt.Y("records:Q", title="records" if name == "original" else None, axis=alt.Axis(tickCount=3)),
+            y2=alt.datum(0),
+        )
+        columns.append(
+            alt.vconcat(scatter.properties(width=120, height=120), histogram.properties(width=120, height=70))
+        )
+    shown = min(most, len(sample.original))
+    words = f"{sample.name}: {shown} records of each table as points, all of them in histograms of {across}"
+    return dressed(alt.hconcat(*columns).properties(description=words))
+
+
+def figure(value: float) -> str:
+    """Write a figure of a study: two decimals, more for small ones.
+
+    >>> figure(1318.574), figure(0.3204), figure(0.00214), figure(0.0)
+    ('1318.57', '0.320', '0.00214', '0')
+    """
+    if math.isnan(value):
+        return "–"
+    if value == 0:
+        return "0"
+    return f"{value:.2f}" if abs(value) >= 1 else f"{value:.3g}" if abs(value) < 0.1 else f"{value:.3f}"
+
+
+def _file(kind: str, name: str) -> str:
+    return f"{kind}-{name.lower().replace(' ', '-')}"
+
+
 def _pairs(study: Study, column: str) -> list[tuple[Line, Any]]:
     """Return the lines that have both figures in a column."""
     found = [(line, line.figures[column]) for line in study.lines if column in line.figures]
@@ -103,10 +171,10 @@ def _plain(study: Study, command: str) -> Any:
             "findings": study.findings,
             "reasons": study.reasons,
             "lines": study.lines,
-            "seed": study.results.seed,
-            "replicates": study.results.replicates,
-            "versions": study.results.versions,
-            "fingerprint": study.results.original.fingerprint,
+            "seed": study.seed,
+            "replicates": study.replicates,
+            "versions": study.versions,
+            "fingerprint": study.fingerprint,
             "command": command,
         }
     )

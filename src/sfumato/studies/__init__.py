@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.errors import ParameterError
 from sfumato.studies.study import Study
 
-NAMES = ("domingo",)
+NAMES = ("domingo", "kim", "woo")
 
 
 def names() -> tuple[str, ...]:
@@ -17,25 +17,18 @@ def names() -> tuple[str, ...]:
 def run(
     name: str,
     *,
-    data: Path,
+    data: Path | None = None,
     printed: Path | None = None,
-    replicates: int = 1,
+    replicates: int | None = None,
     seed: int = 0,
     workers: int = 1,
     store: Path | None = None,
     progress: bool = False,
+    records: int | None = None,
 ) -> Study:
-    """Run a study by name."""
+    """Run a study by name; what is None is as the paper has it, and data are needed where the paper's are public."""
     if name not in NAMES:
         raise ParameterError(f"there is no study {name!r}; there are {', '.join(NAMES)}")
-    module = import_module(f"sfumato.studies.{name}")
-    study: Study = module.run(
-        data=data,
-        printed=printed,
-        replicates=replicates,
-        seed=seed,
-        workers=workers,
-        store=store,
-        progress=progress,
-    )
+    given = {"data": data, "printed": printed, "replicates": replicates, "store": store, "records": records}
+    study: Study = import_module(f"sfumato.studies.{name}").run(seed=seed, workers=workers, progress=progress, **given)
     return study

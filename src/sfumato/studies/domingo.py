@@ -12,7 +12,7 @@ from sfumato.compare.score import Score, Score2
 from sfumato.core import Measure, Method
 from sfumato.data.files import read
 from sfumato.data.microdata import Microdata
-from sfumato.errors import DataError
+from sfumato.errors import DataError, ParameterError
 from sfumato.methods import (
     JPEG,
     MDAV,
@@ -101,22 +101,29 @@ def measures() -> dict[str, Measure]:
 
 def run(
     *,
-    data: Path,
+    data: Path | None,
     printed: Path | None = None,
-    replicates: int = 1,
+    replicates: int | None = None,
     seed: int = 0,
     workers: int = 1,
     store: Path | None = None,
     progress: bool = False,
+    records: int | None = None,
 ) -> Study:
     """Recompute Table 2; the printed figures are read from ``printed``, or from their file beside the data."""
+    if data is None:
+        raise ParameterError("the Domingo study needs the Census file of the paper: --data casc_census.csv")
+    if records is not None:
+        raise ParameterError("the Domingo study takes all records of its file; leave out --records")
     census = read(data)
     absent = [name for name in KEYS if name not in census.schema.analysed("numeric")]
     if absent:
         raise DataError(f"the study needs the Census file of the paper; {data} has no numeric {', '.join(absent)}")
     beside = Path(data).parent / PRINTED
     table = printed_table(printed or beside) if printed or beside.exists() else {}
-    results = experiment(census, replicates=replicates, seed=seed).run(workers=workers, store=store, progress=progress)
+    results = experiment(census, replicates=replicates or 1, seed=seed).run(
+        workers=workers, store=store, progress=progress
+    )
     m = measures()
     results = results.with_score(
         Score(loss=m["IL"], distance=m["DLD"], probabilistic=m["PLD"], interval=m["ID"])
@@ -131,7 +138,11 @@ def run(
         lines=lines,
         findings=findings(lines, bool(table)),
         reasons=REASONS,
-        results=results,
+        seed=seed,
+        replicates=results.replicates,
+        seconds=results.seconds,
+        versions=results.versions,
+        fingerprint=census.fingerprint,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sfumato.compare.results import Results
+from sfumato.data.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,15 @@ class Finding:
     detail: str
 
 
+@dataclass(frozen=True)
+class Sample:
+    """A table and its protected versions by method, for pictures of what the methods do to it."""
+
+    name: str
+    original: Microdata
+    protected: Mapping[str, Microdata]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A paper's experiment, done again."""
@@ -51,4 +60,9 @@ class Study:
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
     reasons: Mapping[str, str] = field(default_factory=dict)  # by family: why the figures differ from print
-    results: Results
+    samples: tuple[Sample, ...] = ()
+    seed: int
+    replicates: int
+    seconds: float
+    versions: Mapping[str, str]
+    fingerprint: str  # of the data, or where they come from
