@@ -55,9 +55,13 @@ from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.cluster import ClusterUtility as ClusterUtility
+from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss
+from .utility.models.model import Model as Model
+from .utility.overlap import ConclusionChanges as ConclusionChanges
+from .utility.overlap import IntervalOverlap as IntervalOverlap
 from .utility.propensity import PropensityUtility as PropensityUtility
 
 __all__: list[str]

@@ -2,15 +2,22 @@
 
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
+from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
+from sfumato.utility.models import Model
+from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
 from sfumato.utility.propensity import PropensityUtility
 
 __all__ = [
     "CDFMaximum",
     "CDFSquares",
     "ClusterUtility",
+    "ConclusionChanges",
     "InformationLoss",
     "InformationLossTorres",
+    "IntervalOverlap",
+    "KullbackLeibler",
+    "Model",
     "PropensityUtility",
     "StructureLoss",
 ]

@@ -202,8 +202,14 @@ class Coding:
         _check_variables(parsed.variables, original, self.usable, where)
         rows = self.usable.rows(parsed.variables)
         _check_count(rows, where)
-        pilot = None if parsed.right is None else rows.first(PILOT).frame(parsed.variables, observed=True)
-        response, terms = formula.sides(parsed, pilot, where)
+        terms: tuple[tuple[Factor, ...], ...]
+        if parsed.simple:
+            response, terms = Factor(parsed.left, parsed.left), ((),)
+            if parsed.right is not None:
+                categorical = original.schema[parsed.right].kind != "numeric"
+                terms = (), (Factor(parsed.right, parsed.right, categorical, reduced=categorical),)
+        else:
+            response, terms = formula.sides(parsed, rows.first(PILOT).frame(parsed.variables, observed=True), where)
         if response.variable is not None and original.schema[response.variable].kind != "numeric":
             raise NotApplicable(
                 f"{where}: the response {response.text!r} is {original.schema[response.variable].kind}; compare a "

@@ -11,8 +11,9 @@ import numpy as np
 
 from sfumato.errors import NotApplicable, ParameterError
 
-_MEAN = re.compile(r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*~\s*1\s*")
-_CATEGORIES = re.compile(r"C\(\s*(?:`([^`]+)`|([^\W\d]\w*))\s*\)")
+_NAME = r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*"
+_SIMPLE = re.compile(rf"{_NAME}~(?:\s*1\s*|{_NAME})")  # a mean, or a regression on one variable
+_CATEGORIES = re.compile(rf"C\({_NAME}\)")
 
 
 @dataclass(frozen=True)
@@ -35,16 +36,18 @@ class Parsed:
 
     text: str
     variables: tuple[str, ...]
-    left: Any = None  # formulaic's formulas; None for a mean, which needs no formulaic
-    right: Any = None
+    left: Any  # formulaic's two formulas; for the simplest models, which need no formulaic, names: the response's
+    right: Any  # and the predictor's, None for a mean
+    simple: bool = False
 
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Parsed:
     """Read a formula; what cannot be one is refused with the place that is wrong."""
-    mean = _MEAN.fullmatch(text)
-    if mean:
-        return Parsed(text, (mean[1] or mean[2],))
+    found = _SIMPLE.fullmatch(text)
+    if found:
+        left, right = found[1] or found[2], found[3] or found[4]
+        return Parsed(text, tuple(name for name in (left, right) if name), left, right, simple=True)
     formulaic = load()
     try:
         whole = formulaic.Formula(text)
@@ -79,8 +82,6 @@ def sides(parsed: Parsed, pilot: Any, where: str) -> tuple[Factor, tuple[tuple[F
 
     The intercept is the term without factors.
     """
-    if parsed.right is None:
-        return Factor(parsed.variables[0], parsed.variables[0]), ((),)
     formulaic = load()
     try:
         with np.errstate(all="ignore"):

@@ -1,0 +1,168 @@
+"""Kullback-Leibler divergence between the normal approximations of the two tables."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Floats, Microdata
+from sfumato.errors import NotApplicable
+from sfumato.utility.models.design import Column, Number
+from sfumato.utility.models.rows import Usable
+from sfumato.utility.models.statistics import Moments
+
+Direction = Literal["original to protected", "protected to original"]
+SINGULAR = 1e-12  # of the largest eigenvalue of a correlation matrix: below it there is no spread
+OUTSIDE = 1e-10  # variance of one table, in the other's units, in a direction in which the other has none
+
+
+@catalogued(
+    MeasureAbout(
+        title="Kullback-Leibler divergence (normal approximation)",
+        source="Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of data altered "
+        "to protect confidentiality, The American Statistician 60, section 2.3 and appendix",
+        purpose="utility",
+        better="lower",
+        range=(0.0, np.inf),
+        weights=True,
+        paired=False,
+        missing="records with a missing value in one of the variables are left out, and counted in a note",
+        caveat="it sees means and covariances only, as if both tables were multivariate normal",
+    )
+)
+class KullbackLeibler(Measure):
+    """Divergence between normal distributions with the two tables' means and covariances: (15) of the appendix.
+
+    KL(1 || 2) = [(m1 - m2)' S2^-1 (m1 - m2) - sum (1 - l_i + log l_i)] / 2 with l_i the eigenvalues of S1 S2^-1, means
+    m and maximum likelihood covariances S (n in the denominator), weighted where the schema names a weight. "original to
+    protected" is KL(original || protected): that is what the paper's tables hold, though its text writes the arguments
+    the other way round. The divergence is not symmetric, and not a distance.
+
+    Where both covariances are singular in the same directions (a total and its parts), it is computed in the others,
+    and said. Where only one of them is, it is infinite, which is refused with the variables that make it so. Parts: what
+    the means and what the covariances add. ``by_variable`` has each variable's own divergence; these do not sum to the
+    value.
+
+    >>> import pyarrow as pa
+    >>> x, y = pa.table({"a": [0.0, 2.0]}), pa.table({"a": [1.0, 3.0]})  # means 1 and 2, variances 1 and 1
+    >>> KullbackLeibler().evaluate(x, y).value
+    0.5
+    """
+
+    direction: Direction = "original to protected"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.one_of(self, "direction", get_args(Direction))
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        names, shared = self._shared(original, protected)
+        notes = list(shared)
+        found = [self._moments(table, label, names, notes) for table, label in _labelled(original, protected)]
+        varied = self._varied(found, names, notes)
+        names = tuple(np.array(names, dtype=object)[varied])
+        scale = np.sqrt(np.diag(found[0][1])[varied])
+        means = [(m[varied] - found[0][0][varied]) / scale for m, _ in found]
+        covariances = [c[np.ix_(varied, varied)] / np.outer(scale, scale) for _, c in found]
+        basis = self._range(means, covariances, names, notes)
+        order = (0, 1) if self.direction == "original to protected" else (1, 0)
+        gap = basis.T @ (means[1] - means[0])
+        first, second = (basis.T @ covariances[place] @ basis for place in order)
+        by_mean, by_covariance = _divergence(gap, first, second)
+        own = {
+            name: sum(
+                _divergence(means[1][[j]] - means[0][[j]], *(covariances[o][j : j + 1, j : j + 1] for o in order))
+            )
+            for j, name in enumerate(names)
+        }
+        return self.measurement(
+            by_mean + by_covariance,
+            parts={"means": by_mean, "covariances": by_covariance},
+            by_variable=own,
+            notes=tuple(notes),
+        )
+
+    def _moments(self, table: Microdata, label: str, names: tuple[str, ...], notes: list[str]) -> tuple[Floats, Floats]:
+        rows = Usable(table, label).rows(names)
+        if not rows.count:
+            raise NotApplicable(f"KullbackLeibler: no record of the {label} table has all of {', '.join(names)}")
+        if rows.incomplete:
+            notes.append(f"{rows.incomplete:,} records of the {label} table left out: a value is missing")
+        moments = Moments.of(rows, [Column(name, ((Number(name), 0),)) for name in names])
+        return moments.means, moments.products / rows.count
+
+    def _varied(
+        self, found: list[tuple[Floats, Floats]], names: tuple[str, ...], notes: list[str]
+    ) -> NDArray[np.bool_]:
+        """Tell which variables vary; one that is the same constant in both tables says nothing."""
+        spread = [np.diag(c) > 1e-26 * (m**2 + np.diag(c)) for m, c in found]
+        for j, name in enumerate(names):
+            if spread[0][j] and not spread[1][j]:
+                raise NotApplicable(f"KullbackLeibler: {name!r} is constant in the protected table only: infinite")
+            if not spread[0][j] and (
+                spread[1][j] or not np.isclose(found[0][0][j], found[1][0][j], rtol=1e-12, atol=0)
+            ):
+                raise NotApplicable(f"KullbackLeibler: {name!r} is constant in the original only: infinite")
+        constant = [name for name, varies in zip(names, spread[0], strict=True) if not varies]
+        if len(constant) == len(names):
+            raise NotApplicable(f"KullbackLeibler: {', '.join(names)} constant: there is no covariance")
+        if constant:
+            notes.append(f"left out, the same constant in both tables: {', '.join(constant)}")
+        varied: NDArray[np.bool_] = np.asarray(spread[0])
+        return varied
+
+    def _range(
+        self, means: list[Floats], covariances: list[Floats], names: tuple[str, ...], notes: list[str]
+    ) -> Floats:
+        """Return a basis of the directions in which both tables spread; refuse tables that spread in different ones."""
+        bases = []
+        for covariance in covariances:
+            own = np.sqrt(np.diag(covariance))
+            values, vectors = np.linalg.eigh(covariance / np.outer(own, own))
+            without = values <= SINGULAR * values[-1]
+            bases.append((vectors[:, ~without] * own[:, None], vectors[:, without] / own[:, None]))
+        for place, (label, other) in enumerate((("original", "protected"), ("protected", "original"))):
+            nowhere = bases[place][1] / np.linalg.norm(bases[place][1], axis=0)
+            outside = np.einsum("ij,ik,kj->j", nowhere, covariances[1 - place], nowhere)
+            if (outside > OUTSIDE).any():
+                tied = _tied(nowhere[:, int(outside.argmax())], names)
+                raise NotApplicable(
+                    f"KullbackLeibler: infinite, for {tied} are tied by an exact linear relation in the {label} table "
+                    f"that the {other} does not keep; leave one out by variables="
+                )
+            if (np.abs(nowhere.T @ (means[1] - means[0])) > np.sqrt(OUTSIDE)).any():
+                raise NotApplicable(
+                    f"KullbackLeibler: infinite, for an exact linear relation of the {label} table has another constant "
+                    f"in the {other}; leave one variable out by variables="
+                )
+        within, nowhere = bases[0]
+        if nowhere.shape[1]:
+            notes.append(
+                f"both covariances are singular ({_tied(nowhere[:, 0], names)} are tied by an exact linear relation): "
+                f"computed in the {within.shape[1]} of {len(names)} dimensions in which the tables spread"
+            )
+        return np.asarray(np.linalg.qr(within)[0])
+
+
+def _labelled(original: Microdata, protected: Microdata) -> tuple[tuple[Microdata, str], tuple[Microdata, str]]:
+    return (original, "original"), (protected, "protected")
+
+
+def _tied(direction: Floats, names: tuple[str, ...]) -> str:
+    """Name the variables that have a part in a linear relation."""
+    parts = np.abs(direction)
+    return ", ".join(name for name, part in zip(names, parts, strict=True) if part > 1e-6 * parts.max())
+
+
+def _divergence(gap: Floats, first: Floats, second: Floats) -> tuple[float, float]:
+    """Return what the means and what the covariances add to KL(first || second): the two halves of (15)."""
+    root = np.linalg.cholesky(second)
+    half = np.linalg.solve(root, first)
+    excess = np.linalg.eigvalsh(np.linalg.solve(root, half.T)) - 1
+    whitened = np.linalg.solve(root, gap)
+    # 1 - l + log l = log1p(l - 1) - (l - 1), which keeps its digits where the covariances hardly differ
+    return float(whitened @ whitened / 2), max(0.0, float(np.sum(excess - np.log1p(excess)) / 2))

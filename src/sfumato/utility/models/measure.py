@@ -1,0 +1,117 @@
+"""What all measures that fit models share: the models to fit, and both tables' estimates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.core import Measure
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.utility.models.fit import Fit, Pair, fit_tables
+from sfumato.utility.models.model import Model, as_models
+
+Models = str | Model | tuple[str | Model, ...] | None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The models fitted to both tables, and what was left out."""
+
+    pairs: tuple[Pair, ...]
+    notes: tuple[str, ...]
+    variables: tuple[str, ...] = ()  # those compared where no model was named
+
+    def mean(self, values: Sequence[float]) -> float:
+        """Return the mean of the models' values, by their weights (section 4 of the paper)."""
+        return float(np.average(values, weights=[pair.model.weight for pair in self.pairs]))
+
+    def by_variable(self, values: Sequence[float]) -> dict[str, float]:
+        """Return for each variable the mean over the models it has a part in; nothing where models were named."""
+        found = {}
+        for name in self.variables:
+            own = [v for pair, v in zip(self.pairs, values, strict=True) if name in _names(pair.model)]
+            found[name] = float(np.mean(own))
+        return found
+
+
+@dataclass(frozen=True, repr=False)
+class ModelMeasure(Measure):
+    """A measure that compares what models say of the two tables.
+
+    ``model`` is a formula, a ``Model``, or several of them. Without one, the simple regressions of each numeric
+    variable on each other are compared (one variable alone: its mean), and ``variables`` may choose among them.
+    """
+
+    model: Models = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.model is None:
+            return
+        if self.variables is not None:
+            raise parameters.refuse(self, "a model names its variables; give model or variables, not both")
+        if not isinstance(self.model, str | Model | tuple):
+            try:
+                object.__setattr__(self, "model", tuple(self.model))
+            except TypeError:
+                raise parameters.refuse(
+                    self, f"model must be a formula text, a Model or a list of them; got {self.model!r}"
+                ) from None
+        as_models(self, self.model)
+
+    def fitted(self, original: Microdata, protected: Microdata) -> Fitted:
+        """Fit the models to both tables."""
+        models, names, notes = self._models(original, protected)
+        before, after = fit_tables(models, (original, protected), who=type(self).__name__)
+        pairs = tuple(Pair(*fits) for fits in zip(before, after, strict=True))
+        return Fitted(pairs, (*notes, *told(pairs, named=not names)), names)
+
+    def fitted_copies(self, original: Microdata, copies: Sequence[Microdata]) -> tuple[list[Fit], list[list[Fit]]]:
+        """Fit the models to the original and to each of several protected copies."""
+        models, _, _ = self._models(original, copies[0])
+        before, *after = fit_tables(models, (original, *copies), who=type(self).__name__)
+        return before, after
+
+    def _models(
+        self, original: Microdata, protected: Microdata
+    ) -> tuple[tuple[Model, ...], tuple[str, ...], list[str]]:
+        if self.model is not None:
+            return as_models(self, self.model), (), []
+        shared, notes = self._shared(original, protected)
+        names = tuple(name for name in shared if "`" not in name and _varies(original.columns[name]))
+        if not names:
+            raise NotApplicable(f"{type(self).__name__}: none of {', '.join(shared)} varies in the original")
+        apart = [name for name in shared if name not in names]
+        said = [*notes, *([f"left out, constant in the original: {', '.join(apart)}"] if apart else [])]
+        if len(names) == 1:
+            return (Model(f"{_quoted(names[0])} ~ 1"),), names, said
+        return tuple(Model(f"{_quoted(a)} ~ {_quoted(b)}") for a, b in permutations(names, 2)), names, said
+
+
+def told(pairs: tuple[Pair, ...], *, named: bool) -> list[str]:
+    """Say what was left out and how standard errors were had; in one sentence where the models were not named."""
+    notes = list(dict.fromkeys(note for pair in pairs for note in pair.notes)) if named else []
+    if not named and any(pair.notes for pair in pairs):
+        notes.append("each regression leaves out the records in which one of its two values is missing")
+    if any(pair.original.robust for pair in pairs):
+        notes.append("survey weights: weighted estimates, robust standard errors (n/(n - 1) times HC0) in both tables")
+    return notes
+
+
+def _varies(column: Any) -> bool:
+    present = column[~np.isnan(column)]
+    return bool(present.size) and float(present.min()) < float(present.max())
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def _names(model: Model) -> tuple[str, ...]:
+    from sfumato.utility.models import formula
+
+    return formula.parse(model.formula).variables

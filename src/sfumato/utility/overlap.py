@@ -1,0 +1,257 @@
+"""Interval overlap and changed conclusions: whether an analysis of the protected table says the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measurement
+from sfumato.data.frames import FrameKind, Origin, from_arrow
+from sfumato.data.microdata import Floats, Microdata
+from sfumato.utility.models.copies import Combine, combined
+from sfumato.utility.models.fit import Pair
+from sfumato.utility.models.measure import Fitted, ModelMeasure, told
+
+SOURCE = "Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of data altered to "
+SOURCE += "protect confidentiality, The American Statistician 60"
+MISSING = "each model uses the records that have all of its variables; how many are left out is noted"
+ZERO = 1e-3  # an overlap below this is "essentially zero"; such intervals are apart
+Kind = Literal["probability", "length"]
+Change = Literal["same", "sign switched", "significance lost", "significance gained"]
+
+
+@catalogued(
+    MeasureAbout(
+        title="Confidence interval overlap (IO)",
+        source=f"{SOURCE}, section 2.2",
+        purpose="utility",
+        better="higher",
+        range=(0.0, 0.95),
+        weights=True,
+        paired=False,
+        missing=MISSING,
+        caveat="it speaks for the models given and no others: name those that users of the file will fit",
+    )
+)
+class IntervalOverlap(ModelMeasure):
+    """How far the confidence intervals of a model's coefficients overlap in the two tables: I of (3)-(4), or J of (5).
+
+    ``kind="probability"``: for each coefficient the posterior probability, in each table, of the other's interval, and
+    the mean of the two; identical tables give ``level``. ``kind="length"``: the length of the common part as a share of
+    each interval, and the mean of the two; identical tables give 1. Intervals apart have a negative common part;
+    ``clip=True`` counts it as 0. The value is the mean over the coefficients, intercept included; over several models
+    the mean by their weights.
+
+    ``model`` is a formula, a ``Model`` (which says the family) or a list of them; without one, the simple regressions
+    of each numeric variable on each other are compared. Both tables are coded as the original is. Linear models have
+    the paper's posterior, a t with n - p degrees of freedom; logistic and Poisson models the normal approximation. With
+    unequal survey weights estimates are weighted and standard errors robust: n/(n - 1) times HC0, which is Taylor
+    linearisation for records drawn with replacement (R's survey package); with equal ones they are the usual ones.
+
+    ``penalty=True`` tells the bad from the worse, as the paper proposes: a coefficient whose I is essentially zero
+    (below 0.001) counts minus the gap between its intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), in lengths of the
+    original's.
+
+    Parts: the overlap of each coefficient, as "b[name]", and of each of several models. ``table`` gives both intervals;
+    ``evaluate_copies`` compares several synthetic copies, combined, with the original.
+
+    >>> import pyarrow as pa
+    >>> x = pa.table({"y": [1.0, 2.0, 4.0, 7.0]})
+    >>> round(IntervalOverlap("y ~ 1").evaluate(x, x).value, 6)
+    0.95
+    """
+
+    kind: Kind = "probability"
+    level: float = 0.95
+    penalty: bool = False
+    clip: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.one_of(self, "kind", get_args(Kind))
+        check_level(self)
+        parameters.one_of(self, "penalty", (True, False))
+        parameters.one_of(self, "clip", (True, False))
+        if self.penalty and self.kind == "length":
+            raise parameters.refuse(self, "the penalty is for kind='probability'; lengths are negative where apart")
+        if self.clip and self.kind == "probability":
+            raise parameters.refuse(self, "clip is for kind='length'; a probability is never negative")
+        least = 0.0 if self.clip or (self.kind == "probability" and not self.penalty) else -np.inf
+        most = self.level if self.kind == "probability" else 1.0
+        object.__setattr__(self, "about", replace(type(self).about, range=(least, most)))
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        return self._measured(self.fitted(original, protected))
+
+    def evaluate_copies(self, original: Any, copies: Sequence[Any], *, combine: Combine) -> Measurement:
+        """Measure two or more synthetic copies of a file, their estimates combined by the rule named.
+
+        ``combine`` is "rubin" (imputed missing values), "reiter partially" (some values replaced) or "reiter fully"
+        (whole populations drawn anew); the formulas are in ``sfumato.utility.models.copies``.
+        """
+        return self._measured(self._fitted_copies(original, copies, combine), (f"combined by the rule {combine!r}",))
+
+    def table(self, original: Any, protected: Any, *, kind: FrameKind | None = None) -> Any:
+        """Return a frame of the coefficients: estimate, standard error and interval in both tables, and the overlap.
+
+        Without a kind it is that of the original table.
+        """
+        before, after = self._tables(original, protected)
+        fitted = self.fitted(before, after)
+        overlaps = np.concatenate([self._overlaps(pair) for pair in fitted.pairs])
+        rows = pa.table({**intervals(fitted, self.level), "overlap": overlaps})
+        return from_arrow(rows, Origin(kind or before.origin.kind))
+
+    def _fitted_copies(self, original: Any, copies: Sequence[Any], combine: Combine) -> Fitted:
+        if combine not in get_args(Combine):
+            named = ", ".join(map(repr, get_args(Combine)))
+            raise parameters.refuse(self, f"combine must be one of {named}; got {combine!r}")
+        if len(copies) < 2:
+            raise parameters.refuse(self, f"the rules need at least two copies; got {len(copies)}")
+        tables = [self._tables(original, copy) for copy in copies]
+        before, after = self.fitted_copies(tables[0][0], [copy for _, copy in tables])
+        pairs = tuple(
+            Pair(one, combined([fits[place] for fits in after], combine, one.records))
+            for place, one in enumerate(before)
+        )
+        return Fitted(pairs, tuple(told(pairs, named=self.model is not None)))
+
+    def _measured(self, fitted: Fitted, notes: tuple[str, ...] = ()) -> Measurement:
+        overlaps = [self._overlaps(pair) for pair in fitted.pairs]
+        values = [float(found.mean()) for found in overlaps]
+        parts: dict[str, float] = {}
+        if self.model is not None:
+            for pair, value, found in zip(fitted.pairs, values, overlaps, strict=True):
+                several = len(fitted.pairs) > 1
+                lead = f"{pair.model.label}: " if several else ""
+                parts |= {pair.model.label: value} if several else {}
+                parts |= {f"{lead}b[{name}]": float(o) for name, o in zip(pair.original.names, found, strict=True)}
+        value = min(fitted.mean(values), self.about.range[1])  # what rounding adds to the largest is no overlap
+        by_variable = fitted.by_variable(values)
+        return self.measurement(value, parts=parts, by_variable=by_variable, notes=(*notes, *fitted.notes))
+
+    def _overlaps(self, pair: Pair) -> Floats:
+        (low, high), (other_low, other_high) = pair.original.interval(self.level), pair.protected.interval(self.level)
+        if self.kind == "length":
+            common = np.minimum(high, other_high) - np.maximum(low, other_low)
+            found: Floats = (common / (high - low) + common / (other_high - other_low)) / 2  # (5)
+            return np.maximum(found, 0.0) if self.clip else found
+        first, second = pair.original.probability(other_low, other_high), pair.protected.probability(low, high)
+        found = (first + second) / 2  # (3)
+        if self.penalty:
+            gap = np.minimum(np.abs(other_low - high), np.abs(low - other_high)) / (high - low)
+            found = np.where(found < ZERO, -gap, found)
+        return found
+
+
+@catalogued(
+    MeasureAbout(
+        title="Changed conclusions (signs and significance)",
+        source=f"{SOURCE}, section 4",
+        purpose="utility",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        weights=True,
+        paired=False,
+        missing=MISSING,
+        caveat="it speaks for the models given and no others; a coefficient near the limit of significance may "
+        "change its side by chance alone",
+    )
+)
+class ConclusionChanges(ModelMeasure):
+    """Share of coefficients whose conclusion changes: sign switched, significance lost, significance gained.
+
+    A coefficient is significant where its interval at ``level`` leaves out 0. Its sign is switched where it is
+    significant in both tables with opposite signs. Models, weights and standard errors are those of
+    ``IntervalOverlap``; over several models the value is the mean of their shares by their weights.
+
+    Parts: the shares of the three kinds of change (they sum to the value), and of each of several models; notes name
+    the coefficients that changed; ``table`` lists all.
+    """
+
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_level(self)
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        fitted = self.fitted(original, protected)
+        changes = [self._changes(pair) for pair in fitted.pairs]
+        values = [float(np.mean([c != "same" for c in found])) for found in changes]
+        parts = {
+            kind: fitted.mean([found.count(kind) / len(found) for found in changes]) for kind in get_args(Change)[1:]
+        }
+        if self.model is not None and len(changes) > 1:
+            parts |= {pair.model.label: value for pair, value in zip(fitted.pairs, values, strict=True)}
+        told_ = [
+            f"{kind}: b[{name}] of {pair.model.label!r}, {pair.original.coefficients[k]:.4g} and then "
+            f"{pair.protected.coefficients[k]:.4g}"
+            for pair, found in zip(fitted.pairs, changes, strict=True)
+            for k, (name, kind) in enumerate(zip(pair.original.names, found, strict=True))
+            if kind != "same"
+        ]
+        if len(told_) > 10:
+            told_ = [*told_[:10], f"and {len(told_) - 10} more coefficients changed; see table()"]
+        return self.measurement(
+            fitted.mean(values), parts=parts, by_variable=fitted.by_variable(values), notes=(*fitted.notes, *told_)
+        )
+
+    def table(self, original: Any, protected: Any, *, kind: FrameKind | None = None) -> Any:
+        """Return a frame of the coefficients: estimate, standard error and interval in both tables, and the change.
+
+        Without a kind it is that of the original table.
+        """
+        before, after = self._tables(original, protected)
+        fitted = self.fitted(before, after)
+        changes = [change for pair in fitted.pairs for change in self._changes(pair)]
+        rows = pa.table({**intervals(fitted, self.level), "change": changes})
+        return from_arrow(rows, Origin(kind or before.origin.kind))
+
+    def _changes(self, pair: Pair) -> list[Change]:
+        before, after = (_direction(*fit.interval(self.level)) for fit in (pair.original, pair.protected))
+        return [_change(int(a), int(b)) for a, b in zip(before, after, strict=True)]
+
+
+def _direction(low: Floats, high: Floats) -> Floats:
+    """Return the sign of significant coefficients, 0 for the others."""
+    found: Floats = (low > 0) * 1.0 - (high < 0) * 1.0
+    return found
+
+
+def _change(before: int, after: int) -> Change:
+    if before == after:
+        return "same"
+    if not after:
+        return "significance lost"
+    return "sign switched" if before else "significance gained"
+
+
+def intervals(fitted: Fitted, level: float) -> dict[str, Any]:
+    """Lay out the coefficients of all models with their estimates, standard errors and intervals in both tables."""
+    pairs = fitted.pairs
+    columns: dict[str, Any] = {
+        "model": [pair.model.label for pair in pairs for _ in pair.original.names],
+        "coefficient": [name for pair in pairs for name in pair.original.names],
+    }
+    for which in ("original", "protected"):
+        fits = [getattr(pair, which) for pair in pairs]
+        ends = [fit.interval(level) for fit in fits]
+        columns[f"{which} estimate"] = np.concatenate([fit.coefficients for fit in fits])
+        columns[f"{which} standard error"] = np.concatenate([fit.standard_errors for fit in fits])
+        columns[f"{which} low"] = np.concatenate([low for low, _ in ends])
+        columns[f"{which} high"] = np.concatenate([high for _, high in ends])
+    return columns
+
+
+def check_level(owner: Any) -> None:
+    """Require a level of confidence between 0 and 1."""
+    parameters.share(owner, "level")
+    if owner.level == 1.0:
+        raise parameters.refuse(owner, "level must be below 1: an interval that is sure has no end")
