@@ -18,6 +18,7 @@ from sfumato.kernels.linkage import (
     fit_matches,
     nested_linkage,
     pattern_counts,
+    raked,
 )
 
 Codes = NDArray[np.int32]
@@ -344,3 +345,22 @@ def test_very_small_files(records: int) -> None:
 def test_files_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match=r"got \(3, 1\) and \(2, 1\)"):
         nested_linkage(np.ones((3, 1)), np.ones((2, 1)), bins=2, rng=np.random.default_rng(0))
+
+
+def test_by_theory_raking_meets_the_rates_and_keeps_the_odds_ratios() -> None:
+    counts = np.array([900, 60, 30, 10])  # odds ratio 900 * 10 / (60 * 30) = 5
+    found = raked(counts, np.array([0.2, 0.3]))
+    shares = found / found.sum()
+    assert shares[1] + shares[3] == pytest.approx(0.2) and shares[2] + shares[3] == pytest.approx(0.3)
+    smooth = counts + 0.5
+    assert shares[0] * shares[3] / (shares[1] * shares[2]) == pytest.approx(
+        smooth[0] * smooth[3] / (smooth[1] * smooth[2])
+    )
+
+
+def test_values_missing_in_the_release_only_do_not_hide_the_matches() -> None:
+    rng = np.random.default_rng(0)
+    original = np.exp(rng.normal(size=(800, 4)))
+    protected = np.where(rng.random(original.shape) < 0.4, np.nan, original)
+    last = nested_linkage(original, protected, bins=20, rng=rng)[-1]
+    np.testing.assert_allclose(last.model.match_agreement, 0.6, atol=0.1)  # what is not missing agrees

@@ -6,10 +6,11 @@ Only pairs of positive weight that agree on something may be linked; a record ma
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING
-
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
+
+WORTH_COMPILING = 2_500
+"""Records from which the compiled search pays here: a dense assignment takes seconds before other kernels matter."""
 
 UNITS_PER_BIT = 2.0**32
 """Weights are compared as whole multiples of 2^-32 bit: far below their error, far above rounding's."""

@@ -168,10 +168,30 @@ def agreeing_within(codes: Codes) -> Counts:
     return agreeing_pairs(codes, codes) - counts
 
 
+def raked(counts: Counts, rates: Floats) -> Floats:
+    """Counts of patterns with these rates of agreement and the odds ratios of the counts given.
+
+    Half a pair is added to each pattern, then each variable's rate is met in turn until nothing moves
+    (iterative proportional fitting). A variable on which all or no pairs agree is left as it is.
+    """
+    bits = _bits(len(rates))
+    shares = (counts + 0.5) / (counts + 0.5).sum()
+    for _ in range(200):
+        before = shares
+        for j, rate in enumerate(rates):
+            agrees = bits[:, j] > 0
+            found = shares[agrees].sum()
+            if 0 < rate < 1:
+                shares = np.where(agrees, shares * (rate / found), shares * ((1 - rate) / (1 - found)))
+        if np.abs(shares - before).max() <= 1e-14:
+            break
+    return np.asarray(shares * counts.sum())
+
+
 def fit_matches(
     counts: Counts,
     matches: int,
-    non_matches: Counts | None = None,
+    non_matches: Counts | Floats | None = None,
     *,
     start: float = 0.9,
     tolerance: float = 1e-5,
@@ -180,8 +200,8 @@ def fit_matches(
     """Agreement of matches by EM, in the mixture prior * prod_j m_j^a (1 - m_j)^(1-a) + (1 - prior) * U.
 
     A one-to-one design says how many matches there are, so the prior is held at ``matches`` / pairs. U, the
-    patterns of non-matches, is held too: the shares in ``non_matches`` (half a pair added to each
-    pattern), which keep the dependence between variables; without them the product of the marginal agreement
+    patterns of non-matches, is held too: the shares in ``non_matches`` (half a pair added to each pattern),
+    which keep the dependence between variables; without them the product of the marginal agreement
     rates u_j, matches being a negligible part of the pairs. What is left, m_j, starts at ``start`` and is
     kept between max(u_j, 1/(2 matches + 2)) and 1 - 1/(2 matches + 2): matches agree at least as often
     as non-matches, which bars the two classes from changing places. Converged: no m_j moved by more than
@@ -274,10 +294,8 @@ def _sub_patterns(bits: Floats, variables: NDArray[np.intp]) -> NDArray[np.int64
     return bits[:, variables].astype(np.int64) @ (1 << np.arange(len(variables)))
 
 
-def _collapse(counts: Counts, sub_patterns: NDArray[np.int64], size: int) -> Floats:
-    collapsed = np.zeros(size, dtype=np.int64)
-    np.add.at(collapsed, sub_patterns, counts)
-    return collapsed.astype(np.float64)
+def _collapse(counts: Counts | Floats, sub_patterns: NDArray[np.int64], size: int) -> Floats:
+    return np.bincount(sub_patterns, counts, size).astype(np.float64)
 
 
 def _log_independent(bits: Floats, agreement: Floats) -> Floats:
@@ -294,8 +312,9 @@ def nested_linkage(
 ) -> list[LinkageResult]:
     """Links when the first variable is known, the first two, ..., all; row i of both files is one record.
 
-    With ``dependent`` the non-matches are measured on pairs of different originals; without, their
-    variables are taken to agree independently. ``rng`` orders the records for the assignment. Where no
+    With ``dependent`` the non-matches are measured on pairs of different originals, raked to the rates at
+    which the two files agree, for masking may move values between bins; without, their variables are taken
+    to agree independently. ``rng`` orders the records for the assignment. Where no
     pattern has a positive weight, nothing is linked and all probabilities are zero.
     """
     if original.shape != protected.shape:
@@ -307,7 +326,8 @@ def nested_linkage(
     for known in range(1, left.shape[1] + 1):
         mine, theirs = left[:, :known], right[:, :known]
         counts = pattern_counts(agreeing[: 2**known])
-        non_matches = None if apart is None else pattern_counts(apart[: 2**known])
+        rates = agreeing[1 << np.arange(known)] / agreeing[0]
+        non_matches = None if apart is None else raked(pattern_counts(apart[: 2**known]), rates)
         model = fit_matches(counts, len(left), non_matches)
         partner = assign(mine, theirs, model.weights, rng)
         results.append(

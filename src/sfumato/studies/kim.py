@@ -95,11 +95,11 @@ def repetition(number: int, seed: int, sizes: tuple[int, ...]) -> dict[Cell, tup
     units = population(seed)
     found = {}
     for n in sizes:
-        rng = np.random.default_rng([seed, n, number])
-        original = sample(units, n, rng)
+        original = sample(units, n, np.random.default_rng([seed, n, number]))
         for name, place in product(ALPHAS, range(3)):
             alpha = {method: values[place] for method, values in ALPHAS.items()}
-            protected = methods(alpha)[name].protect(original, rng=rng)
+            # the same draws for every alpha, so that they differ by alpha alone
+            protected = methods(alpha)[name].protect(original, rng=np.random.default_rng([seed, n, number, 1]))
             figures = []
             for measure in (CDFMaximum(), CDFSquares()):
                 figures += [
