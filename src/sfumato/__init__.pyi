@@ -1,3 +1,4 @@
+from . import catalogue as catalogue
 from .about import About as About
 from .about import MeasureAbout as MeasureAbout
 from .about import MethodAbout as MethodAbout
@@ -56,6 +57,7 @@ from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.divergence import KullbackLeibler as KullbackLeibler
+from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss
