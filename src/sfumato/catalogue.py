@@ -75,6 +75,8 @@ def parse(text: str) -> list[Method | Measure]:
         name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
         positional = [_value(value) for value in getattr(call, "args", [])]
         keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
+    except ParameterError:  # of a model or a method inside, which says more
+        raise
     except (SyntaxError, ValueError, AttributeError):
         raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None
     cls: Any = find(name)

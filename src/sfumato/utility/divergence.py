@@ -37,15 +37,15 @@ OUTSIDE = 1e-10  # variance of one table, in the other's units, in a direction i
 class KullbackLeibler(Measure):
     """Divergence between normal distributions with the two tables' means and covariances: (15) of the appendix.
 
-    KL(1 || 2) = [(m1 - m2)' S2^-1 (m1 - m2) - sum (1 - l_i + log l_i)] / 2 with l_i the eigenvalues of S1 S2^-1, means
-    m and maximum likelihood covariances S (n in the denominator), weighted where the schema names a weight. "original to
-    protected" is KL(original || protected): that is what the paper's tables hold, though its text writes the arguments
-    the other way round. The divergence is not symmetric, and not a distance.
+    KL(1 || 2) = [(m1 - m2)' S2^-1 (m1 - m2) - sum (1 - l_i + log l_i)] / 2 with l_i the eigenvalues of S1 S2^-1, m
+    the means and S the maximum likelihood covariances (n in the denominator), weighted where the schema names a weight.
+    "original to protected" is KL(original || protected): that is what the paper's tables hold, though its text writes
+    the arguments the other way round. The divergence is not symmetric, and not a distance.
 
     Where both covariances are singular in the same directions (a total and its parts), it is computed in the others,
-    and said. Where only one of them is, it is infinite, which is refused with the variables that make it so. Parts: what
-    the means and what the covariances add. ``by_variable`` has each variable's own divergence; these do not sum to the
-    value.
+    and said. Where only one of them is, it is infinite, which is refused with the variables that make it so. Parts:
+    what the means and what the covariances add. ``by_variable`` has each variable's own divergence; these do not sum
+    to the value.
 
     >>> import pyarrow as pa
     >>> x, y = pa.table({"a": [0.0, 2.0]}), pa.table({"a": [1.0, 3.0]})  # means 1 and 2, variances 1 and 1
@@ -136,8 +136,8 @@ class KullbackLeibler(Measure):
                 )
             if (np.abs(nowhere.T @ (means[1] - means[0])) > np.sqrt(OUTSIDE)).any():
                 raise NotApplicable(
-                    f"KullbackLeibler: infinite, for an exact linear relation of the {label} table has another constant "
-                    f"in the {other}; leave one variable out by variables="
+                    f"KullbackLeibler: infinite, for an exact linear relation of the {label} table has another "
+                    f"constant in the {other}; leave one variable out by variables="
                 )
         within, nowhere = bases[0]
         if nowhere.shape[1]:

@@ -94,18 +94,22 @@ class Expression:
         from formulaic.parser.types import Term
 
         term = formulaic.Formula([Term([factor.parsed])])
-        variables = tuple(sorted(term.required_variables & set(rows.table.names)))
+        variables = tuple(sorted(formula.variables_of(factor.parsed)))
         text = formulaic.Formula([*formulaic.Formula("1"), Term([factor.parsed])]) if factor.reduced else term
-        matrix = cls._evaluate(text, rows.whole().frame(variables, observed=True), where, factor.text, output="pandas")
+        matrix = cls._evaluate(text, rows.whole().frame(variables), where, factor.text, output="pandas")
         first = int(factor.reduced)
         return cls(factor.text, variables, matrix.model_spec, tuple(matrix.columns[first:]), first, where)
 
     def values(self, block: Block, place: int) -> Floats:
-        """Return the values of one column; they must all be numbers."""
-        if self not in block.held:
-            frame = block.frame(self.variables)
-            block.held[self] = self._evaluate(self.spec, frame, self.where, self.text, output="numpy")
-        found = np.asarray(block.held[self][:, place + self.first], dtype=np.float64)
+        """Return the values of one column; they must all be numbers.
+
+        They are kept for the next pass: formulaic takes longer over them than everything else does.
+        """
+        held, key = block.owner.cache, (self, block.start)
+        if key not in held:
+            matrix = self._evaluate(self.spec, block.frame(self.variables), self.where, self.text, output="numpy")
+            held[key] = np.asarray(matrix, dtype=np.float64)
+        found: Floats = held[key][:, place + self.first]
         bad = np.count_nonzero(~np.isfinite(found))
         if bad:
             raise NotApplicable(
@@ -209,7 +213,7 @@ class Coding:
                 categorical = original.schema[parsed.right].kind != "numeric"
                 terms = (), (Factor(parsed.right, parsed.right, categorical, reduced=categorical),)
         else:
-            response, terms = formula.sides(parsed, rows.first(PILOT).frame(parsed.variables, observed=True), where)
+            response, terms = formula.sides(parsed, rows.first(PILOT).frame(parsed.variables), where)
         if response.variable is not None and original.schema[response.variable].kind != "numeric":
             raise NotApplicable(
                 f"{where}: the response {response.text!r} is {original.schema[response.variable].kind}; compare a "

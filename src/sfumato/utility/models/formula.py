@@ -1,5 +1,7 @@
 """Formulas: what formulaic makes of the text, as factors and products that are built a block of records at a time."""
 
+import ast
+import builtins
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -61,7 +63,35 @@ def parse(text: str) -> Parsed:
         raise ParameterError(f"the model {text!r} needs one response left of '~'; it has {left}")
     if not len(right):
         raise ParameterError(f"the model {text!r} has no term; for a mean write '{left} ~ 1'")
-    return Parsed(text, tuple(sorted(whole.required_variables)), left, right)
+    factors = [factor for side in (left, right) for term in side for factor in term.factors]
+    return Parsed(text, tuple(sorted(set().union(*map(variables_of, factors)))), left, right)
+
+
+def variables_of(factor: Any) -> set[str]:
+    """Name the variables a factor needs; a function that formulaic does not know counts as one, to be refused.
+
+    formulaic's own list lacks those inside ``center`` and other transformations that remember the data.
+    """
+    from formulaic.transforms import TRANSFORMS
+
+    if factor.eval_method.value != "python":
+        return {factor.expr} if factor.eval_method.value == "lookup" else set()
+    quoted = list(dict.fromkeys(re.findall(r"`([^`]+)`", factor.expr)))
+    text = factor.expr
+    for place, name in enumerate(quoted):
+        text = text.replace(f"`{name}`", f"_quoted_{place}_")
+    tree = ast.parse(text, mode="eval")
+    known = {*TRANSFORMS, "np", *dir(builtins)}
+    apart = {
+        id(root)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call | ast.Attribute)
+        and isinstance(root := node.func if isinstance(node, ast.Call) else node.value, ast.Name)
+        and root.id in known
+    }
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in apart}
+    spelled = {f"_quoted_{place}_": name for place, name in enumerate(quoted)}
+    return {spelled.get(name, name) for name in names}
 
 
 def load() -> ModuleType:

@@ -13,7 +13,7 @@ from sfumato.utility.models.statistics import Moments, filled, inverted, triangl
 
 MOST_STEPS = 60
 CLOSE = 1e-18  # of the squared Newton step, in standard errors
-FLAT = 1e-9  # information this small beside the largest: a coefficient that runs off to infinity
+FLAT = 1e-9  # information this small beside that of the start: a coefficient that runs off to infinity
 
 
 @dataclass
@@ -33,12 +33,12 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
     """
     rows, count = moments.rows, len(design.columns)
     inverse = inverted(triangle(moments.factor(design), design, rows)[:count, :count])
-    start = _pass(design, rows, inverse, None)
+    start = _pass(design, rows, inverse, None, robust)
     place: Floats = np.asarray(np.linalg.solve(start.information, start.gradient))
-    state = _pass(design, rows, inverse, place)
+    state = _pass(design, rows, inverse, place, robust)
+    least = FLAT * float(np.linalg.eigvalsh(start.information)[-1])
     for _ in range(MOST_STEPS):
-        curved = np.linalg.eigvalsh(state.information)
-        if not curved[0] > FLAT * curved[-1] or not np.isfinite(curved).all():
+        if not np.isfinite(state.information).all() or np.linalg.eigvalsh(state.information)[0] <= least:
             raise _diverging(design, inverse @ place, moments, rows)
         step = np.linalg.solve(state.information, state.gradient)
         if float(step @ state.gradient) < CLOSE:
@@ -47,7 +47,7 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
                 covariance = sandwich(covariance, state.meat, rows.count)
             return Estimate(inverse @ place, inverse @ covariance @ inverse.T)
         for _ in range(30):
-            tried = _pass(design, rows, inverse, place + step)
+            tried = _pass(design, rows, inverse, place + step, robust)
             if tried.loss <= state.loss + 1e-12 * abs(state.loss):
                 break
             step = step / 2
@@ -55,7 +55,7 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
     raise _diverging(design, inverse @ place, moments, rows)
 
 
-def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None) -> State:
+def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None, robust: bool) -> State:
     """Sum over the records; without coefficients, start from means drawn half way to each response."""
     count = len(inverse)
     state = State(0.0, np.zeros(count), np.zeros((count, count)), np.zeros((count, count)))
@@ -70,20 +70,32 @@ def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None) -> 
             predictor = np.log(mean / (1 - mean)) if logistic else np.log(mean)
         else:
             predictor = basis @ place
-            with np.errstate(over="ignore"):
-                mean = 1 / (1 + np.exp(-predictor)) if logistic else np.exp(predictor)
+        mean, cumulant = _logistic(predictor) if logistic else _poisson(predictor)
         variance = mean * (1 - mean) if logistic else mean
-        # log(1 + e^x) by logaddexp: it neither overflows nor loses the small ones
-        cumulant = np.logaddexp(0, predictor) if logistic else mean
         state.loss += float(weights @ (cumulant - response * predictor))
         residual = weights * (response - mean)
         state.gradient += basis.T @ (residual + weights * variance * predictor if place is None else residual)
         state.information += basis.T @ (basis * (weights * variance)[:, None])
-        scores = basis * residual[:, None]
-        state.meat += scores.T @ scores
+        if robust:
+            scores = basis * residual[:, None]
+            state.meat += scores.T @ scores
     if not np.isfinite(state.loss):
         state.loss = np.inf
     return state
+
+
+def _logistic(predictor: Floats) -> tuple[Floats, Floats]:
+    """Return the means 1 / (1 + e^-x) and log(1 + e^x), neither of which overflows."""
+    small = np.exp(-np.abs(predictor))
+    mean: Floats = np.where(predictor > 0, 1.0, small) / (1 + small)
+    return mean, np.maximum(predictor, 0.0) + np.log1p(small)
+
+
+def _poisson(predictor: Floats) -> tuple[Floats, Floats]:
+    """Return the means e^x twice, for the sum of them is what the likelihood subtracts."""
+    with np.errstate(over="ignore"):
+        mean: Floats = np.exp(predictor)
+    return mean, mean
 
 
 def _check(design: Design, rows: Rows, response: Floats) -> None:

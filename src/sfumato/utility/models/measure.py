@@ -14,7 +14,7 @@ from sfumato.errors import NotApplicable
 from sfumato.utility.models.fit import Fit, Pair, fit_tables
 from sfumato.utility.models.model import Model, as_models
 
-Models = str | Model | tuple[str | Model, ...] | None
+Models = str | Model | Sequence[str | Model] | None
 
 
 @dataclass(frozen=True)

@@ -70,12 +70,12 @@ class Rows:
 
 
 class Block:
-    """A few records, with what has been computed of them."""
+    """A few records."""
 
     def __init__(self, owner: Rows, rows: Any, keep: Truths | None) -> None:
         self.owner = owner
         self._rows, self._keep = rows, keep
-        self.held: dict[Any, Any] = {}
+        self.start = rows.start if isinstance(rows, slice) else None
 
     def __len__(self) -> int:
         if self._keep is not None:
@@ -91,8 +91,8 @@ class Block:
         """Return the weights, scaled to sum to the number of records in all blocks; None where they are equal."""
         return self.column(str(self.owner.table.schema.weight)) * self.owner.scale if self.owner.unequal else None
 
-    def frame(self, variables: tuple[str, ...], *, observed: bool = False) -> Any:
-        """Return the variables as a pandas frame; ``observed`` drops the categories that no record has."""
+    def frame(self, variables: tuple[str, ...]) -> Any:
+        """Return the variables as a pandas frame, without the categories that no record of any block has."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
@@ -102,9 +102,8 @@ class Block:
             if variable.kind != "numeric":
                 levels = pd.Index(list(variable.categories), tupleize_cols=False)
                 column = pd.Categorical.from_codes(column, categories=levels, ordered=variable.kind == "ordinal")
-                if observed:
-                    used = {variable.categories[code] for code in levels_of(self.owner, name)}
-                    column = column.remove_categories([level for level in variable.categories if level not in used])
+                used = {variable.categories[code] for code in levels_of(self.owner, name)}
+                column = column.remove_categories([level for level in variable.categories if level not in used])
             columns[name] = column
         return pd.DataFrame(columns)
 
