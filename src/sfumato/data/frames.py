@@ -96,8 +96,6 @@ def _arrow_back(column: Any, kind: pa.DataType) -> Any:
     """Return a column as its old type, or as it is where a value would change (shorter floats may round)."""
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), kind)])
-    if column.null_count == len(column):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
     if _is_number(column.type) and not _is_number(kind):  # text that a schema says are numbers stays numbers
         return column
     try:
