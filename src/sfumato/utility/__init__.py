@@ -3,6 +3,7 @@
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.divergence import KullbackLeibler
+from sfumato.utility.ellipsoid import EllipsoidOverlap
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
 from sfumato.utility.models import Model
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
@@ -13,6 +14,7 @@ __all__ = [
     "CDFSquares",
     "ClusterUtility",
     "ConclusionChanges",
+    "EllipsoidOverlap",
     "InformationLoss",
     "InformationLossTorres",
     "IntervalOverlap",
