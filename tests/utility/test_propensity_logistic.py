@@ -139,7 +139,7 @@ def test_a_category_of_one_file_only_separates_its_records() -> None:
     first, second = table(v=["a"] * 6 + ["b"] * 4), table(v=["a"] * 2 + ["b"] * 4 + ["c"] * 4)
     found = PropensityUtility().evaluate(first, second)
     assert found.value == pytest.approx(0.075, rel=1e-8)
-    assert any("4 of 20 have propensity 0 or 1" in note for note in found.notes)
+    assert any("4 of 20 records have propensity 0 or 1" in note for note in found.notes)
 
 
 def test_terms_that_repeat_others_are_left_out_and_named() -> None:
@@ -149,7 +149,25 @@ def test_terms_that_repeat_others_are_left_out_and_named() -> None:
     found = PropensityUtility().evaluate(*summed)
     assert found.value == pytest.approx(alone.value, rel=1e-9)
     assert found.parts["coefficients"] == alone.parts["coefficients"] == 6
-    assert any("4 terms left out" in note and "total" in note for note in found.notes)
+    assert any("4 terms left out, combinations of the others" in note for note in found.notes)
+    many = [  # no constant is lost where indicators repeat it, and files of different size start from their share
+        table(a=d.columns["x"], s=np.where(d.columns["x"] > 50, "u", "v"), t=np.where(d.columns["x"] > 50, "p", "q"))
+        for d in (first, second.take(np.arange(300)))
+    ]
+    one = PropensityUtility(variables=("a", "s")).evaluate(*many)
+    assert PropensityUtility().evaluate(*many).value == pytest.approx(one.value, rel=1e-9)
+
+
+def test_logistic_models_equal_statsmodels() -> None:
+    sm = pytest.importorskip("statsmodels.api")
+    first, second = by_formula()
+    second = second.take(np.arange(700))
+    x, y, z = (np.concatenate([first.columns[n], second.columns[n]]) / 10 for n in "xyz")
+    r = np.repeat([0.0, 1.0], [1000, 700])
+    terms = np.column_stack([np.ones(1700), x, y, z, x * y, x * z, y * z, x**2, y**2, z**2])
+    fitted = sm.GLM(r, terms, family=sm.families.Binomial()).fit(tol=1e-14).fittedvalues
+    found = PropensityUtility(variables=("x", "y", "z")).evaluate(first, second)
+    assert found.value == pytest.approx(float(np.mean((fitted - 700 / 1700) ** 2)), rel=1e-9)
 
 
 def test_the_scale_of_the_values_does_not_matter() -> None:
@@ -215,7 +233,7 @@ def test_a_group_of_one_file_or_separable_has_propensities_zero_and_one() -> Non
     found = PropensityUtility("modified logistic I", groups=2).evaluate(first, second)
     assert found.value == pytest.approx(2 / 9, rel=1e-8)  # c (1 - c)
     assert any("1 of 2 groups hold records of one file only" in note for note in found.notes)
-    assert any("in 1 of 2 groups the model separates" in note for note in found.notes)
+    assert any("in 1 of 2 groups the model gives" in note for note in found.notes)
 
 
 def test_groups_are_a_share_of_the_originals_records_and_equal_records_stay_together() -> None:

@@ -43,7 +43,7 @@ def fit(pooled: Pooled, degree: Degree, groups: int) -> tuple[logistic.Fit, dict
     if one_file:
         notes.append(f"{one_file} of {len(members)} groups hold records of one file only: propensity 0 or 1")
     if separable:
-        notes.append(f"in {separable} of {len(members)} groups the model separates records: propensity 0 or 1")
+        notes.append(f"in {separable} of {len(members)} groups the model gives records propensity 0 or 1")
     return logistic.Fit(scores, coefficients, losses, (), 0), parts, tuple(notes)
 
 

@@ -9,10 +9,12 @@ from sfumato.errors import NotApplicable
 from sfumato.utility.propensity.pooled import Flags, Floats, Pooled
 from sfumato.utility.propensity.terms import Degree, Design, design
 
-COLLINEAR = 1e-11  # a term whose square keeps less than this share once the earlier terms are taken out adds nothing
+COLLINEAR = 1e-11  # a term whose square keeps no more than this share when others are taken out adds nothing
 CONVERGED = 1e-12  # Newton's last step, squared in units of standard errors, over the gain in deviance
-ITERATIONS = 100
-SURE = 1e-9  # a propensity this near to 0 or 1 is one of a separated record
+ITERATIONS = 300  # separated records take about 30, heavy tails more
+STUCK = 1e-7  # where no shorter step leads down, one no longer than this has arrived
+HIGHER = 1 + 1e-14  # a deviance within rounding of the last is not higher
+SURE = 1e-9  # a propensity this near to 0 or 1 is as good as that
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Fit:
     coefficients: int
     by_variable: dict[str, float]  # sum of squares lost by the first step's least squares without the variable
     collinear: tuple[str, ...]
-    separated: int  # records whose propensity is 0 or 1 in the limit
+    separated: int  # records whose propensity is as good as 0 or 1
 
 
 def fit(pooled: Pooled, degree: Degree) -> Fit:
@@ -39,7 +41,7 @@ def fit(pooled: Pooled, degree: Degree) -> Fit:
     coefficients[0] = np.log(share / (1 - share))
     at = _state(model, coefficients, response, pooled.weights)
     information = at.hessian / (share * (1 - share))  # weights are still equal: plain sums of products
-    kept = _independent(information)
+    kept = _independent(information, model.orders)
     losses = _losses(model, information, at.gradient, kept, pooled.names)
     collinear = tuple(model.name(place) for place in np.setdiff1d(np.arange(len(model)), kept))
     model = model.only(kept)
@@ -68,15 +70,32 @@ def _newton(model: Design, coefficients: Floats, at: _State, response: Floats, w
         length = float(at.gradient @ step)
         if length <= CONVERGED * (start - at.deviance) + negligible or at.deviance <= CONVERGED * start:
             return _scores(model, coefficients + step)
-        for _ in range(40):
+        there = _state(model, coefficients + step, response, weights)
+        if not there.deviance <= at.deviance * HIGHER:
+            step = _shortened(model, coefficients, step, at.deviance, response, weights)
+            if not step.any():  # no way down that a float can tell
+                if length > STUCK * (start - at.deviance):
+                    break
+                return _scores(model, coefficients)
             there = _state(model, coefficients + step, response, weights)
-            if there.deviance <= at.deviance * (1 + 1e-14):
-                break
-            step = step / 2
-        else:
-            return _scores(model, coefficients)  # no way down that a float can tell: this is the lowest point
         coefficients, at = coefficients + step, there
-    raise NotApplicable(f"PropensityUtility: the logistic model did not converge in {ITERATIONS} steps")
+    raise NotApplicable(
+        "PropensityUtility: the logistic model did not converge; choose variables, fewer terms, or model='tree'"
+    )
+
+
+def _shortened(
+    model: Design, coefficients: Floats, step: Floats, deviance: float, response: Floats, weights: Floats
+) -> Floats:
+    """Halve a step until it leads down; zeros where none of 60 halves does."""
+    for _ in range(60):
+        step = step / 2
+        here = 0.0
+        for rows, terms in model.blocks():
+            here += _deviance((coefficients + step) @ terms, response[rows], weights[rows])
+        if here <= deviance * HIGHER:
+            return step
+    return np.zeros_like(step)
 
 
 def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> _State:
@@ -87,13 +106,17 @@ def _state(model: Design, coefficients: Floats, response: Floats, weights: Float
         predictor = coefficients @ terms
         propensity, other = _logistic(predictor)
         r, w = response[rows], weights[rows]
-        # -log of the probability of the file the record comes from, without overflow
-        surprise = np.maximum(predictor, 0.0) - r * predictor - np.log(np.maximum(propensity, other))
-        deviance += 2 * float(w @ surprise)
+        deviance += _deviance(predictor, r, w)
         gradient += terms @ (w * (r - propensity))
         terms *= np.sqrt(w * propensity * other)
         hessian += terms @ terms.T
     return _State(deviance, gradient, hessian)
+
+
+def _deviance(predictor: Floats, r: Floats, w: Floats) -> float:
+    """Return twice the sum of -log of the probability of the file each record comes from, without overflow."""
+    surprise = np.maximum(predictor, 0.0) - r * predictor + np.log1p(np.exp(-np.abs(predictor)))
+    return 2 * float(w @ surprise)
 
 
 def _scores(model: Design, coefficients: Floats) -> Floats:
@@ -128,22 +151,28 @@ def _solved(hessian: Floats, gradient: Floats) -> Floats:
     raise NotApplicable("PropensityUtility: the logistic model has no curvature left to follow")
 
 
-def _independent(information: Floats) -> NDArray[np.intp]:
-    """Return the terms that are no combination of earlier ones: a Cholesky factor grown term by term."""
-    from scipy.linalg import solve_triangular
+def _independent(information: Floats, orders: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places of terms that are no combination of each other, as many as there are.
+
+    Terms of lower order go first: what the chosen ones explain is taken out of those of the next order, and a pivoted
+    Cholesky factor finds which of these have something left.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg.lapack import dpstrf
 
     scale = 1 / np.sqrt(np.maximum(np.diag(information), 1e-300))
     scaled = information * np.outer(scale, scale)
-    factor = np.zeros_like(scaled)
-    kept: list[int] = []
-    for term in range(len(scaled)):
-        rank = len(kept)
-        row = solve_triangular(factor[:rank, :rank], scaled[kept, term], lower=True) if rank else np.empty(0)
-        rest = scaled[term, term] - row @ row
-        if rest > COLLINEAR:
-            factor[rank, :rank], factor[rank, rank] = row, np.sqrt(rest)
-            kept.append(term)
-    return np.array(kept, dtype=np.intp)
+    kept = np.empty(0, dtype=np.intp)
+    for order in np.unique(orders):
+        these = np.flatnonzero(orders == order)
+        left = scaled[np.ix_(these, these)]
+        if kept.size:
+            shared = scaled[np.ix_(kept, these)]
+            left = left - shared.T @ cho_solve(cho_factor(scaled[np.ix_(kept, kept)]), shared)
+        _, pivots, rank, _ = dpstrf(left, tol=COLLINEAR)
+        if left.diagonal().max() > COLLINEAR:
+            kept = np.append(kept, np.sort(these[pivots[:rank] - 1]))
+    return kept
 
 
 def _losses(
@@ -160,8 +189,9 @@ def _losses(
         if without.all():
             losses[name] = 0.0
             continue
-        places = np.flatnonzero(without)
-        others = places[_independent(information[np.ix_(places, places)])]
+        others = np.flatnonzero(without)
+        if len(kept) < len(model):  # where terms repeat others, other ones may be needed when some are gone
+            others = others[_independent(information[np.ix_(others, others)], model.orders[others])]
         losses[name] = max(whole - _explained(information, gradient, others), 0.0)
     return losses
 

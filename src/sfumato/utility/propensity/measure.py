@@ -118,9 +118,18 @@ class PropensityUtility(Measure):
         if fit.collinear:
             listed = ", ".join(fit.collinear[:5]) + (", ..." if len(fit.collinear) > 5 else "")
             notes.append(f"{len(fit.collinear)} terms left out, combinations of the others: {listed}")
-        if fit.separated:
-            extent = "the files are separable" if fit.separated == len(pooled) else "records are separable"
-            notes.append(f"{extent}: {fit.separated:,} of {len(pooled):,} have propensity 0 or 1 in the limit")
+        if 10 * fit.coefficients > len(pooled):
+            notes.append(
+                f"{fit.coefficients:,} coefficients for {len(pooled):,} records: much of the value is what chance "
+                "gives; read the ratio, or choose variables"
+            )
+        if fit.separated == len(pooled):
+            notes.append("the files are separable: every record's propensity is 0 or 1 in the limit")
+        elif fit.separated:
+            notes.append(
+                f"{fit.separated:,} of {len(pooled):,} records have propensity 0 or 1: far out, or separated from the "
+                "other file"
+            )
         nulls = scores.logistic_nulls(pooled, fit.coefficients)
         parts["coefficients"] = float(fit.coefficients)
         return self._measured(pooled, fit.scores, fit.by_variable, parts, nulls, notes)

@@ -55,6 +55,11 @@ class Design:
         """Return the design with these terms."""
         return Design(self.columns, tuple(self.terms[place] for place in places), self.rows)
 
+    @property
+    def orders(self) -> NDArray[np.intp]:
+        """The order of each term: how many columns are multiplied in it."""
+        return np.array([len(term.columns) * (2 if term.squares else 1) for term in self.terms])
+
     def with_variable(self, name: str) -> NDArray[np.bool_]:
         """Tell which terms a variable has a part in."""
         return np.array([any(self.columns[c].variable == name for c in term.columns) for term in self.terms])
