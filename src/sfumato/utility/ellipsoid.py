@@ -18,7 +18,7 @@ from sfumato.utility.overlap import MISSING, SOURCE, check_level
 
 FIRST, SECOND = "original's ellipsoid, protected posterior", "protected ellipsoid, original's posterior"
 DOUBTFUL = 1e-6  # relative error above which a note tells of it
-SHARP = 0.8  # from this level on nothing overlaps more than equal posteriors do
+SHARP = 0.8  # from here on a search found nothing of equal degrees of freedom that overlaps more than equal posteriors
 ROUNDING = 1e-9
 BLOCK = 20_000  # draws at a time
 
