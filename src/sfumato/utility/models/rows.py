@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats, Microdata
 
-BLOCK = 1 << 15  # records of a block: ten columns of them stay in the cache
+BLOCK = 1 << 13  # records of a block: small enough for the cache and for memory that is used again, not mapped anew
 Truths = NDArray[np.bool_]
 
 
