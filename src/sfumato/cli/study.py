@@ -10,21 +10,24 @@ from sfumato.errors import ParameterError
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="The study: domingo, kim or woo.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The study: domingo, karr, kim or woo.", show_default=False)],
     data: Annotated[
-        Path | None, typer.Option(help="The data file of the paper; domingo needs it, the others make their own.")
+        Path | None,
+        typer.Option(help="The Census file; domingo needs it, karr uses it, the others make their own data."),
     ] = None,
     printed: Annotated[
         Path | None,
-        typer.Option(help="The printed figures as a CSV file; domingo finds domingo_table2.csv beside its data."),
+        typer.Option(help="The printed figures as a CSV file; those of domingo and karr are found beside the data."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder for the report; sfumato-NAME if not said.")] = None,
     replicates: Annotated[
         int | None,
-        typer.Option(min=1, help="Draws of each random method; 1 if not said, for kim 1,000 samples."),
+        typer.Option(
+            min=1, help="Draws of each random method; 1 if not said, 5 data sets for karr, 1,000 samples for kim."
+        ),
     ] = None,
     records: Annotated[
-        int | None, typer.Option(min=20, help="A smaller size: records of a table (woo), of a sample (kim).")
+        int | None, typer.Option(min=20, help="A smaller size: records of a table (karr, woo), of a sample (kim).")
     ] = None,
     workers: Workers = None,
     json: Json = False,

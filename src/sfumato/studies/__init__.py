@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.errors import ParameterError
 from sfumato.studies.study import Study
 
-NAMES = ("domingo", "kim", "woo")
+NAMES = ("domingo", "karr", "kim", "woo")
 
 
 def names() -> tuple[str, ...]:
