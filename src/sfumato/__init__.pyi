@@ -16,6 +16,8 @@ from .compare.rows import Row as Row
 from .compare.score import Recipe as Recipe
 from .compare.score import Score as Score
 from .compare.score import Score2 as Score2
+from .compare.tune import Tuning as Tuning
+from .compare.tune import tune as tune
 from .core import Measure as Measure
 from .core import Measurement as Measurement
 from .core import Method as Method

@@ -5,6 +5,7 @@ from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.frontier import Axis, Frontier, frontier
 from sfumato.compare.results import Results, Row
 from sfumato.compare.score import Recipe, Score, Score2
+from sfumato.compare.tune import Tuning, tune
 
 __all__ = [
     "Axis",
@@ -16,7 +17,9 @@ __all__ = [
     "Row",
     "Score",
     "Score2",
+    "Tuning",
     "choose",
     "frontier",
     "grid",
+    "tune",
 ]

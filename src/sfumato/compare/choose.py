@@ -53,10 +53,7 @@ def choose(
     candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
     first by name.
     """
-    objective = _objective(results, utility, risk)
-    bounds = _bounds(results, at_most or {}, "lower") | _bounds(results, at_least or {}, "higher")
-    if not bounds:
-        raise ParameterError("choose: there is no bound; give for example at_most={measure: 0.05}")
+    objective, bounds = wishes(results, "choose", utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     figures = results.figures
     rows, left_out = complete(results.rows, [objective, *bounds])
 
@@ -86,29 +83,41 @@ def choose(
     return replace(choice, sentence=sentence)
 
 
-def _objective(results: "Results", utility: Any, risk: Any) -> str:
+def wishes(
+    results: "Results",
+    who: str,
+    *,
+    utility: "Which | None",
+    risk: "Which | None",
+    at_most: Mapping[Any, float] | None,
+    at_least: Mapping[Any, float] | None,
+) -> tuple[str, dict[str, float]]:
+    """Check what is wished for; return the key of the measure to make as good as possible, and the bounds by key."""
     if (utility is None) == (risk is None):
-        raise ParameterError("choose: name one measure to make as good as possible, utility=... or risk=...")
+        raise ParameterError(f"{who}: name one measure to make as good as possible, utility=... or risk=...")
     purpose: Purpose = "risk" if utility is None else "utility"
     key = results.key(risk if utility is None else utility)
     if results.figures[key].purpose != purpose:
-        raise ParameterError(f"choose: {key} is a measure of {results.figures[key].purpose}, not of {purpose}")
-    return key
+        raise ParameterError(f"{who}: {key} is a measure of {results.figures[key].purpose}, not of {purpose}")
+    bounds = _bounds(results, who, at_most or {}, "lower") | _bounds(results, who, at_least or {}, "higher")
+    if not bounds:
+        raise ParameterError(f"{who}: there is no bound; give for example at_most={{measure: 0.05}}")
+    return key, bounds
 
 
-def _bounds(results: "Results", given: Mapping[Any, float], better: str) -> dict[str, float]:
+def _bounds(results: "Results", who: str, given: Mapping[Any, float], better: str) -> dict[str, float]:
     word, other = ("at_most", "at_least") if better == "lower" else ("at_least", "at_most")
     bounds: dict[str, float] = {}
     for which, bound in given.items():
         key = results.key(which)
         about = results.figures[key]
         if about.better != better:
-            raise ParameterError(f"choose: {key} is better when {about.better}, so its bound goes into {other}")
+            raise ParameterError(f"{who}: {key} is better when {about.better}, so its bound goes into {other}")
         if not isinstance(bound, Real) or isinstance(bound, bool) or not math.isfinite(bound):
-            raise ParameterError(f"choose: the bound of {key} in {word} must be a number; got {bound!r}")
+            raise ParameterError(f"{who}: the bound of {key} in {word} must be a number; got {bound!r}")
         if about.unit == "share" and not 0 <= bound <= 1:
             hint = f" (did you mean {bound / 100:g}?)" if 1 < bound <= 100 else ""
-            raise ParameterError(f"choose: {key} is a share from 0 to 1; its bound cannot be {bound:g}{hint}")
+            raise ParameterError(f"{who}: {key} is a share from 0 to 1; its bound cannot be {bound:g}{hint}")
         bounds[key] = float(bound)
     return bounds
 
@@ -131,11 +140,12 @@ def _names(rows: list["Row"]) -> tuple[str, ...]:
     return tuple(row.candidate for row in rows)
 
 
-def _limits(choice: Choice, figures: Mapping[str, MeasureAbout]) -> str:
+def limits(bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> str:
+    """Write bounds as a sentence names them."""
     return " and ".join(
         f"{figures[key].title} {'at most' if figures[key].better == 'lower' else 'at least'} "
         f"{written(bound, figures[key].unit)}"
-        for key, bound in choice.bounds.items()
+        for key, bound in bounds.items()
     )
 
 
@@ -150,7 +160,7 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
     count = len(choice.feasible)
     among = f"the {count} of {total} candidates" if count > 1 else f"the only one of {total} candidates"
     lead = f"{best.candidate} has the {most} {about.title} of" if count > 1 else f"{best.candidate} is"
-    said = [f"{lead} {among} with {_limits(choice, figures)} ({has})."]
+    said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.ties:
         said.append(f"It cannot be told apart from {listed(choice.ties)}, by standard errors.")
     if best.candidate in choice.unsure:
@@ -176,7 +186,7 @@ def _nobody(choice: Choice, rows: list["Row"], figures: Mapping[str, MeasureAbou
     """Say that no candidate keeps the bounds, and which comes nearest to each."""
     if not rows:
         return f"No candidate has the figures to choose by ({_why(choice)})."
-    said = [f"No candidate has {_limits(choice, figures)}."]
+    said = [f"No candidate has {limits(choice.bounds, figures)}."]
     for key in choice.bounds:
         about = figures[key]
         nearest = min(rows, key=lambda row: (_cost(row.means[key], about), row.candidate))

@@ -76,12 +76,20 @@ class Experiment:
         tables = {name: _table(table, self.data) for name, table in self.candidates.items()}
         object.__setattr__(self, "candidates", tables)
 
-    def run(self, *, workers: int = 1, store: str | os.PathLike[str] | None = None, progress: bool = False) -> Results:
+    def run(
+        self,
+        *,
+        workers: int = 1,
+        store: str | os.PathLike[str] | None = None,
+        progress: bool = False,
+        memory: dict[Key, Cell] | None = None,
+    ) -> Results:
         """Mask and measure everything the store does not yet hold, and return all of it.
 
         The figures do not depend on the number of worker processes. With a store, every finished figure is on disk
         at once: a run that was stopped or killed continues where it was, and a repeated one computes only what is
-        new. A candidate that fails becomes a row with the reason and is tried again next time.
+        new. A candidate that fails becomes a row with the reason and is tried again next time. ``memory`` does the same
+        for runs of one table and seed that follow each other in this process: it is read, and added to.
         """
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
@@ -89,7 +97,7 @@ class Experiment:
         place = None if store is None else Path(store)
         scope = Scope(place, self.data.fingerprint, sfumato.__version__, self.seed)
         with Store(scope) as kept:
-            cells = kept.finished()
+            cells = kept.finished() | (memory or {})
             plan = self._plan(None if place is None else scope)
             tasks = [task for task in (_lacking(task, cells) for task in plan) if task.wanted]
             known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
@@ -105,6 +113,8 @@ class Experiment:
             except KeyboardInterrupt:
                 kept_where = "without a store nothing is kept" if place is None else f"what was finished is in {place}"
                 raise KeyboardInterrupt(f"stopped; {kept_where}") from None
+        if memory is not None:
+            memory.update({key: cell for key, cell in cells.items() if cell.finished})
         return self._results(cells, perf_counter() - start)
 
     def _sources(self) -> dict[str, Source]:

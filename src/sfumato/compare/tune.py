@@ -1,0 +1,279 @@
+"""Tuning: the parameter value of best utility whose risk keeps its bounds, found instead of tried on a grid."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from numbers import Integral, Real
+from typing import Any, get_type_hints
+
+from sfumato.about import MeasureAbout
+from sfumato.compare.choose import limits, wishes
+from sfumato.compare.curve import Curve, lattice
+from sfumato.compare.experiment import grid
+from sfumato.compare.figures import written
+from sfumato.compare.results import Results, Which
+from sfumato.compare.rows import Row
+from sfumato.compare.score import Recipe
+from sfumato.compare.search import Finding, Search
+from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import ParameterError
+
+LEAST = 10  # tables: five over the range and a few where the bound is met
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tuning:
+    """The value found, how sure it is, and every value tried on the way."""
+
+    over: str  # the parameter
+    value: float
+    method: Method  # with that value
+    keeps: bool  # whether its means keep all bounds; if not, no value tried does, and this one comes nearest
+    interval: tuple[float, float]  # where the best value lies, 95 %, if utility too changes steadily with the parameter
+    alike: tuple[float, float]  # values tried that keep the bounds and whose utility cannot be told from this one's
+    known: bool  # whether there were replicates enough to tell how sure it is
+    objective: str  # the key of the measure that was made as good as possible
+    bounds: Mapping[str, float]
+    monotone: Mapping[str, bool]  # whether each figure rises or falls all along, but for what chance may do
+    tables: int  # masked tables, which is what it cost
+    results: Results  # the values tried, each with its replicates
+    sentence: str = ""
+
+    @property
+    def row(self) -> Row:
+        """The figures at the value found, with their standard errors."""
+        return self.results.row(repr(self.method))
+
+    def __repr__(self) -> str:
+        return f"Tuning: {self.sentence}"
+
+
+def tune(
+    method: Method | type[Method],
+    data: Any,
+    *,
+    over: str | None = None,
+    between: tuple[float, float] | None = None,
+    utility: Which | None = None,
+    risk: Which | None = None,
+    at_most: Mapping[Any, float] | None = None,
+    at_least: Mapping[Any, float] | None = None,
+    replicates: int = 5,
+    budget: int = 50,
+    tolerance: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    store: str | os.PathLike[str] | None = None,
+) -> Tuning:
+    """Find the value of one parameter that makes ``utility`` best (or ``risk`` least) while the bounds are kept.
+
+    ``over`` names the parameter of ``method``, whose other parameters stay as they are, and ``between`` the least and
+    the greatest value to consider; without them they are those of the method's own grid. A whole number is found
+    exactly; of other parameters the multiples of ``tolerance`` are considered, a round number of about a 200th of the
+    range unless given. Bounds hold for means over replicates, as in :func:`choose`: of a random method single tables
+    scatter around them.
+
+    At most ``budget`` tables are masked. Values near the bound are drawn ``replicates`` times at first and more often
+    as the budget allows. The value found was itself masked and measured and keeps every bound; ``interval`` tells
+    where else the bound may be met, by Student's t over the replicates. That is where the best value lies if the
+    bounded figures and utility rise or fall all along the range; the values tried are checked for that, and the
+    sentence says what was seen. ``alike`` tells over which values utility differs by no more than chance: where it is
+    wide, a safer value costs nothing that could be measured. ``seed``, ``workers`` and ``store`` are those of
+    :class:`Experiment`.
+
+    >>> import sfumato
+    >>> survey = sfumato.household_survey(households=150, seed=1)
+    >>> found = tune(sfumato.MDAV, survey, utility="InformationLoss", at_most={"DistanceLinkage": 0.2})
+    >>> found.over, found.keeps, found.tables <= 10
+    ('k', True, True)
+    """
+    table = Microdata.from_frame(data)
+    _check(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
+    name, values = _values(method, over, between, tolerance)
+    named = {}  # each wish is read once: what it names, then the measure or recipe itself
+    for which in (utility, risk, *(at_most or {}), *(at_least or {})):
+        if which is not None and _text(which) not in named:
+            named[_text(which)] = _figure(which)
+    wished = {repr(figure): figure for figure in named.values()}
+    scores = tuple(figure for figure in wished.values() if isinstance(figure, Recipe))
+    measures = {repr(f): f for f in wished.values() if isinstance(f, Measure)}
+    measures |= {repr(part): part for score in scores for part in score.measures}
+    empty = Results(
+        original=table,
+        measures=(*measures.values(), *scores),
+        rows=(),
+        seed=seed,
+        replicates=replicates,
+        seconds=0.0,
+        versions={},
+    )
+
+    def asked(bounds: Mapping[Any, float] | None) -> dict[Any, float]:
+        return {named[_text(which)]: bound for which, bound in (bounds or {}).items()}
+
+    objective, bounds = wishes(
+        empty,
+        "tune",
+        utility=None if utility is None else named[_text(utility)],
+        risk=None if risk is None else named[_text(risk)],
+        at_most=asked(at_most),
+        at_least=asked(at_least),
+    )
+    curve = Curve(
+        data=table,
+        make=lambda value: _made(method, name, value),
+        values=values,
+        measures=tuple(measures.values()),
+        scores=scores,
+        seed=seed,
+        workers=workers,
+        store=store,
+        budget=budget,
+    )
+    search = Search(curve, objective=objective, bounds=bounds, figures=empty.figures, draws=replicates)
+    finding = search.run()
+    value = curve.values[finding.place]
+    ends = sorted(curve.values[place] for place in finding.open)
+    same = sorted(curve.values[place] for place in search.alike(finding.place))
+    tuning = Tuning(
+        over=name,
+        value=value,
+        method=curve.make(value),
+        keeps=search.keeps(finding.place),
+        interval=(ends[0], ends[1]),
+        alike=(same[0], same[1]),
+        known=finding.known,
+        objective=objective,
+        bounds=bounds,
+        monotone={key: search.monotone(key) for key in dict.fromkeys((objective, *bounds))},
+        tables=curve.spent,
+        results=curve.results(),
+    )
+    return replace(tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), empty.figures))
+
+
+def _check(**given: tuple[Any, int]) -> None:
+    for name, (value, least) in given.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
+
+
+def _text(which: Which) -> str:
+    return which.__name__ if isinstance(which, type) else which if isinstance(which, str) else repr(which)
+
+
+def _figure(which: Which) -> "Measure | Recipe":
+    """Read a measure or a score: an instance, a class, or a text such as ``DistanceLinkage(ties='linked')``."""
+    from sfumato.catalogue import parse
+
+    if isinstance(which, Measure | Recipe):
+        return which
+    made = which() if isinstance(which, type) else parse(which)[0] if isinstance(which, str) else which
+    if not isinstance(made, Measure | Recipe):
+        raise ParameterError(f"tune: {_text(which)} is not a measure; see sfumato.measures()")
+    return made
+
+
+def _values(
+    method: Method | type[Method], over: str | None, between: tuple[float, float] | None, tolerance: float | None
+) -> tuple[str, tuple[float, ...]]:
+    """Return the parameter and the values it may take."""
+    cls = method if isinstance(method, type) else type(method)
+    if not isinstance(cls, type) or not issubclass(cls, Method):
+        raise ParameterError(f"tune: {method!r} is not a method")
+    who, listed = cls.__name__, cls.about.grid
+    names = [entry.name for entry in fields(cls) if entry.name != "variables"]
+    numeric = {
+        name: choices
+        for name, choices in listed.items()
+        if all(isinstance(choice, Real) and not isinstance(choice, bool) for choice in choices)
+    }
+    name = over if over is not None else next(iter(numeric), None)
+    if name is None or name not in names:
+        given = f"got {over!r}" if over is not None else "say over which"
+        raise ParameterError(f"tune: {who} has the parameters {', '.join(names) or 'none'}; {given}")
+    if between is None and name not in numeric:
+        raise ParameterError(f"tune: nothing says which values of {name} to consider; give between=(low, high)")
+    ends = (min(numeric[name]), max(numeric[name])) if between is None else between
+    whole = get_type_hints(cls).get(name) is int
+    good = isinstance(ends, tuple | list) and len(ends) == 2
+    good = good and all(isinstance(e, Integral if whole else Real) and not isinstance(e, bool) for e in ends)
+    if not good or not -float("inf") < ends[0] < ends[1] < float("inf"):
+        kind = "two whole numbers" if whole else "two numbers"
+        raise ParameterError(f"tune: between must be {kind}, the lower one first; got {between!r}")
+    wrong = tolerance is not None and (isinstance(tolerance, bool) or not isinstance(tolerance, Real) or tolerance <= 0)
+    if wrong:
+        raise ParameterError(f"tune: tolerance must be a number above 0; got {tolerance!r}")
+    for end in ends:
+        _made(method, name, end)  # a value that cannot be is refused before anything is masked
+    return name, lattice(ends[0], ends[1], whole=whole, tolerance=tolerance)
+
+
+def _made(method: Method | type[Method], name: str, value: float) -> Method:
+    given: dict[str, Any] = {name: value}
+    return grid(method, **given)[0] if isinstance(method, type) else replace(method, **given)
+
+
+def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figures: Mapping[str, MeasureAbout]) -> str:
+    """Say what was found, how sure it is, and what it took for granted."""
+    row, name, about = tuning.row, tuning.over, figures[tuning.objective]
+    certain = not tuning.method.about.random and not any(m.about.random for m in tuning.results.measures)
+    most = "lowest" if about.better == "lower" else "highest"
+    has = "; ".join(
+        f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
+        for key in dict.fromkeys((tuning.objective, *tuning.bounds))
+    )
+    limit, wide = limits(tuning.bounds, figures), f"{name} from {ends[0]:g} to {ends[1]:g}"
+    if not tuning.keeps:
+        said = [f"No value of {wide} was found with {limit}; {tuning.method!r} comes nearest ({has})."]
+        said.append("Give a wider range with between=(low, high), a looser bound, or another method.")
+    elif finding.why == "free":
+        said = [
+            f"The bound does not decide: {tuning.method!r} has the {most} {about.title} of {wide} and {limit} ({has})."
+        ]
+    else:
+        lead = "inside the range" if finding.why == "peak" else "where the bound is met"
+        said = [f"{tuning.method!r} has the {most} {about.title} with {limit} of {wide}, {lead} ({has})."]
+    if row.replicates > 1 and tuning.keeps:
+        said.append(_single(row, tuning.bounds, figures))
+    if tuning.keeps and finding.why != "free":
+        said.append(_open(tuning, finding.why, certain=certain))
+    if tuning.keeps and tuning.alike != (tuning.value, tuning.value):
+        said.append(
+            f"By standard errors, {about.title} from {name} = {tuning.alike[0]:g} to {tuning.alike[1]:g} "
+            f"cannot be told from that at {tuning.value:g}."
+        )
+    if not tuning.known:
+        said.append("It was drawn too seldom to tell how sure that is: raise the budget.")
+    bent = [figures[key].title for key, fine in tuning.monotone.items() if not fine]
+    if bent:
+        said.append(
+            f"Not monotone in {name} over the values tried: {' and '.join(bent)}; another value may do better, so look "
+            "at the values tried, or at a grid."
+        )
+    said.append(f"{tuning.tables} tables were masked, for {len(tuning.results)} values of {name}.")
+    return " ".join(said)
+
+
+def _open(tuning: Tuning, why: str, *, certain: bool) -> str:
+    low, high = tuning.interval
+    if low == high:
+        return "Nothing in it is random: it is exact." if certain else "The standard errors leave no other value open."
+    if certain:
+        return f"The budget ended before it was exact: the best value lies from {low:g} to {high:g}."
+    what = "the bound is met somewhere" if why == "bound" else "the best value lies"
+    return f"By standard errors (95 %) {what} from {low:g} to {high:g}."
+
+
+def _single(row: Row, bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> str:
+    """Say how many of the tables drawn keep the bounds, for one of them is what will be released."""
+    values = {key: row.values[key] * (row.replicates if len(row.values[key]) == 1 else 1) for key in bounds}
+    kept = sum(
+        all(
+            (values[key][draw] <= bound) == (figures[key].better == "lower") or values[key][draw] == bound
+            for key, bound in bounds.items()
+        )
+        for draw in range(row.replicates)
+    )
+    return f"Of its {row.replicates} draws {kept} keep the bound each by itself: measure the one you release."
