@@ -3,7 +3,7 @@
 import ast
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from itertools import product
 from typing import Any, TypeVar, cast, dataclass_transform
@@ -67,8 +67,8 @@ def find(name: str) -> type[Method] | type[Measure]:
 def parse(text: str) -> list[Method | Measure]:
     """Build what a text such as ``MDAV(k=[3, 5, 10])`` stands for: one instance per combination of listed values.
 
-    A name alone takes the class's own grid (methods) or defaults (measures); a list gives one instance per entry, a
-    tuple is one value.
+    A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
+    entry, but for a list of variable names; of a measure, a list is one value, as in Python.
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -82,15 +82,30 @@ def parse(text: str) -> list[Method | Measure]:
     cls: Any = find(name)
     if isinstance(call, ast.Name) and isinstance(cls.about, MethodAbout):
         return list(default_grid(cls))
-    choices = [value if isinstance(value, list) else [value] for value in (*positional, *keywords.values())]
+    grid = isinstance(cls.about, MethodAbout)
+    given = [*((None, value) for value in positional), *keywords.items()]
+    choices = [
+        value if isinstance(value, list) and grid and name != "variables" else [_frozen(value)] for name, value in given
+    ]
     made: list[Method | Measure] = []
     for combination in product(*choices):
         first, rest = combination[: len(positional)], combination[len(positional) :]
         try:
             made.append(cls(*first, **dict(zip(keywords, rest, strict=True))))
         except TypeError as error:
-            raise ParameterError(f"{name}: {str(error).replace('__init__() ', '')}") from None
+            raise _misused(cls, error) from None
     return made
+
+
+def _misused(cls: Any, error: TypeError) -> ParameterError:
+    """Say which parameters there are."""
+    known = ", ".join(entry.name for entry in fields(cls))
+    reason = str(error).partition("__init__() ")[2] or str(error)
+    return ParameterError(f"{cls.__name__} {reason}; its parameters are {known}")
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value
 
 
 def _value(node: ast.expr) -> Any:
@@ -105,7 +120,7 @@ def _value(node: ast.expr) -> Any:
             try:
                 return _PARAMETERS[name](*map(_value, node.args), **keywords)
             except TypeError as error:
-                raise ParameterError(f"{name}: {str(error).replace('__init__() ', '')}") from None
+                raise _misused(_PARAMETERS[name], error) from None
         made = parse(ast.unparse(node))
         return made if len(made) > 1 else made[0]
     if isinstance(node, ast.List):

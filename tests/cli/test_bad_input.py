@@ -90,7 +90,7 @@ def test_output_under_a_file(survey: Path, command: str, tmp_path: Path) -> None
 def test_a_bound_that_is_none(survey: Path, tmp_path: Path) -> None:
     words = ("sweep", survey, "--method", "MDAV(k=3)", "--workers", 1, "--out", tmp_path / "o", "--at-most")
     _refused(run(*words, "DistanceLinkage"), "DistanceLinkage=5%")
-    _refused(run(*words, "DistanceLinkage=5"), "did you mean 0.05?")
+    _refused(run(*words, "DistanceLinkage=5"), "did you mean 5%?")
     _refused(run(*words, "DistanceLinkag=5%"), "did you mean DistanceLinkage")
 
 

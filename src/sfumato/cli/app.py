@@ -30,7 +30,7 @@ and release the most useful table under a risk bound.
 categories, which an intruder may know, which is the weight.
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out release` tries many \
-candidates, chooses the most useful one with at most 5 % of records linked, and writes a report and the masked table.
+candidates, chooses the most useful one with a mean linkage risk of at most 5 %, and writes report and masked table.
 
 4. `sfumato compare census.csv masked.csv` measures a file protected elsewhere.
 

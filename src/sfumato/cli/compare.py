@@ -57,11 +57,13 @@ def compare(
     else:
         from rich.text import Text
 
+        from sfumato.cli.sweep import print_cautions
         from sfumato.show.terminal import pair_table, records_table
 
         out = console()
         out.print(Text(f"{summary.title}\n", style="bold"))
-        out.print(pair_table(summary))
+        out.print(pair_table(summary), "")
+        print_cautions(summary)
         table = records_table(summary, records) if records else None
         if table is not None:
             out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))

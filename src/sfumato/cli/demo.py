@@ -24,6 +24,7 @@ BOUND = {"DistanceLinkage": 0.025}
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("sfumato-demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Fixes every random draw.")] = SEED,
     workers: Workers = None,
     json: Json = False,
 ) -> None:
@@ -49,7 +50,7 @@ def demo(
         measures=tuple(read_measures(MEASURES)),
         candidates={},
         replicates=REPLICATES,
-        seed=SEED,  # nothing to keep secret here: the survey is made up
+        seed=seed,  # nothing to keep secret here: the survey is made up
         workers=workers_or_default(workers),
         risk="DistanceLinkage",
         utility="InformationLoss",

@@ -23,7 +23,7 @@ from sfumato.cli.options import (
     say,
     workers_or_default,
 )
-from sfumato.errors import DataError, FileError, NotApplicable
+from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
@@ -94,6 +94,7 @@ def sweep(
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     named = (utility, risk, *limits, *floors)
     measures = chosen_measures(measure or MEASURES, named)
+    check_shares(measures, {**limits, **floors})
     asked = read_methods(method) if method else None
     data = read(file, schema)
     if not measure and "ProbabilisticLinkage" not in named:
@@ -119,7 +120,28 @@ def sweep(
         at_least=floors,
         out=out,
     )
+    remind(data)
+    say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
     finish(carry_out(plan), plan, json)
+
+
+def check_shares(measures: "Iterable[Measure]", bounds: Mapping[str, float]) -> None:
+    """Refuse a bound that no share can have before anything is computed."""
+    for measure in measures:
+        for name in {repr(measure), type(measure).__name__} & set(bounds):
+            if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
+                hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""
+                raise ParameterError(f"{name} is a share from 0 to 1; its bound cannot be {bounds[name]:g}{hint}")
+
+
+def remind(data: "Microdata") -> None:
+    """Repeat what ``inspect`` would ask about columns that the schema leaves to be masked, or not, as they came."""
+    from sfumato.data.describe import describe
+
+    open_questions = ("an identifier?", "the household?", "a survey weight?", "numbers but for", "missing codes?")
+    for finding in describe(data):
+        if finding.suggestion.startswith(open_questions):
+            say(f"to look at: {finding.name}: {finding.suggestion}")
 
 
 def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":
@@ -192,17 +214,34 @@ def carry_out(plan: Plan) -> "Summary":
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
+    forget_table(protected_path(plan))
     write_report(summary, plan.out)
     if summary.chosen is not None:
+        row = results.row(summary.chosen.label)
         write_protected(
-            results.protect(summary.chosen.label),
+            results.protect(row.candidate),
             protected_path(plan),
             source=plan.file,
-            method=results.row(summary.chosen.label).method,
+            method=row.method,
             seed=plan.seed,
-            figures={key: figure.value for key, figure in summary.chosen.figures.items()},
+            figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+            notes=summary.cautions,
         )
     return summary
+
+
+def forget_table(path: Path) -> None:
+    """Remove the table of an earlier run: beside a report that chose another, or none, it would mislead."""
+    from sfumato.cli.tables import provenance_path
+
+    found = [place for place in (path, provenance_path(path)) if place.exists()]
+    try:
+        for place in found:
+            place.unlink()
+    except OSError as error:
+        raise FileError(f"cannot remove {path}, the table of an earlier run: {error.strerror}") from None
+    if found:
+        say(f"removed {path}, the table of an earlier run")
 
 
 def protected_path(plan: Plan) -> Path:
@@ -234,6 +273,17 @@ def finish(summary: "Summary", plan: Plan, json: bool) -> None:
         raise typer.Exit(1)
 
 
+def print_cautions(summary: "Summary") -> None:
+    """Print what the figures do not say."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for caution in summary.cautions:
+        console().print(Padding(Text(f"! {caution}", style="yellow"), (0, 0, 0, 2)))
+    if summary.cautions:
+        console().print()
+
+
 def _print(summary: "Summary", plan: Plan) -> None:
     from rich.text import Text
 
@@ -248,6 +298,7 @@ def _print(summary: "Summary", plan: Plan) -> None:
     if len(summary.candidates) > ROWS:
         out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
     out.print(Text(f"\n{summary.sentence}\n", style="bold"))
+    print_cautions(summary)
     if summary.chosen is not None:
         out.print(Text(f"masked table  {protected_path(plan)}"), soft_wrap=True)
     out.print(Text(f"report        {plan.out / 'report.html'}"), soft_wrap=True)

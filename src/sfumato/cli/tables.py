@@ -33,23 +33,32 @@ def drawn_seed() -> int:
 def read_protected(path: Path, original: "Microdata", schema: Path | None = None) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
     from sfumato.data.files import read
+    from sfumato.data.microdata import Microdata
 
     if schema is not None:
         return read(path, schema)
-    names = read(path).names
+    found = read(path)
+    names = found.names
     if not any(name in names for name in original.names):
         raise DataError(
             f"{path} has no variable of the original; it has {', '.join(names)}, "
             f"the original {', '.join(original.names)}"
         )
     try:
-        return read(path, original.schema.only(names))
+        return Microdata.beside(original, found.to_arrow())
     except DataError as error:
-        raise DataError(f"{error}; if it was recoded, describe it with --protected-schema") from None
+        raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
 
 
 def write_protected(
-    protected: "Microdata", path: Path, *, source: Path, method: "Method | None", seed: int, figures: dict[str, Any]
+    protected: "Microdata",
+    path: Path,
+    *,
+    source: Path,
+    method: "Method | None",
+    seed: int,
+    figures: dict[str, Any],
+    notes: tuple[str, ...] = (),
 ) -> Path:
     """Write a masked table, and beside it how it was made; return the path of that note."""
     from sfumato.data.files import write
@@ -65,14 +74,19 @@ def write_protected(
         "made_from": {"file": source.name, "sha256": _digest(source), "records": len(protected)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
-        "notes": list(protected.notes),
+        "notes": [*protected.notes, *notes],
         "figures": figures,
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema_text(protected.schema),
     }
     text = json.dumps(to_json(note), indent=1, ensure_ascii=False)
-    return save(path.with_name(path.name + ".provenance.json"), text.encode())
+    return save(provenance_path(path), text.encode())
+
+
+def provenance_path(path: Path) -> Path:
+    """Return where the note on how a masked table was made goes: beside it."""
+    return path.with_name(path.name + ".provenance.json")
 
 
 def _digest(path: Path) -> str:

@@ -40,7 +40,7 @@ class Recipe:
             raise ParameterError(f"Recipe: name must be text; got {self.name!r}")
         if self.better not in ("lower", "higher"):
             raise ParameterError(f"Recipe: better must be 'lower' or 'higher'; got {self.better!r}")
-        terms = tuple(self.terms)
+        terms = tuple(self.terms.items() if isinstance(self.terms, Mapping) else self.terms)
         if not terms:
             raise ParameterError(f"{self.name}: a recipe needs at least one term, a measure and its weight")
         for measure, weight in terms:

@@ -2,12 +2,14 @@
 
 import hashlib
 import inspect
+import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cache
 from pickle import PicklingError
-from time import perf_counter
+from time import perf_counter, sleep
 from types import CodeType
 
 from sfumato.compare.progress import Watch
@@ -177,9 +179,25 @@ def _ended(finished: Generator[tuple[int, list[Cell]], None, None]) -> Iterator[
 def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
     import signal
 
+    _end_with_the_parent()
     # Ctrl-C reaches every process of the terminal; the one that writes the store decides what becomes of the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return number, list(_kept(task))
+
+
+@cache
+def _end_with_the_parent() -> None:
+    """Watch, once per process, whether the process that writes the results is still there; end if it was killed."""
+    import threading
+
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _kept(task: Task) -> Iterator[Cell]:

@@ -89,15 +89,15 @@ def _suggestion(data: Microdata, name: str, values: NDArray[Any], counts: NDArra
         return "one value only: it tells nothing of a record"
     if _HOUSEHOLD.search(name) and data.schema.household is None and _in_runs(data.columns[name], len(values)):
         return f"the household? then write household = {quoted(name)} at the top"
+    if variable.kind == "nominal":
+        nearly = _of_text(tuple(variable.categories[code] for code in values), counts)
+        if nearly:
+            return nearly
     if len(values) == records >= ENOUGH and _may_name(data, name, values):
         if data.schema.id is None:
             return f'an identifier? every value occurs once: id = {quoted(name)} at the top, or role = "identifier"'
         return 'an identifier? every value occurs once: role = "identifier"'
-    if variable.kind == "numeric":
-        return _of_numbers(data, name, values, counts)
-    if variable.kind == "nominal" and len(values) > 1:
-        return _of_text(tuple(variable.categories[code] for code in values), counts)
-    return ""
+    return _of_numbers(data, name, values, counts) if variable.kind == "numeric" else ""
 
 
 def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> str:

@@ -12,6 +12,7 @@ from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Row, Which
 from sfumato.data.describe import describe
 from sfumato.data.microdata import Microdata
+from sfumato.show.cautions import cautions
 from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
 from sfumato.show.summary import (
     ELSEWHERE,
@@ -63,6 +64,7 @@ def summarise(
         score=score,
         bounds=bounds,
         detail=_detail(results, choice.chosen, first=risk) if choice and choice.chosen else None,
+        cautions=_cautions(results, choice.chosen, choice.bounds) if choice and choice.chosen else (),
         notes=_notes(results, candidates),
     )
 
@@ -97,7 +99,25 @@ def summarise_pair(
         candidates=(_candidate(row, 1, by_key),),
         run=_run(results, command, schema),
         detail=_detail(results, row.candidate, first=risks[0] if risks else None, listed=listed),
+        cautions=(*_by_position(results), *_cautions(results, row.candidate, {}), *row.notes),
         notes=_notes(results, ()),
+    )
+
+
+def _cautions(results: Results, candidate: str, bounds: Mapping[str, float]) -> tuple[str, ...]:
+    row = results.row(candidate)
+    if row.method is None and candidate not in results.tables:
+        return ()
+    return cautions(results, row, results.protect(candidate), bounds)
+
+
+def _by_position(results: Results) -> tuple[str, ...]:
+    """Say that records are matched as they stand, where nothing else could match them."""
+    paired = any(about.paired for about in results.figures.values())
+    if not paired or results.original.schema.id is not None:
+        return ()
+    return (
+        "Records are compared row by row, for the schema names no id: a file in another order looks ruined and safe.",
     )
 
 

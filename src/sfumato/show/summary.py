@@ -211,6 +211,7 @@ class Summary:
     score: str | None = None
     bounds: tuple[Bound, ...] = ()
     detail: Detail | None = None
+    cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
 
     def measure(self, key: str) -> MeasureLine:
