@@ -4,6 +4,8 @@ from .about import MeasureAbout as MeasureAbout
 from .about import MethodAbout as MethodAbout
 from .catalogue import catalogued as catalogued
 from .catalogue import find as find
+from .compare.bootstrap import Bootstrap as Bootstrap
+from .compare.bootstrap import bootstrap as bootstrap
 from .compare.choose import Choice as Choice
 from .compare.choose import choose as choose
 from .compare.experiment import Experiment as Experiment
@@ -11,6 +13,8 @@ from .compare.experiment import grid as grid
 from .compare.frontier import Axis as Axis
 from .compare.frontier import Frontier as Frontier
 from .compare.frontier import frontier as frontier
+from .compare.joint import JointFrontiers as JointFrontiers
+from .compare.joint import joint_frontiers as joint_frontiers
 from .compare.results import Results as Results
 from .compare.rows import Row as Row
 from .compare.score import Recipe as Recipe

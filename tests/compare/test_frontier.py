@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.frontier import SURE, Frontier, frontier, undominated
+from sfumato.compare.joint import joint_frontiers
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.core import Measure
@@ -156,3 +157,52 @@ class Numbered(Closeness):
 
     about: ClassVar = Closeness.about
     number: int = 0
+
+
+def test_the_knee_by_hand() -> None:
+    # divided by their ranges (0.4 and 8): a (0, 1), b (0.25, 0.25), c (0.75, 0.125), d (1, 0); x + y is least at b
+    found = drawn(a=(0.1, 0, 9, 0), b=(0.2, 0, 3, 0), c=(0.4, 0, 2, 0), d=(0.5, 0, 1, 0), beaten=(0.5, 0, 9, 0))
+    assert found.knee == "b"
+    assert "b (knee)" in repr(found)
+    # on the chord, or bulging above it, there is no bend; two candidates have none
+    assert drawn(a=(0.1, 0, 3, 0), b=(0.2, 0, 2, 0), c=(0.3, 0, 1, 0)).knee is None
+    assert drawn(a=(0.1, 0, 3.0, 0), b=(0.2, 0, 2.9, 0), c=(0.3, 0, 1, 0)).knee is None
+    assert drawn(a=(0.1, 0, 3, 0), b=(0.2, 0, 2, 0)).knee is None
+
+
+@given(st.lists(st.tuples(small, small), min_size=1, max_size=20), st.floats(0.1, 50), st.floats(0.1, 50))
+def test_the_knee_is_on_the_frontier_and_no_unit_changes_it(
+    points: list[tuple[float, float]], one: float, other: float
+) -> None:
+    found = drawn(**{f"c{i}": (x, 0, y, 0) for i, (x, y) in enumerate(points)})
+    assert found.knee is None or found.knee in found.on
+    scaled = drawn(**{f"c{i}": (x * one, 0, y * other, 0) for i, (x, y) in enumerate(points)})
+    if found.knee is not None and scaled.knee != found.knee:  # a tie that rounding decided
+        both = [points[int(str(name)[1:])] for name in (found.knee, scaled.knee)]
+        spans = [np.ptp([points[int(n[1:])][axis] for n in found.on]) for axis in (0, 1)]
+        assert np.isclose(*(x / spans[0] + y / spans[1] for x, y in both))
+
+
+def test_joint_frontiers_by_hand() -> None:
+    # risk, loss, records (more is better). By loss: a and c (b has more risk and loss than a, d than c).
+    # By records: a and b. Together a, b and c: b beats d in all three.
+    pairs = {
+        "a": ((0.1, 0.0), (5.0, 0.0), (10.0, 0.0)),
+        "b": ((0.2, 0.0), (6.0, 0.0), (20.0, 0.0)),
+        "c": ((0.2, 0.0), (3.0, 0.0), (5.0, 0.0)),
+        "d": ((0.3, 0.0), (7.0, 0.0), (15.0, 0.0)),
+    }
+    found = joint_frontiers(results_of(pairs, (Closeness(), Loss(), Rows())), risk=Closeness, utilities=[Loss, Rows])
+    assert {key: set(one.on) for key, one in found.single.items()} == {"Loss()": {"a", "c"}, "Rows()": {"a", "b"}}
+    assert set(found.joint.on) == {"a", "b", "c"}
+    assert found.counts == {"a": 2, "b": 1, "c": 1, "d": 0}
+    assert "  a  2  joint" in repr(found) and "  d  0  -" in repr(found)
+    with pytest.raises(ParameterError, match="a list of two measures of utility or more"):
+        joint_frontiers(results_of(pairs, (Closeness(), Loss(), Rows())), risk=Closeness, utilities=[Loss])
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 10**6).map(float)] * 3), min_size=1, max_size=20, unique_by=lambda t: t[0]))
+def test_who_is_on_a_single_frontier_is_on_the_joint_one_where_nobody_ties(points: list[tuple[float, ...]]) -> None:
+    pairs = {f"c{i}": tuple((value, 0.0) for value in point) for i, point in enumerate(points)}
+    found = joint_frontiers(results_of(pairs, (Closeness(), Loss(), Rows())), risk=Closeness, utilities=[Loss, Rows])
+    assert all(set(one.on) <= set(found.joint.on) for one in found.single.values())

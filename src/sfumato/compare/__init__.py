@@ -1,25 +1,31 @@
 """Run methods and measures over a table, compare the figures, and choose."""
 
+from sfumato.compare.bootstrap import Bootstrap, bootstrap
 from sfumato.compare.choose import Choice, choose
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.frontier import Axis, Frontier, frontier
+from sfumato.compare.joint import JointFrontiers, joint_frontiers
 from sfumato.compare.results import Results, Row
 from sfumato.compare.score import Recipe, Score, Score2
 from sfumato.compare.tune import Tuning, tune
 
 __all__ = [
     "Axis",
+    "Bootstrap",
     "Choice",
     "Experiment",
     "Frontier",
+    "JointFrontiers",
     "Recipe",
     "Results",
     "Row",
     "Score",
     "Score2",
     "Tuning",
+    "bootstrap",
     "choose",
     "frontier",
     "grid",
+    "joint_frontiers",
     "tune",
 ]

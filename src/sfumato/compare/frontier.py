@@ -6,6 +6,11 @@ are, never rescaled. A candidate on the frontier is dominated by none; equal one
 How sure: a difference of two means within 1.96 of its standard errors, sqrt(se1² + se2²), may be chance. A second
 frontier is drawn in which such differences count as none; a candidate that is on one of the two only is doubtful.
 Candidates of one method share their draws, so that their differences are usually surer than this takes them to be.
+
+The knee, of one risk and one utility: the candidate on the frontier farthest below the chord of its two ends, after
+each measure was divided by its range over the frontier. It is where further risk begins to buy little utility. That
+depends on the candidates at the ends, so that adding one may move it: a place to begin looking, and never used to tell
+who dominates whom.
 """
 
 import math
@@ -50,12 +55,14 @@ class Frontier:
     doubtful: tuple[str, ...] = ()  # membership that the standard errors leave open
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
     left_out: Mapping[str, str] = field(default_factory=dict)
+    knee: str | None = None  # None where there is no bend, or not one risk and one utility
 
     def __repr__(self) -> str:
         best = ", ".join(f"{'less' if axis.better == 'lower' else 'more'} {axis.key}" for axis in self.axes)
         total = len(self.on) + len(self.dominated_by)
         lines = [f"Frontier of {best}: {len(self.on)} of {total} candidates"]
-        lines += [f"  {name}{' (doubtful)' if name in self.doubtful else ''}" for name in self.on]
+        marks = dict.fromkeys(self.doubtful, " (doubtful)")
+        lines += [f"  {name}{marks.get(name, '')}{' (knee)' if name == self.knee else ''}" for name in self.on]
         off = [name for name in self.doubtful if name in self.dominated_by]
         if off:
             lines.append(f"doubtful, off it by less than chance may do: {', '.join(off)}")
@@ -75,9 +82,12 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
     on, on_surely = undominated(costs), undominated(costs, known)
     names = [row.candidate for row in rows]
     kept = np.flatnonzero(on)
+    ordered = sorted(kept, key=lambda i: (*costs[i], names[i]))
+    bend = knee(costs[ordered])
     return Frontier(
         axes=axes,
-        on=tuple(names[i] for i in sorted(kept, key=lambda i: (*costs[i], names[i]))),
+        on=tuple(names[i] for i in ordered),
+        knee=None if bend is None else names[ordered[bend]],
         dominated_by={
             names[i]: tuple(names[j] for j in kept[_dominate(costs[kept], costs[i])]) for i in np.flatnonzero(~on)
         },
@@ -101,6 +111,23 @@ def undominated(costs: Floats, errors: Floats | None = None) -> NDArray[np.bool_
         better, worse = costs < cost - margin, costs > cost + margin
         free[i] = not (better.any(axis=1) & ~worse.any(axis=1)).any()
     return free
+
+
+def knee(costs: Floats) -> int | None:
+    """Return which row of a frontier of two costs lies farthest below the chord of its ends, each divided by its range.
+
+    >>> knee(np.array([[0.0, 1.0], [0.2, 0.3], [0.6, 0.2], [1.0, 0.0]]))  # x + y: 1, 0.5, 0.8, 1
+    1
+    """
+    if len(costs) < 3 or costs.shape[1] != 2 or not np.isfinite(costs).all():
+        return None
+    ranges = np.ptp(costs, axis=0)
+    if not ranges.all():
+        return None
+    # the ends of a frontier are best in one measure and worst in the other: (0, 1) and (1, 0), the chord x + y = 1
+    sums = ((costs - costs.min(axis=0)) / ranges).sum(axis=1)
+    best = int(np.argmin(sums))
+    return best if sums[best] < 1 - 1e-9 else None
 
 
 def _dominate(costs: Floats, cost: Floats) -> NDArray[np.bool_]:

@@ -11,12 +11,13 @@ import pyarrow as pa
 from sfumato.about import MeasureAbout
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure, Measurement, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.compare.bootstrap import Bootstrap
     from sfumato.compare.choose import Choice
     from sfumato.compare.frontier import Frontier
     from sfumato.compare.score import Recipe
@@ -126,6 +127,30 @@ class Results:
 
     def _evaluate(self, measure: Measure, protected: Microdata) -> Measurement:
         return measure.evaluate(self.original, protected, rng=generator(self.seed, measure, 0))
+
+    def bootstrap(
+        self,
+        candidate: str,
+        measure: Which,
+        *,
+        repetitions: int = 200,
+        level: float = 0.95,
+        matched: bool | None = None,
+        rng: Seed = 0,
+    ) -> "Bootstrap":
+        """Return the standard error over records of a candidate's figure, of the table of replicate 0."""
+        from sfumato.compare.bootstrap import bootstrap
+
+        known = next((m for m in self.measures if _key(m) == self.key(measure)), None)
+        return bootstrap(
+            self.original,
+            self.protect(candidate),
+            known,  # type: ignore[arg-type]  # a score is refused there
+            repetitions=repetitions,
+            level=level,
+            matched=matched,
+            rng=rng,
+        )
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
         """Return one row per candidate with a mean and a standard error per figure, as the kind of frame asked for.
