@@ -12,7 +12,7 @@ from sfumato.errors import NotApplicable
 from sfumato.utility.propensity.pooled import Codes, Floats, Pooled, standardised
 
 Degree = Literal["first", "second", "paper II"]
-BLOCK = 1 << 19  # values of a block: four megabytes, which stay in the cache
+BLOCK = 4_096  # records built at a time: a megabyte for 30 terms, which stays in the cache
 MOST_TERMS = 2_000
 
 
@@ -71,7 +71,7 @@ class Design:
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of records and their terms, a row for each term; the array is used again for the next block."""
-        size = max(64, min(self.rows, BLOCK // max(len(self.terms), 1)))
+        size = min(self.rows, BLOCK)
         held = np.empty((len(self.terms), size))
         used = sorted({column for term in self.terms for column in term.columns})
         for start in range(0, self.rows, size):
