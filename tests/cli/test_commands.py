@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from small_survey import run, write_schema, write_survey
 
-COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "study", "methods", "measures")
+COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "tune", "study", "methods", "measures")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from sfumato.cli.inspect import inspect
 from sfumato.cli.protect import protect
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
+from sfumato.cli.tune import tune
 from sfumato.errors import SfumatoError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -89,7 +90,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, sweep, compare, protect, study, methods, measures):
+for command in (demo, inspect, sweep, tune, compare, protect, study, methods, measures):
     app.command()(command)
 
 

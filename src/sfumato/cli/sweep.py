@@ -51,6 +51,7 @@ class Plan:
     at_most: Mapping[str, float]
     at_least: Mapping[str, float]
     out: Path
+    least_risk: bool = False  # instead of the best utility
 
 
 def sweep(
@@ -70,6 +71,12 @@ def sweep(
         str, typer.Option(help="The measure of utility to make as good as possible.")
     ] = "InformationLoss",
     risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "DistanceLinkage",
+    least_risk: Annotated[
+        bool,
+        typer.Option(
+            "--least-risk", help="Choose the least risk instead of the best utility: then bound what may be lost."
+        ),
+    ] = False,
     candidate: Annotated[
         list[Path] | None,
         typer.Option(help="A file protected elsewhere, compared with the others; may be said several times."),
@@ -92,6 +99,8 @@ def sweep(
     from sfumato.data.files import read
 
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
+    if least_risk and not limits and not floors:
+        raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
     named = (utility, risk, *limits, *floors)
     measures = chosen_measures(measure or MEASURES, named)
     check_shares(measures, {**limits, **floors})
@@ -119,6 +128,7 @@ def sweep(
         at_most=limits,
         at_least=floors,
         out=out,
+        least_risk=least_risk,
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
@@ -210,6 +220,7 @@ def carry_out(plan: Plan) -> "Summary":
         utility=plan.utility,
         at_most=plan.at_most,
         at_least=plan.at_least,
+        least_risk=plan.least_risk,
         file=plan.file.name,
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),

@@ -34,13 +34,18 @@ def summarise(
     utility: Which,
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
+    least_risk: bool = False,
     file: str = "the table",
     command: str = "",
     schema: str = "",
 ) -> Summary:
-    """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one in detail."""
+    """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one in detail.
+
+    Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk.
+    """
     frontier = results.frontier(risk=risk, utility=utility)
-    choice = results.choose(utility=utility, at_most=at_most, at_least=at_least) if at_most or at_least else None
+    wish = {"risk": risk} if least_risk else {"utility": utility}
+    choice = results.choose(**wish, at_most=at_most, at_least=at_least) if at_most or at_least else None
     risk, utility = results.key(risk), results.key(utility)
     score = results.key(results.scores[0]) if results.scores else None
     measures = _measure_lines(results)
@@ -52,7 +57,7 @@ def summarise(
         title=f"Protecting {file}",
         file=file,
         records=len(results.original),
-        question=_question(results, file, bounds, by_key, utility),
+        question=_question(results, file, bounds, by_key, choice.objective if choice else utility),
         sentence=choice.sentence if choice else _without_bound(frontier, by_key[risk]),
         headline=_headline(candidates, frontier, by_key, risk, utility, bounds),
         variables=_variable_lines(results.original),
@@ -230,13 +235,13 @@ def _variable_lines(data: Microdata) -> tuple[VariableLine, ...]:
 
 
 def _question(
-    results: Results, file: str, bounds: tuple[Bound, ...], measures: Mapping[str, MeasureLine], utility: str
+    results: Results, file: str, bounds: tuple[Bound, ...], measures: Mapping[str, MeasureLine], objective: str
 ) -> str:
     data = results.original
     sizes = f"{count(len(data), 'record')}, {count(len(data.names), 'variable')}"
-    best = "least" if measures[utility].better == "lower" else "most"
+    best = "least" if measures[objective].better == "lower" else "most"
     limits = " and ".join(f"{lower_first(measures[bound.key].title)} {bound.text}" for bound in bounds)
-    goal = f"the {best} {lower_first(measures[utility].title)}"
+    goal = f"the {best} {lower_first(measures[objective].title)}"
     what = f"Which of {count(len(results.rows), 'candidate')} for {file} ({sizes}) has {goal}"
     return f"{what}, with {limits}?" if limits else f"{what} for each level of risk?"
 
