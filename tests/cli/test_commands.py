@@ -246,3 +246,12 @@ def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
     measures = read_measures(["InformationLoss", "ProbabilisticLinkage"])
     assert affordable(measures, LARGE) == measures
     assert affordable(measures, LARGE + 1) == measures[:1]
+
+
+def test_a_file_in_another_encoding_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "latin.csv"
+    file.write_bytes("name;x\nMüller;1,5\nMeier;2,5\nBöhm;3,5\n".encode("cp1252"))
+    refused = run("inspect", file, "--out", tmp_path / "schema.toml")
+    assert refused.exit_code == 2 and "encoding" in refused.stderr
+    read = run("inspect", file, "--encoding", "cp1252", "--out", tmp_path / "schema.toml")
+    assert read.exit_code == 0 and "Müller" in read.stdout

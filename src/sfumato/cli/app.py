@@ -30,7 +30,7 @@ and release the most useful table under a risk bound.
 2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
 categories, which an intruder may know, which is the weight.
 
-3. `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out release` tries many \
+3. `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out sweep` tries many \
 candidates, chooses the most useful one with a mean linkage risk of at most 5 %, and writes report and masked table.
 
 4. `sfumato compare census.csv masked.csv` measures a file protected elsewhere.

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, MeasureTexts, SchemaFile, affordable, console, print_json, read_measures, say
+from sfumato.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    MeasureTexts,
+    SchemaFile,
+    affordable,
+    console,
+    print_json,
+    read_measures,
+    say,
+)
 
 
 def compare(
@@ -19,6 +31,9 @@ def compare(
     records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Fixes the draws of random measures.")] = 0,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Measure how risky and how useful a protected file is, seen against its original.
@@ -35,9 +50,11 @@ def compare(
     from sfumato.show.summarise import summarise_pair
 
     asked = read_measures(measure) if measure else None
-    data = read(original, schema)
+    data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     wanted = affordable([cls() for cls in known().values()], len(data)) if asked is None else asked
-    candidate = read_protected(protected, data, protected_schema)
+    candidate = read_protected(
+        protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
+    )
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     summary = summarise_pair(
         experiment.run(),

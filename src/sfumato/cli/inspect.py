@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Json, SchemaFile, console, print_json, say
+from sfumato.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    SchemaFile,
+    console,
+    print_json,
+    say,
+)
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
@@ -21,6 +30,9 @@ def inspect(
     ] = None,
     schema: SchemaFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a schema file that was edited.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Show each variable of a file and write schema.toml for you to edit.
@@ -31,7 +43,7 @@ def inspect(
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
 
-    data = read(file, schema)
+    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
     if json:
         from dataclasses import asdict

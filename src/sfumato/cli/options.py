@@ -20,6 +20,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
 ]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of text files that are not UTF-8, such as cp1252.")]
+Delimiter = Annotated[str | None, typer.Option(help="The delimiter of text files, where it cannot be told.")]
+Decimal = Annotated[str | None, typer.Option(help="The decimal sign of text files, where it cannot be told.")]
 Seed = Annotated[
     int | None,
     typer.Option(

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, SchemaFile, Seed, print_json, read_methods, say
+from sfumato.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Json,
+    SchemaFile,
+    Seed,
+    print_json,
+    read_methods,
+    say,
+)
 from sfumato.errors import FileError, ParameterError
 
 
@@ -20,6 +30,9 @@ def protect(
         Path | None, typer.Option(help="Where to write; census.protected.csv for census.csv if not said.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Mask a file with one method; write it in the format it came in, and a note on how it was made.
@@ -41,7 +54,7 @@ def protect(
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
     seed = drawn_seed() if seed is None else seed
-    data = read(file, schema)
+    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     masked = found[0].masked(data)
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
     note = write_protected(protected, target, source=file, method=found[0], seed=seed, figures={})

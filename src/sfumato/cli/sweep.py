@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
     Json,
     MeasureTexts,
     SchemaFile,
@@ -87,13 +90,16 @@ def sweep(
     out: Annotated[
         Path, typer.Option(help="The folder for the report, the masked table and what was computed.")
     ] = Path("sfumato-sweep"),
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Mask a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
 
     Every finished figure is safe in OUT/results.sqlite at once: run the same command again to continue or to add.
 
-    Example: `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out release`
+    Example: `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out sweep`
     """
     from sfumato.cli.tables import read_protected
     from sfumato.data.files import read
@@ -105,14 +111,14 @@ def sweep(
     measures = chosen_measures(measure or MEASURES, named)
     check_shares(measures, {**limits, **floors})
     asked = read_methods(method) if method else None
-    data = read(file, schema)
+    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     if not measure and "ProbabilisticLinkage" not in named:
         measures = affordable(measures, len(data))
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
-        tables[path.name] = read_protected(path, data)
+        tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
     make_folder(out)
     plan = Plan(
         file=file,

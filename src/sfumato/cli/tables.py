@@ -30,14 +30,14 @@ def drawn_seed() -> int:
     return secrets.randbits(63)
 
 
-def read_protected(path: Path, original: "Microdata", schema: Path | None = None) -> "Microdata":
+def read_protected(path: Path, original: "Microdata", schema: Path | None = None, **dialect: str | None) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
     from sfumato.data.files import read
     from sfumato.data.microdata import Microdata
 
     if schema is not None:
-        return read(path, schema)
-    found = read(path)
+        return read(path, schema, **dialect)
+    found = read(path, **dialect)
     names = found.names
     if not any(name in names for name in original.names):
         raise DataError(
