@@ -46,7 +46,7 @@ def test_risks_near_the_bound_are_told() -> None:
     # 1.96 standard errors are 0.0196: a at 0.24 may be above 0.25, b at 0.26 below it, c at 0.2 may not
     choice = chosen(a=(0.24, 0.01, 4, 0), b=(0.26, 0.01, 2, 0), c=(0.2, 0.01, 9, 0))
     assert choice.unsure == ("a", "b")
-    assert "within 1.96 standard errors of the bound" in choice.sentence
+    assert "95 % interval of its figure holds the bound" in choice.sentence
     assert "may keep it as well: b" in choice.sentence
 
 

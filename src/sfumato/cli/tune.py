@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import (
+    Decimal,
+    Delimiter,
+    Encoding,
     Json,
     SchemaFile,
     Seed,
@@ -45,6 +48,9 @@ def tune(
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(help="Write the masked table here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Find the parameter value of best utility whose risk keeps the bounds, and say how sure that is.
@@ -64,7 +70,7 @@ def tune(
         raise ParameterError('tune needs a bound, such as --at-most "DistanceLinkage=5%"')
     asked = _method(method)
     ends = None if between is None else tuple(int(end) if end.is_integer() else end for end in between)
-    data = read(file, schema)
+    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     seed = drawn_seed() if seed is None else seed
     found = find(
         asked,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.about import MeasureAbout, Purpose
 from sfumato.compare.figures import listed, written
-from sfumato.compare.frontier import SURE, complete
+from sfumato.compare.frontier import complete
+from sfumato.compare.rows import half_width
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Choice:
     bounds: Mapping[str, float]
     feasible: tuple[str, ...] = ()  # whose means keep every bound, best first
     ties: tuple[str, ...] = ()  # feasible, and not to be told apart from the chosen one
-    unsure: tuple[str, ...] = ()  # within 1.96 standard errors of a bound, on either side
+    unsure: tuple[str, ...] = ()  # whose 95 % interval holds a bound
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
     left_out: Mapping[str, str] = field(default_factory=dict)
     sentence: str = ""
@@ -66,7 +67,7 @@ def choose(
     unsure = [
         row
         for row in rows
-        if any(abs(row.means[k] - b) <= SURE * row.errors[k] for k, b in bounds.items() if row.errors[k] > 0)
+        if any(abs(row.means[k] - b) <= half_width(row, k) for k, b in bounds.items() if row.errors[k] > 0)
     ]
     unknown = [row for row in rows if any(math.isnan(row.errors[key]) for key in (objective, *bounds))]
     choice = Choice(
@@ -132,8 +133,8 @@ def _keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
 
 def _same(row: "Row", best: "Row", key: str) -> bool:
     """Tell whether two means differ by no more than chance may do; an unknown spread counts as none."""
-    spread = math.hypot(*(0.0 if math.isnan(r.errors[key]) else r.errors[key] for r in (row, best)))
-    return row.means[key] == best.means[key] or abs(row.means[key] - best.means[key]) <= SURE * spread
+    chance = math.hypot(half_width(row, key), half_width(best, key))
+    return row.means[key] == best.means[key] or abs(row.means[key] - best.means[key]) <= chance
 
 
 def _names(rows: list["Row"]) -> tuple[str, ...]:
@@ -164,7 +165,7 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
     if choice.ties:
         said.append(f"It cannot be told apart from {listed(choice.ties)}, by standard errors.")
     if best.candidate in choice.unsure:
-        said.append("Its figure lies within 1.96 standard errors of the bound: whether it keeps it is not sure.")
+        said.append("The 95 % interval of its figure holds the bound: whether it keeps it is not sure.")
     others = tuple(name for name in choice.unsure if name not in choice.feasible)
     if others:
         said.append(f"So near the bound that they may keep it as well: {listed(others)}.")

@@ -3,8 +3,9 @@
 One candidate dominates another if it is at least as good in every measure and better in one, by the means as they
 are, never rescaled. A candidate on the frontier is dominated by none; equal ones are kept both.
 
-How sure: a difference of two means within 1.96 of its standard errors, sqrt(se1² + se2²), may be chance. A second
-frontier is drawn in which such differences count as none; a candidate that is on one of the two only is doubtful.
+How sure: each mean has a 95 % interval by Student's t over its replicates, and a difference of two means within the
+root of the sum of their squared half widths may be chance. A second frontier is drawn in which such differences count
+as none; a candidate that is on one of the two only is doubtful.
 Candidates of one method share their draws, so that their differences are usually surer than this takes them to be.
 
 The knee, of one risk and one utility: the candidate on the frontier farthest below the chord of its two ends, after
@@ -22,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import Better, Purpose, Unit
+from sfumato.compare.rows import half_width
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
     from sfumato.compare.rows import Row
 
-SURE = 1.96  # standard errors: the 95 % interval of a normal mean
 Floats = NDArray[np.float64]
 
 
@@ -78,8 +79,8 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
     signs = np.array([1.0 if axis.better == "lower" else -1.0 for axis in axes])
     costs = np.array([[row.means[axis.key] for axis in axes] for row in rows]).reshape(len(rows), len(axes)) * signs
     errors = np.array([[row.errors[axis.key] for axis in axes] for row in rows]).reshape(costs.shape)
-    known = np.nan_to_num(errors)
-    on, on_surely = undominated(costs), undominated(costs, known)
+    widths = np.array([[half_width(row, axis.key) for axis in axes] for row in rows]).reshape(costs.shape)
+    on, on_surely = undominated(costs), undominated(costs, widths)
     names = [row.candidate for row in rows]
     kept = np.flatnonzero(on)
     ordered = sorted(kept, key=lambda i: (*costs[i], names[i]))
@@ -97,17 +98,17 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
     )
 
 
-def undominated(costs: Floats, errors: Floats | None = None) -> NDArray[np.bool_]:
+def undominated(costs: Floats, widths: Floats | None = None) -> NDArray[np.bool_]:
     """Tell who is dominated by none, given one row of costs per candidate, lower better in every column.
 
-    With standard errors, differences within ``SURE`` of theirs count as none.
+    With half widths of intervals, differences within the root of the sum of their squares count as none.
 
     >>> undominated(np.array([[1.0, 3.0], [2.0, 2.0], [2.0, 3.0], [1.0, 3.0]])).tolist()
     [True, True, False, True]
     """
     free = np.empty(len(costs), dtype=np.bool_)
     for i, cost in enumerate(costs):
-        margin = 0.0 if errors is None else SURE * np.hypot(errors, errors[i])
+        margin = 0.0 if widths is None else np.hypot(widths, widths[i])
         better, worse = costs < cost - margin, costs > cost + margin
         free[i] = not (better.any(axis=1) & ~worse.any(axis=1)).any()
     return free

@@ -24,7 +24,6 @@ SHAPES = (
     "triangle-left",
 )
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
-MARGIN = 1.96  # standard errors either side: 95 %
 
 
 def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -> Any:
@@ -261,9 +260,9 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
     for i, measure in enumerate(summary.measures):
         point[f"figure{i}"] = line.figures[measure.key].text if measure.key in line.figures else "–"
     for axis, key in (("x", risk.key), ("y", utility.key)):
-        error = line.figures[key].error
-        if error is not None:
-            point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - MARGIN * error, point[axis] + MARGIN * error
+        width = line.figures[key].width
+        if width is not None:
+            point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - width, point[axis] + width
     return point
 
 

@@ -10,6 +10,7 @@ from sfumato.compare.choose import Choice
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Row, Which
+from sfumato.compare.rows import half_width
 from sfumato.data.describe import describe
 from sfumato.data.microdata import Microdata
 from sfumato.show.cautions import cautions
@@ -166,7 +167,7 @@ def _candidate(row: Row, rank: int, measures: Mapping[str, MeasureLine], **place
         family=type(row.method).__name__ if row.method is not None else ELSEWHERE,
         rank=rank,
         figures={
-            key: figure(row.means[key], line.unit, row.errors.get(key))
+            key: figure(row.means[key], line.unit, row.errors.get(key), half_width(row, key))
             for key, line in measures.items()
             if key in row.means and not math.isnan(row.means[key])
         },

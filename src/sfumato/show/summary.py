@@ -17,6 +17,7 @@ class Figure:
     value: float
     text: str
     error: float | None = None
+    width: float | None = None  # half the 95 % interval of the mean, by Student's t
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,12 @@ def percentage(share: float) -> str:
     return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
 
 
-def figure(value: float, unit: Unit, error: float | None = None) -> Figure:
+def figure(value: float, unit: Unit, error: float | None = None, width: float | None = None) -> Figure:
     """Dress a value of a measure for showing; an unknown or zero standard error is not written."""
     known = error is not None and math.isfinite(error) and error > 0
     spread = error if error is not None and known else 0.0
     shown = 0.0 if abs(value) < NOTHING else value
-    return Figure(value, written(shown, unit, spread), spread if known else None)
+    return Figure(value, written(shown, unit, spread), spread if known else None, width if known else None)
 
 
 def count(n: int, noun: str) -> str:

@@ -196,9 +196,20 @@ def findings(lines: tuple[Line, ...], printed: bool) -> tuple[Finding, ...]:
 
     compare("IL of the 21 rows MicIR, MicZ, MicPCP (k divides 1,080) is as printed, within 0.011", "IL", exact, 0.011)
     compare("ID of the 7 rows MicIR is as printed, within 0.01", "ID", [n for n in exact if "IR" in n], 0.01)
-    compare("DLD of the 21 rows is as printed, within 0.35 points on average", "DLD", exact, 0.35, mean=True)
-    statement = "DLD of the random rows is as printed once the keys are correlated incomes, within 3 points on average"
+    statement = (
+        "DLD of the 21 rows, to which the order of the keys was fitted, is as printed, within 0.35 points on average"
+    )
+    compare(statement, "DLD", exact, 0.35, mean=True)
+    statement = (
+        "DLD of the random rows, with correlated incomes as keys fitted to such rows, is within 3 points on average"
+    )
     compare(statement, EXTRA, random, 3.0, mean=True)
+    if printed:
+        gaps = [abs(by_name[name]["DLD"].difference) for name in random]
+        told = f"mean absolute difference {np.mean(gaps):.1f} points, at most {max(gaps):.1f}"
+        found.append(
+            Finding("DLD of the random rows with the first order of the keys: no order fits all rows", None, told)
+        )
     compare("Mean ID of Rank01-20 and Noise0.01-0.2 is as printed, within 1 point", "ID", random, 1.0)
     spreads = [
         (abs(by_name[n]["IL"].difference) / by_name[n]["IL"].spread) for n in random if by_name[n]["IL"].spread > 0
