@@ -71,6 +71,14 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
                 .mark_rule(color=GREY, strokeWidth=1)
                 .encode(opacity=alt.condition("datum.frontier", alt.value(0.9), alt.value(0.35)), **channels)
             )
+    over_records = {
+        "x_from": {"x": alt.X("x_from:Q", scale=across.altair(), title=x_title), "x2": "x_to:Q", "y": y},
+        "y_from": {"y": alt.Y("y_from:Q", scale=upward.altair(), title=y_title), "y2": "y_to:Q", "x": x},
+    }
+    for low, channels in over_records.items():
+        if any(low in p for p in points):
+            broad = base.transform_filter(f"isValid(datum.{low})").mark_rule(color=INK, strokeWidth=6, opacity=0.22)
+            layers.append(broad.encode(**channels))
     tooltip = [alt.Tooltip("label:N", title="Candidate"), alt.Tooltip("status:N", title="Status")]
     tooltip += [alt.Tooltip(f"figure{i}:N", title=line.name) for i, line in enumerate(summary.measures)]
     layers.append(
@@ -260,6 +268,8 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
     for i, measure in enumerate(summary.measures):
         point[f"figure{i}"] = line.figures[measure.key].text if measure.key in line.figures else "–"
     for axis, key in (("x", risk.key), ("y", utility.key)):
+        if line.chosen and key in summary.over_records:
+            point[f"{axis}_from"], point[f"{axis}_to"] = summary.over_records[key]
         width = line.figures[key].width
         if width is not None:
             point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - width, point[axis] + width

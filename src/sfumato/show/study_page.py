@@ -11,17 +11,15 @@ from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.plots import COLOURS, GREY, INK, SHAPES, dressed
 from sfumato.show.summary import to_json
 from sfumato.show.wording import count
-from sfumato.studies.study import Line, Sample, Study
+from sfumato.studies.study import Line, Sample, Scatter, Study
 
 
 def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
     """Write report.html, results.json and plots/*; return the path of the page."""
     directory = Path(directory)
     compared = [column for column in study.columns if _pairs(study, column)]
-    pictures = save_pictures(
-        {f"figure-{column.lower().replace(' ', '-')}": against_print(study, column) for column in compared},
-        directory / "plots",
-    )
+    plots = directory / "plots"
+    pictures = save_pictures({_file("figure", column): against_print(study, column) for column in compared}, plots)
     save(directory / "results.json", json.dumps(_plain(study, command), indent=1, ensure_ascii=False).encode())
     page = render_page(
         "study.html.j2",
@@ -31,9 +29,8 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         verdict=_verdict(study),
         families=_families(study),
         pictures=dict(zip(compared, pictures.values(), strict=True)),
-        samples=save_pictures(
-            {f"data-{s.name.replace(' ', '-')}": drawn(s) for s in study.samples}, directory / "plots"
-        ),
+        samples=save_pictures({_file("data", sample.name): drawn(sample) for sample in study.samples}, plots),
+        scatters=save_pictures({_file("", s.name): scattered(study, s) for s in study.scatters}, plots),
         figure=figure,
         command=command,
         isnan=math.isnan,
@@ -124,6 +121,28 @@ def drawn(sample: Sample, *, most: int = 800, bins: int = 40) -> Any:
     return dressed(alt.hconcat(*columns).properties(description=words))
 
 
+def scattered(study: Study, scatter: Scatter) -> Any:
+    """Draw a figure of the paper again: its lines by two of their columns, each named."""
+    import altair as alt
+
+    points = [
+        {
+            "name": line.name.partition(": ")[2] or line.name,
+            "x": line.figures[scatter.across].ours,
+            "y": line.figures[scatter.upward].ours,
+        }
+        for line in study.lines
+        if line.name.startswith(scatter.start)
+    ]
+    base = alt.Chart(alt.InlineData(values=points), title=scatter.name).encode(
+        x=alt.X("x:Q", title=scatter.across), y=alt.Y("y:Q", title=scatter.upward)
+    )
+    marks = base.mark_point(filled=True, size=60, color=COLOURS[4])
+    names = base.mark_text(align="left", dx=7, dy=-6, fontSize=10, color=INK).encode(text="name:N")
+    words = f"{scatter.name}: {scatter.upward} against {scatter.across} of {count(len(points), 'method')}"
+    return dressed(alt.layer(marks, names).properties(width=330, height=280, description=words))
+
+
 def figure(value: float) -> str:
     """Write a figure of a study: two decimals, more for small ones.
 
@@ -138,7 +157,7 @@ def figure(value: float) -> str:
 
 
 def _file(kind: str, name: str) -> str:
-    return f"{kind}-{name.lower().replace(' ', '-')}"
+    return "-".join([*([kind] if kind else []), *name.lower().replace(",", "").split()])
 
 
 def _pairs(study: Study, column: str) -> list[tuple[Line, Any]]:

@@ -13,6 +13,7 @@ from sfumato.compare.results import Results, Row, Which
 from sfumato.compare.rows import half_width
 from sfumato.data.describe import describe
 from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable, ParameterError
 from sfumato.show.cautions import cautions
 from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
 from sfumato.show.summary import (
@@ -26,6 +27,8 @@ from sfumato.show.summary import (
     VariableLine,
 )
 from sfumato.show.wording import count, figure, lower_first, percentage
+
+MOST_RESAMPLED = 20_000  # records up to which the chosen one's figures are bootstrapped
 
 
 def summarise(
@@ -70,6 +73,7 @@ def summarise(
         score=score,
         bounds=bounds,
         detail=_detail(results, choice.chosen, first=risk) if choice and choice.chosen else None,
+        over_records=_over_records(results, choice.chosen, (risk, utility)) if choice and choice.chosen else {},
         cautions=_cautions(results, choice.chosen, choice.bounds) if choice and choice.chosen else (),
         notes=_notes(results, candidates),
     )
@@ -115,6 +119,19 @@ def _cautions(results: Results, candidate: str, bounds: Mapping[str, float]) -> 
     if row.method is None and candidate not in results.tables:
         return ()
     return cautions(results, row, results.protect(candidate), bounds)
+
+
+def _over_records(results: Results, candidate: str, keys: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """Return bootstrap intervals of the chosen one's figures; of large tables none, where records hardly matter."""
+    found: dict[str, tuple[float, float]] = {}
+    if len(results.original) > MOST_RESAMPLED:
+        return found
+    for key in keys:
+        try:
+            found[key] = results.bootstrap(candidate, key, repetitions=100, rng=results.seed).interval
+        except (NotApplicable, ParameterError):
+            continue
+    return found
 
 
 def _by_position(results: Results) -> tuple[str, ...]:

@@ -212,6 +212,7 @@ class Summary:
     score: str | None = None
     bounds: tuple[Bound, ...] = ()
     detail: Detail | None = None
+    over_records: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of the chosen: bootstrap intervals
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
 

@@ -24,7 +24,7 @@ from sfumato.methods import (
     Resampling,
 )
 from sfumato.risk import DistanceLinkage
-from sfumato.studies.study import Figure, Finding, Line, Study
+from sfumato.studies.study import Figure, Finding, Line, Scatter, Study
 from sfumato.utility import EllipsoidOverlap, IntervalOverlap, KullbackLeibler
 
 SOURCE = (
@@ -156,6 +156,10 @@ def run(
         lines=tuple(lines),
         findings=tuple(findings),
         reasons=REASONS,
+        scatters=tuple(
+            Scatter(f"Figure 1, {column}", "CPS", column, "risk")
+            for column in (("IO", "EO") if data is not None else ())
+        ),
         seed=seed,
         replicates=repeats,
         seconds=seconds,

@@ -48,6 +48,16 @@ class Sample:
     protected: Mapping[str, Microdata]
 
 
+@dataclass(frozen=True)
+class Scatter:
+    """A figure of the paper drawn again: two columns of the lines whose names start alike."""
+
+    name: str
+    start: str
+    across: str
+    upward: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A paper's experiment, done again."""
@@ -61,6 +71,7 @@ class Study:
     findings: tuple[Finding, ...]
     reasons: Mapping[str, str] = field(default_factory=dict)  # by family: why the figures differ from print
     samples: tuple[Sample, ...] = ()
+    scatters: tuple[Scatter, ...] = ()
     seed: int
     replicates: int
     seconds: float
