@@ -53,7 +53,7 @@ def test_every_class_is_in_the_catalogue() -> None:
 def test_repr_evaluates_back_and_pickles(cls: type[Method] | type[Measure]) -> None:
     made = [*catalogue.default_grid(cls)] if issubclass(cls, Method) else [cls()]
     for thing in (*made, *(replace(m, variables=("earnings",)) for m in made)):
-        assert eval(repr(thing), vars(sfumato) | {cls.__name__: cls}) == thing
+        assert eval(repr(thing), {name: getattr(sfumato, name) for name in sfumato.__all__}) == thing
         assert pickle.loads(pickle.dumps(thing)) == thing
         assert hash(thing) == hash(replace(thing))
         assert catalogue.parse(repr(thing)) == [thing]

@@ -104,3 +104,21 @@ def test_by_theory_a_share_beside_a_turnover_keeps_its_own_scale(turned: bool) -
     ):
         ratio = method.protect(data, rng=1).numeric().std(axis=0) / x.std(axis=0)
         np.testing.assert_allclose(ratio, factor, rtol=0.06)
+
+
+@pytest.mark.parametrize("constant", [0.1, 1234.567, 1e9 + 0.1])
+def test_a_constant_stays_what_it_is_to_the_last_digit(constant: float) -> None:
+    data = numbers(a=np.random.default_rng(0).normal(size=400), b=np.full(400, constant))
+    for method in (
+        CorrelatedNoise(0.1),
+        KimNoise(0.3),
+        NormalSynthesis(),
+        ResidualNoise(ProjectionMicroaggregation(3)),
+    ):
+        assert (method.protect(data, rng=1).columns["b"] == constant).all(), method
+
+
+def test_values_too_large_for_a_covariance_are_refused() -> None:
+    x = np.random.default_rng(0).normal(size=50) * 1e200
+    with pytest.raises(NotApplicable, match="too large for a covariance"):
+        CorrelatedNoise(0.1).protect(numbers(x=x))

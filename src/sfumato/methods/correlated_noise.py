@@ -12,6 +12,7 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ class CorrelatedNoise(Method):
         names = self.masked(data)
         values = data.numeric(names)
         noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(self, values))
-        return data.replace(_by_name(names, values + noise))
+        return data.replace(_masked(names, values, values + noise))
 
 
 @catalogued(
@@ -80,7 +81,8 @@ class KimNoise(Method):
         values = data.numeric(names)
         noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(self, values))
         shrink = np.sqrt(1 / (1 + self.alpha))
-        return data.replace(_by_name(names, shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)))
+        masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
+        return data.replace(_masked(names, values, masked))
 
 
 @catalogued(
@@ -115,7 +117,7 @@ class NormalSynthesis(Method):
         white = draws @ np.linalg.inv(root(draws.T @ draws / (len(data) - 1)))
         synthetic = coloured(white, covariance)
         synthetic += np.nanmean(values, axis=0) - synthetic.mean(axis=0)
-        return data.replace(_by_name(names, np.where(np.isnan(values), np.nan, synthetic)))
+        return data.replace(_masked(names, values, np.where(np.isnan(values), np.nan, synthetic)))
 
 
 @catalogued(
@@ -159,7 +161,7 @@ class ResidualNoise(Method):
         before = complete_covariance(self, data.numeric(names))
         lost = before - complete_covariance(self, table.numeric(names))
         noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
-        return table.replace(_by_name(names, table.numeric(names) + noise))
+        return table.replace(_masked(names, data.numeric(names), table.numeric(names) + noise))
 
 
 def normal_draws(names: tuple[str, ...], n: int, rng: np.random.Generator) -> Floats:
@@ -193,8 +195,15 @@ def complete_covariance(method: Method, values: Floats) -> Floats:
             f"{type(method).__name__}: a covariance needs at least two records without missing values; "
             f"there {'is' if len(complete) == 1 else 'are'} {len(complete)}"
         )
-    return np.atleast_2d(np.cov(complete, rowvar=False))
+    _, spread = mean_and_spread(complete)
+    if not np.isfinite(spread).all():
+        raise NotApplicable(f"{type(method).__name__}: a variable has values too large for a covariance; rescale it")
+    # from the first record on, so that a constant has exactly no variance
+    found = np.atleast_2d(np.cov(complete - complete[0], rowvar=False))
+    return np.where(np.outer(spread, spread) > 0, found, 0.0)
 
 
-def _by_name(names: tuple[str, ...], values: Floats) -> dict[str, Floats]:
-    return {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(names)}
+def _masked(names: tuple[str, ...], before: Floats, after: Floats) -> dict[str, Floats]:
+    """Name the masked columns; a constant has nothing to mask and comes back to the last digit."""
+    constant = mean_and_spread(before)[1] == 0
+    return {name: np.ascontiguousarray((before if constant[j] else after)[:, j]) for j, name in enumerate(names)}

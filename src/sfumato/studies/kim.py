@@ -127,7 +127,11 @@ def run(
     start = perf_counter()
     sizes = (records,) if records else SIZES
     repetitions = replicates or REPETITIONS
-    table = printed_tables(printed) if printed is not None else {}
+    if records is not None and records > POPULATION // 2:
+        raise ParameterError(
+            f"the Kim study samples from {POPULATION:,} households; --records can be {POPULATION // 2:,}"
+        )
+    table = printed_tables(printed) if printed is not None and records is None else {}
     cells: dict[Cell, list[tuple[float, ...]]] = {}
     for found in _repeated(repetitions, seed, sizes, workers, progress):
         for cell, figures in found.items():

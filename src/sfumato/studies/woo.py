@@ -192,7 +192,7 @@ def moments(shown: Sample) -> str:
         )
     return (
         f"As in the paper's Table 1, for the type {shown.name}: {'; '.join(told)}. Syn keeps every one of these "
-        "exactly, and yet every measure that sees the distribution finds it worse than Resampling, which keeps none."
+        "exactly, Resampling none of them; what the measures that see the distribution say of the two is in the tables."
     )
 
 
@@ -259,7 +259,7 @@ STATEMENTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...], Callable[[dict[st
         _better("Micz03+Noise", "Micz03"),
     ),
     (
-        "Resampling beats Rank in the cluster and the modified logistic measures",
+        "Resampling beats Rank in the cluster, the logistic and the modified logistic measures",
         SHAPES,
         ("g = 500", "g = 1000", "Modified Logistic I", "Modified Logistic II", "Logistic I", "Logistic II"),
         _better("Resampling", "Rank"),

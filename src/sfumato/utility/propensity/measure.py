@@ -97,12 +97,21 @@ class PropensityUtility(Measure):
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         pooled = pool(self, original, protected)
         constant = [name for name in pooled.names if _constant(pooled, name)]
+        dead = int((original.weights() == 0).sum() + (protected.weights() == 0).sum())
         notes = list(pooled.notes)
         if constant:
             notes.append(f"constant, so they tell nothing: {', '.join(constant)}")
+        if dead:
+            notes.append(f"{dead:,} records of weight zero left out")
+        size = float(pooled.protected.mean())
+        if abs(size - 0.5) > 0.05:
+            notes.append(
+                f"the files differ in size, so PO50 is {100 * max(size, 1 - size) - 50:.3g} even where nothing tells "
+                "them apart"
+            )
         if self.model == "tree":
             return self._of_tree(pooled, notes, rng)
-        return self._of_logistic(pooled, notes, len(original))
+        return self._of_logistic(pooled, notes, int((~pooled.protected).sum()))  # records of weight zero do not count
 
     def _of_logistic(self, pooled: Pooled, notes: list[str], originals: int) -> Measurement:
         degree = DEGREES[self.model]
@@ -131,6 +140,11 @@ class PropensityUtility(Measure):
                 "other file"
             )
         nulls = scores.logistic_nulls(pooled, fit.coefficients)
+        if np.ptp(pooled.weights[pooled.protected]) > 0 or np.ptp(pooled.weights[~pooled.protected]) > 0:
+            notes.append(
+                "expected values and ratios suppose weights that have nothing to do with the variables; where they do, "
+                "the ratio is too large"
+            )
         parts["coefficients"] = float(fit.coefficients)
         return self._measured(pooled, fit.scores, fit.by_variable, parts, nulls, notes)
 

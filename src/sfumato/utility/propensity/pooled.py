@@ -106,12 +106,14 @@ def standardised(values: Floats, weights: Floats) -> tuple[Floats, float, float]
     low, high = float(values.min()), float(values.max())
     if low == high:
         return np.zeros_like(values), low, 0.0
-    mean = float(np.average(values, weights=weights))
-    centred = values - mean
+    size = max(abs(low), abs(high))  # so that no square is too large or too small for a float
+    scaled = values / size
+    mean = float(np.average(scaled, weights=weights))
+    centred = scaled - mean
     spread = float(np.sqrt(np.average(centred**2, weights=weights)))
-    if spread == 0.0:  # squares too small for a float
-        spread = high - low
-    return centred / spread, mean, spread
+    if spread == 0.0:
+        spread = (high / size) - (low / size)
+    return centred / spread, mean * size, spread * size
 
 
 def _with_weight(table: Microdata) -> Microdata:
