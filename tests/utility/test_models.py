@@ -253,3 +253,28 @@ def test_models_say_their_family_and_weight() -> None:
     for wrong in ({"family": "probit"}, {"weight": 0}, {"formula": 3}):
         with pytest.raises(ParameterError, match="Model: "):
             Model(**{"formula": "y ~ x", **wrong})  # type: ignore[arg-type]
+
+
+def test_a_large_offset_is_no_exact_fit_and_large_counts_are_fitted() -> None:
+    rng = np.random.default_rng(0)
+    x = np.arange(50.0)
+    table = Microdata.from_frame(
+        pa.table(
+            {
+                "x": x,
+                "y": 2e12 + 2 * x + rng.normal(size=50),
+                "n": np.round(1e10 * np.exp(0.01 * x + 1e-3 * rng.normal(size=50))),
+            }
+        )
+    )
+    found = fit(Model("y ~ x"), table)
+    assert found.coefficients[1] == pytest.approx(2, abs=0.1)
+    counts = fit(Model("n ~ x", family="poisson"), table)
+    assert counts.coefficients[1] == pytest.approx(0.01, abs=1e-3)
+
+
+def test_separation_names_the_term_that_separates() -> None:
+    age = np.arange(30.0, 70.0)
+    table = Microdata.from_frame(pa.table({"age": age, "y": (age > 50).astype(float)}))
+    with pytest.raises(NotApplicable, match="the term 'age' separates the responses"):
+        fit(Model("y ~ age", family="logistic"), table)

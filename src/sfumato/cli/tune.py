@@ -62,6 +62,7 @@ def tune(
     from sfumato.cli.tables import drawn_seed, write_protected
     from sfumato.compare.tune import tune as find
     from sfumato.data.files import read
+    from sfumato.show.cautions import cautions
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
@@ -93,6 +94,8 @@ def tune(
                 "keeps": found.keeps,
                 "interval": found.interval,
                 "alike": found.alike,
+                "known": found.known,
+                "monotone": dict(found.monotone),
                 "seed": seed,
                 "tables": found.tables,
                 "sentence": found.sentence,
@@ -109,8 +112,11 @@ def tune(
     if out is not None:
         figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
         protected = found.results.protect(repr(found.method))
-        write_protected(protected, out, source=file, method=found.method, seed=seed, figures=figures)
+        told = cautions(found.results, found.row, protected, found.bounds)
+        write_protected(protected, out, source=file, method=found.method, seed=seed, figures=figures, notes=told)
         say(f"wrote {out}")
+        for caution in told:
+            say(f"! {caution}")
 
 
 def _method(text: str) -> "Method | type[Method]":

@@ -60,6 +60,9 @@ class Search:
 
     def run(self) -> Finding:
         """Find the value."""
+        return self._best_tried(self._searched())
+
+    def _searched(self) -> Finding:
         curve = self.curve
         curve.at(np.unique(np.linspace(0, curve.far, PROBES).round().astype(int)).tolist())
         ends = [(self._cost(place, self.objective), not self.keeps(place)) for place in (0, curve.far)]
@@ -74,6 +77,24 @@ class Search:
         if first is None:
             return self._none(active)
         return self._peak(self._halve(active) if curve.certain else self._narrow(active))
+
+    def _best_tried(self, finding: Finding) -> Finding:
+        """Return the best of the values tried that keep the bounds, of those drawn as often as the one found.
+
+        The search goes where a bound is met; a value it passed on the way may have turned out better.
+        """
+        curve, place = self.curve, finding.place
+        if curve.draws(place) < 2 and not curve.certain:
+            curve.at([place], curve.affordable([place], self.draws))
+        often = max(min(curve.draws(place), self.draws), min(2, self.draws))
+        kept = [p for p in curve.rows if self.keeps(p)]
+        firm = [p for p in kept if curve.draws(p) >= often] or [p for p in kept if curve.draws(p) > 1] or kept
+        if not firm:
+            return Finding(place=place, why="none", open=finding.open, known=self._known(place))
+        best = min(firm, key=lambda p: (self._cost(p, self.objective), abs(p - place)))
+        why = "bound" if finding.why == "none" else finding.why
+        open_ = (min(finding.open[0], best), max(finding.open[1], best))
+        return Finding(place=best, why=why, open=open_, known=finding.known and self._known(best))
 
     def keeps(self, place: int) -> bool:
         """Tell whether the means at a place keep all bounds."""
@@ -113,7 +134,10 @@ class Search:
         return reach[0], reach[1]
 
     def _cost(self, place: int, key: str) -> float:
-        return self._signs[key] * float(self.curve.drawn(place, key).mean())
+        values = self.curve.drawn(
+            place, key
+        )  # summed as the rows' means are, so that both keep a bound or neither does
+        return self._signs[key] * math.fsum(values) / len(values)
 
     def _excess(self, place: int, key: str) -> float:
         return self._cost(place, key) - self.bounds[key]
@@ -293,6 +317,8 @@ class Search:
             return finding
         while True:
             kept = [place for place in sorted(curve.rows) if self.keeps(place)]
+            if not kept:
+                return self._settled(finding)
             best = min(kept, key=lambda place: self._cost(place, key))
             around = [p for p in curve.rows if p < best], [p for p in curve.rows if p > best]
             low, high = max(around[0], default=best), min(around[1], default=best)

@@ -235,7 +235,7 @@ def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figur
     else:
         lead = "inside the range" if finding.why == "peak" else "where the bound is met"
         said = [f"{tuning.method!r} has the {most} {about.title} with {limit} of {wide}, {lead} ({has})."]
-    if row.replicates > 1 and tuning.keeps:
+    if row.replicates > 1 and tuning.keeps and tuning.method.about.random:
         said.append(_single(row, tuning.bounds, figures))
     if tuning.keeps and finding.why != "free":
         said.append(_open(tuning, finding.why, certain=certain))

@@ -13,6 +13,7 @@ from sfumato.utility.models.statistics import Moments, filled, inverted, triangl
 
 MOST_STEPS = 60
 CLOSE = 1e-18  # of the squared Newton step, in standard errors
+STALLED = 1e-10  # the same where steps have stopped getting shorter: rounding, as with responses of billions
 FLAT = 1e-9  # information this small beside that of the start: a coefficient that runs off to infinity
 
 
@@ -37,15 +38,18 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
     place: Floats = np.asarray(np.linalg.solve(start.information, start.gradient))
     state = _pass(design, rows, inverse, place, robust)
     least = FLAT * float(np.linalg.eigvalsh(start.information)[-1])
+    before = np.inf
     for _ in range(MOST_STEPS):
         if not np.isfinite(state.information).all() or np.linalg.eigvalsh(state.information)[0] <= least:
             raise _diverging(design, inverse @ place, moments, rows)
         step = np.linalg.solve(state.information, state.gradient)
-        if float(step @ state.gradient) < CLOSE:
+        left = float(step @ state.gradient)
+        if left < CLOSE or (left < STALLED and left >= before / 4):
             covariance = inverted(state.information)
             if robust:
                 covariance = sandwich(covariance, state.meat, rows.count)
             return Estimate(inverse @ place, inverse @ covariance @ inverse.T)
+        before = left
         for _ in range(30):
             tried = _pass(design, rows, inverse, place + step, robust)
             if tried.loss <= state.loss + 1e-12 * abs(state.loss):
@@ -116,7 +120,8 @@ def _diverging(design: Design, coefficients: Floats, moments: Moments, rows: Row
     """Name the term whose coefficient, times the spread of its column, has run furthest."""
     place = {column: j for j, column in enumerate(moments.columns)}
     spread = np.sqrt(np.diag(moments.products))
-    sizes = [1.0 if not c.parts else spread[place[c]] / np.sqrt(rows.count) for c in design.columns]
+    constant = 0.0 if len(design.columns) > 1 else 1.0  # the intercept only follows the term that runs away
+    sizes = [constant if not c.parts else spread[place[c]] / np.sqrt(rows.count) for c in design.columns]
     worst = int(np.argmax(np.abs(coefficients) * sizes))
     return NotApplicable(
         f"{design.where}: it has no finite estimate in the {rows.label} table; the term {design.names[worst]!r} "

@@ -10,6 +10,8 @@ from sfumato.utility.models.design import Column, Design
 from sfumato.utility.models.rows import Rows
 from sfumato.utility.models.statistics import Moments, filled, inverted, triangle
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -26,7 +28,8 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
     inverse = inverted(found[:count, :count])
     coefficients = inverse @ found[:count, count]
     residual = float(found[count, count] ** 2)
-    if abs(found[count, count]) <= 1e-12 * np.linalg.norm(found[:, count]):
+    varies = np.linalg.norm(found[int(design.intercept) :, count])  # without the mean, which may be large
+    if abs(found[count, count]) <= 1e-12 * varies + 8 * EPSILON * np.linalg.norm(found[:, count]):
         raise NotApplicable(f"{design.where}: it fits the {rows.label} table exactly, so there is no standard error")
     if not robust:
         return Estimate(coefficients, inverse @ inverse.T * (residual / (rows.count - count)))
