@@ -1,8 +1,6 @@
-import csv
 import math
 import pickle
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,9 +13,9 @@ from sfumato.compare.score import Recipe, Score, Score2
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
+from tables import printed_table
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
-TABLE_2 = Path(__file__).parents[3] / "shared" / "data" / "domingo_table2.csv"
 MIXTURE = Recipe("mixture", ((Loss(), 2.0), (Closeness(), 10.0)))
 
 
@@ -65,18 +63,13 @@ def test_the_scores_of_the_paper_are_made_of_the_catalogue_measures() -> None:
 
 def test_score_gives_the_printed_column_of_table_2() -> None:
     """By reference: Domingo, Table 2, 109 rows; the inputs are rounded to 0.01, so the score to 0.005 + 0.005."""
-    if not TABLE_2.exists():
-        pytest.skip("the paper's table is not beside the work tree")
-    with TABLE_2.open() as file:
-        rows = list(csv.DictReader(file))
+    rows = printed_table("domingo_table2.csv")
     assert len(rows) == 109
     score = Score(**TOYS)
-    for row in rows:
-        shares = {
-            key: float(row[name]) / 100 for key, name in (("Closeness()", "DLD"), ("Other()", "PLD"), ("Rank()", "ID"))
-        }
-        ours = score.of({"Loss()": float(row["IL"]), **shares}).value
-        assert ours == pytest.approx(float(row["score"]), abs=0.0101), row["method"]
+    for method, row in rows.items():
+        shares = {key: row[name] / 100 for key, name in (("Closeness()", "DLD"), ("Other()", "PLD"), ("Rank()", "ID"))}
+        ours = score.of({"Loss()": row["IL"], **shares}).value
+        assert ours == pytest.approx(row["score"], abs=0.0101), method
 
 
 def test_a_score_is_added_to_results_with_its_standard_error() -> None:

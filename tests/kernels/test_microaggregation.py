@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from math import fsum
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.kernels import microaggregation, textbook
+from tables import census
 
 Floats = NDArray[np.float64]
 Groups = Callable[[Floats, int], NDArray[np.intp]]
 
-CENSUS = Path(__file__).parents[3] / "shared" / "data" / "casc_census.csv"
 
 both = pytest.mark.parametrize("groups", [microaggregation.mdav_groups, textbook.mdav_groups])
 
@@ -72,9 +71,7 @@ def test_ties_go_to_the_lowest_row(groups: Groups) -> None:
 @pytest.mark.parametrize(("k", "loss"), [(3, 5.6922), (4, 7.4947), (5, 9.0884), (10, 14.1559)])
 def test_census_information_loss(groups: Groups, k: int, loss: float) -> None:
     """100 SSE / SST of MDAV on the CASC reference table Census, as printed in the literature."""
-    if not CENSUS.exists():
-        pytest.skip("the CASC Census table is not beside the repository")
-    X = np.loadtxt(CENSUS, delimiter=",", skiprows=1)
+    X = census().numeric()
     X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
     labels = groups(X, k)
     means = np.stack([np.bincount(labels, column) / np.bincount(labels) for column in X.T], axis=1)
