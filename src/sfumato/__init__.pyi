@@ -22,6 +22,7 @@ from .compare.score import Score as Score
 from .compare.score import Score2 as Score2
 from .compare.tune import Tuning as Tuning
 from .compare.tune import tune as tune
+from .core import Chain as Chain
 from .core import Measure as Measure
 from .core import Measurement as Measurement
 from .core import Method as Method
@@ -33,6 +34,7 @@ from .data.schema import Schema as Schema
 from .data.schema import Variable as Variable
 from .data.schema_file import read_schema as read_schema
 from .data.schema_file import write_schema as write_schema
+from .data.treatment import Treatment as Treatment
 from .errors import DataError as DataError
 from .errors import FileError as FileError
 from .errors import NotApplicable as NotApplicable

@@ -31,6 +31,7 @@ class MethodAbout(About):
     random: bool
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # the values a sweep tries when nobody says
     neutral: Mapping[str, Any] | None = None  # parameters with which the table comes back as it was
+    keeps_records: bool = True  # whether record i of the result is record i of what was given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,3 +45,4 @@ class MeasureAbout(About):
     paired: bool = True  # whether record i of one table must be record i of the other
     random: bool = False
     joint: bool = True  # whether it sees how variables hang together
+    keys: bool = False  # whether its variables are the keys an intruder knows: by default those of that role

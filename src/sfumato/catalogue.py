@@ -68,10 +68,13 @@ def parse(text: str) -> list[Method | Measure]:
     """Build what a text such as ``MDAV(k=[3, 5, 10])`` stands for: one instance per combination of listed values.
 
     A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
-    entry, but for a list of variable names; of a measure, a list is one value, as in Python.
+    entry, but for a list of variable names; of a measure, a list is one value, as in Python. Methods joined by ``+``
+    are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])`` gives two chains.
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.BinOp) and isinstance(call.op, ast.Add):
+            return _chained(call)
         name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
         positional = [_value(value) for value in getattr(call, "args", [])]
         keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
@@ -95,6 +98,15 @@ def parse(text: str) -> list[Method | Measure]:
         except TypeError as error:
             raise _misused(cls, error) from None
     return made
+
+
+def _chained(call: ast.BinOp) -> list[Method | Measure]:
+    """Build every chain of a text such as ``Rounding(10) + Noise([0.1, 0.2])``."""
+    firsts, seconds = parse(ast.unparse(call.left)), parse(ast.unparse(call.right))
+    for part in (*firsts, *seconds):
+        if not isinstance(part, Method):
+            raise ParameterError(f"only methods can be chained with +; {part!r} is a measure")
+    return [first + second for first, second in product(firsts, seconds)]  # type: ignore[operator]
 
 
 def _misused(cls: Any, error: TypeError) -> ParameterError:

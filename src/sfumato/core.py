@@ -7,18 +7,22 @@ line come for free. Read this file first.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import Better, MeasureAbout, MethodAbout
+from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable
+from sfumato.errors import NotApplicable, ParameterError
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
+Table = tuple[Mapping[str, Any], ...]
 
 
 class _Described:
@@ -53,12 +57,81 @@ class Method(_Described, ABC):
         protected = self._protect(table, np.random.default_rng(rng))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
+    @property
+    def family(self) -> str:
+        """What methods that differ only in their parameters have in common: the name of the class."""
+        return type(self).__name__
+
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method masks in this table."""
         return chosen(self, data)
 
+    def __add__(self, then: "Method") -> "Chain":
+        """Return the method that does this and then the other: ``GlobalRecoding(...) + LocalSuppression(3)``."""
+        if not isinstance(then, Method):
+            return NotImplemented
+        return Chain((*_steps(self), *_steps(then)))
+
     @abstractmethod
     def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata: ...
+
+
+def _steps(method: Method) -> tuple[Method, ...]:
+    return method.steps if isinstance(method, Chain) else (method,)
+
+
+@dataclass(frozen=True, repr=False)
+class Chain(Method):
+    """Methods one after the other, each on what the one before returned; itself a method."""
+
+    steps: tuple[Method, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))
+        if self.variables is not None:
+            raise parameters.refuse(self, "each step names its own variables")
+        if len(self.steps) < 2 or not all(isinstance(s, Method) and not isinstance(s, Chain) for s in self.steps):
+            raise ParameterError(f"a chain needs two methods or more, as in Rounding(10) + Noise(0.1); got {self!r}")
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.steps))
+
+    @property
+    def family(self) -> str:
+        """The names of the steps."""
+        return " + ".join(step.family for step in self.steps)
+
+    @cached_property
+    def about(self) -> MethodAbout:  # type: ignore[override]
+        """What is known of the steps, taken together."""
+        abouts = [step.about for step in self.steps]
+        return MethodAbout(
+            title=", then ".join(about.title for about in abouts),
+            source="; ".join(dict.fromkeys(about.source for about in abouts)),
+            missing="; then ".join(dict.fromkeys(about.missing for about in abouts)),
+            kinds=tuple(dict.fromkeys(kind for about in abouts for kind in about.kinds)),
+            weights=any(about.weights for about in abouts),
+            column_order=any(about.column_order for about in abouts),
+            caveat=" ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
+            random=any(about.random for about in abouts),
+        )
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables that any step masks, as far as it can be told from the table before the first step."""
+        named: dict[str, None] = {}
+        for step in self.steps:
+            try:
+                named.update(dict.fromkeys(step.masked(data)))
+            except NotApplicable:  # of a variable that only an earlier step makes fit for this one
+                if step is self.steps[0]:
+                    raise
+                named.update(dict.fromkeys(name for name in step.variables or () if name in data.schema))
+        return tuple(named)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        for step, stream in zip(self.steps, rng.spawn(len(self.steps)), strict=True):
+            data = step._protect(data, stream)
+        return data
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,6 +166,11 @@ class Measure(_Described, ABC):
                 f"{name}: record i of the protected table must be record i of the original, but they have "
                 f"{len(protected):,} and {len(original):,} records"
             )
+        if not protected.matched:
+            raise NotApplicable(
+                f"{name}: record i of the protected table must be record i of the original, but its records are "
+                "synthetic or a sample and correspond to none"
+            )
         key = original.schema.id
         if key is None or key != protected.schema.id:
             return protected
@@ -124,7 +202,10 @@ class Measure(_Described, ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurement:
-    """The value of a measure, with its parts, its breakdown and what was left out and why."""
+    """The value of a measure, with its parts, its breakdown and what was left out and why.
+
+    ``tables`` holds longer breakdowns as rows, one mapping each; ``statement`` is what may be published with the file.
+    """
 
     measure: str
     about: MeasureAbout
@@ -133,6 +214,8 @@ class Measurement:
     by_variable: Mapping[str, float] = field(default_factory=dict)
     by_pair: Mapping[tuple[str, str], float] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    statement: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -144,6 +227,13 @@ class Measurement:
     def range(self) -> tuple[float, float]:
         """The least and the greatest value the measure can take."""
         return self.about.range
+
+    def table(self, name: str, kind: FrameKind = "pandas") -> Any:
+        """Return one of the tables as a frame."""
+        if name not in self.tables:
+            there = ", ".join(map(repr, self.tables)) or "none"
+            raise ParameterError(f"{self.measure} has no table {name!r}; there is {there}")
+        return from_arrow(pa.Table.from_pylist([dict(row) for row in self.tables[name]]), Origin(kind))
 
     def __float__(self) -> float:
         return self.value

@@ -16,5 +16,6 @@ def generator(seed: int, owner: Method | Measure, replicate: int) -> np.random.G
 
     The class's name enters by its CRC-32, never by ``hash``, which differs from one run of Python to the next.
     """
-    name = crc32(type(owner).__name__.encode())
+    family = owner.family if isinstance(owner, Method) else type(owner).__name__
+    name = crc32(family.encode())
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name, replicate)))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
 from sfumato.data.schema import Kind, Schema, Variable
+from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable, SchemaError
 
 Floats = NDArray[np.float64]
@@ -41,6 +42,7 @@ class Microdata:
     columns: Mapping[str, NDArray[Any]]
     origin: Origin = field(default_factory=Origin)
     notes: tuple[str, ...] = ()
+    matched: bool = True  # whether record i is about the same unit as record i of the table it was made from
 
     def __post_init__(self) -> None:
         columns = {name: np.asarray(column) for name, column in self.columns.items()}  # a memory map becomes plain
@@ -50,7 +52,7 @@ class Microdata:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the columns as a plain dict, for a read-only view cannot be pickled."""
-        return type(self), (self.schema, dict(self.columns), self.origin, self.notes)
+        return type(self), (self.schema, dict(self.columns), self.origin, self.notes, self.matched)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
@@ -137,15 +139,54 @@ class Microdata:
         whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
         return pa.table({v.name: read_columns.write(v, self.columns[v.name], v.name in whole) for v in self.schema})
 
-    def replace(self, values: Mapping[str, NDArray[Any]], note: str = "") -> "Microdata":
-        """Return a copy with these columns in place of their namesakes; ``note`` says what was done to whom."""
+    def replace(
+        self, values: Mapping[str, NDArray[Any]], note: str = "", treatment: Treatment = PERTURBED
+    ) -> "Microdata":
+        """Return a copy with these columns in place of their namesakes; ``note`` says what was done to whom.
+
+        ``treatment`` goes to the variables of which a value changed.
+        """
         for name, column in values.items():
             if name not in self.columns or column.shape != (len(self),):
                 raise DataError(f"no column {name!r} of {len(self)} records to replace")
             if np.isinf(column).any():
                 raise DataError(f"the new values of {name!r} are too large for a number; rescale the variable")
-        notes = (*self.notes, note) if note else self.notes
-        return replace(self, columns={**self.columns, **values}, notes=notes)
+        changed = [
+            self.schema[name].treated(treatment)
+            for name, column in values.items()
+            if not np.array_equal(column, self.columns[name], equal_nan=column.dtype.kind == "f")
+        ]
+        return replace(
+            self,
+            schema=self.schema.replace(*changed),
+            columns={**self.columns, **values},
+            notes=(*self.notes, note) if note else self.notes,
+        )
+
+    def recast(self, changed: Mapping[str, tuple[Variable, NDArray[Any]]], note: str = "") -> "Microdata":
+        """Return a copy in which these variables have other kinds or categories, and columns that fit them."""
+        for name, (variable, column) in changed.items():
+            if name not in self.columns or variable.name != name or column.shape != (len(self),):
+                raise DataError(f"no column {name!r} of {len(self)} records to recast")
+        return replace(
+            self,
+            schema=self.schema.replace(*(variable for variable, _ in changed.values())),
+            columns={**self.columns, **{name: column for name, (_, column) in changed.items()}},
+            notes=(*self.notes, note) if note else self.notes,
+        )
+
+    def without(self, names: Iterable[str], note: str = "") -> "Microdata":
+        """Return a copy that lacks these variables."""
+        gone = set(names)
+        kept = [name for name in self.names if name not in gone]
+        if not kept:
+            raise DataError("a table needs at least one variable; all of them would go")
+        return replace(
+            self,
+            schema=self.schema.only(kept),
+            columns={name: self.columns[name] for name in kept},
+            notes=(*self.notes, note) if note else self.notes,
+        )
 
     def take(self, rows: NDArray[np.intp]) -> "Microdata":
         """Return the table with these rows, in this order."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from sfumato.data.treatment import UNTREATED, Treatment
 from sfumato.errors import SchemaError
 
 Kind = Literal["numeric", "ordinal", "nominal"]
@@ -19,7 +20,8 @@ class Variable:
     ``kind`` says how its values compare (numeric, ordinal, nominal); ``role`` whether an intruder may know them
     (key), would learn from them (confidential), neither (other), or whether they name the unit (identifier).
     ``categories`` lists the values of an ordinal variable from lowest to highest, or of a nominal one; ``missing`` the
-    codes that stand for a missing value.
+    codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
+    protected variable's ``treatment`` says what was done to it.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -31,6 +33,8 @@ class Variable:
     categories: tuple[Category, ...] = ()
     missing: tuple[Category, ...] = ()
     label: str = ""
+    labels: tuple[tuple[Category, str], ...] = ()
+    treatment: Treatment = UNTREATED
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -41,6 +45,7 @@ class Variable:
                 raise SchemaError(f"variable {self.name!r}: {field} must be one of {', '.join(allowed)}; got {value!r}")
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
+        object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
         if self.kind == "numeric" and self.categories:
             raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
         types = {float if type(c) is int else type(c) for c in self.categories}
@@ -48,6 +53,19 @@ class Variable:
             raise SchemaError(f"variable {self.name!r} lists categories of different types: {self.categories!r}")
         if len(set(self.categories)) < len(self.categories):
             raise SchemaError(f"variable {self.name!r} lists a category twice: {self.categories!r}")
+
+    @property
+    def title(self) -> str:
+        """What a reader knows the variable by: its label, or else its name."""
+        return self.label or self.name
+
+    def spelled(self, category: Category) -> str:
+        """Return what a reader knows a category by: its label, or else the category itself."""
+        return dict(self.labels).get(category, str(category))
+
+    def treated(self, treatment: Treatment) -> "Variable":
+        """Return the variable with this treatment after those it had."""
+        return replace(self, treatment=self.treatment.then(treatment))
 
 
 @dataclass(frozen=True)

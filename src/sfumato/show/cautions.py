@@ -32,7 +32,7 @@ def cautions(results: Results, row: Row, protected: Microdata, bounds: Mapping[s
                 f"{written(row.values[key][0], about.unit)}, beyond {written(limit, about.unit)}."
             )
     if row.method is not None and row.method.about.caveat:
-        said.append(f"{type(row.method).__name__}: {row.method.about.caveat}.")
+        said.append(f"{row.method.family}: {row.method.about.caveat}.")
     return tuple(said)
 
 

@@ -181,7 +181,7 @@ def _first_paragraph(thing: object) -> str:
 def _candidate(row: Row, rank: int, measures: Mapping[str, MeasureLine], **place: Any) -> CandidateLine:
     return CandidateLine(
         label=row.candidate,
-        family=type(row.method).__name__ if row.method is not None else ELSEWHERE,
+        family=row.method.family if row.method is not None else ELSEWHERE,
         rank=rank,
         figures={
             key: figure(row.means[key], line.unit, row.errors.get(key), half_width(row, key))

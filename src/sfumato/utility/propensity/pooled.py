@@ -1,12 +1,12 @@
 """Both tables below each other, as numbers and categories, with the file each record comes from."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
+from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 
@@ -65,7 +65,7 @@ class Pooled:
 def pool(measure: Measure, original: Microdata, protected: Microdata) -> Pooled:
     """Put the variables both tables have below each other; what had to be treated specially is noted."""
     names, notes = measure._shared(original, protected)
-    tables = tuple(_with_weight(table) for table in (original, protected))
+    tables = _with_weight(original), _with_weight(protected)
     source = np.repeat([False, True], [len(table) for table in tables])
     weights = balanced(np.concatenate([table.weights() for table in tables]), source)
     numbers: list[Numbers] = []
@@ -79,11 +79,12 @@ def pool(measure: Measure, original: Microdata, protected: Microdata) -> Pooled:
         elif "numeric" in kinds:
             apart.append(name)
         else:
-            codes, listed, known = _by_value(name, *tables)
-            if kinds == {"ordinal"} and known:
+            both = aligned(*tables, name)
+            codes = np.concatenate([both.original, both.protected])
+            if kinds == {"ordinal"} and not both.new:
                 numbers += _filled(name, np.where(codes < 0, np.nan, codes), weights)
             else:
-                categories.append(_occurring(name, codes, listed))
+                categories.append(_occurring(name, codes, len(both.categories)))
     if apart:
         notes = (*notes, f"left out, numeric in one table and categorical in the other: {', '.join(apart)}")
     kept = tuple(name for name in names if name not in apart)
@@ -128,19 +129,6 @@ def _filled(name: str, values: Floats, weights: Floats) -> list[Numbers]:
         return [Numbers(name, values)]
     mean = np.average(values[~missing], weights=weights[~missing]) if not missing.all() else 0.0
     return [Numbers(name, np.where(missing, mean, values)), Numbers(name, missing.astype(np.float64))]
-
-
-def _by_value(name: str, original: Microdata, protected: Microdata) -> tuple[Codes, int, bool]:
-    """Return codes that mean the same category in both tables, how many there are, and whether the original has all."""
-    listed: Sequence[object] = original.schema[name].categories
-    place = {category: code for code, category in enumerate(listed)}
-    theirs = protected.schema[name].categories
-    used = np.unique(protected.columns[name])
-    for code in used[used >= 0]:
-        place.setdefault(theirs[code], len(place))
-    recode = np.array([*(place.get(category, -1) for category in theirs), -1], dtype=np.int32)
-    codes = np.concatenate([original.columns[name], recode[protected.columns[name]]])
-    return codes.astype(np.int32), len(place), len(place) == len(listed)
 
 
 def _occurring(name: str, codes: Codes, listed: int) -> Categories:

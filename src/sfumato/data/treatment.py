@@ -1,0 +1,69 @@
+"""What protection did to a variable, as far as it is known, so that measures need not guess."""
+
+from dataclasses import dataclass, replace
+
+from sfumato.errors import SchemaError
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What was done to a variable: categories merged, values cut, rounded, suppressed or made false.
+
+    ``groups`` pairs each original category with the one it was merged into; ``cuts`` are the inner boundaries of the
+    classes a numeric variable was put into (a class holds its lower boundary); values below ``bottom`` or above
+    ``top`` were published as one; ``base`` is what numbers were rounded to; ``suppressed`` counts the values made
+    missing; ``perturbed`` says that a published value need not be the true one.
+
+    >>> merged = Treatment(groups=(("north", "N"), ("south", "S")))
+    >>> merged.then(Treatment(groups=(("N", "all"), ("S", "all")), suppressed=2))
+    Treatment(groups=(('north', 'all'), ('south', 'all')), suppressed=2)
+    """
+
+    groups: tuple[tuple[object, object], ...] = ()
+    cuts: tuple[float, ...] = ()
+    bottom: float | None = None
+    top: float | None = None
+    base: float | None = None
+    suppressed: int = 0
+    perturbed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple((before, after) for before, after in self.groups))
+        object.__setattr__(self, "cuts", tuple(float(cut) for cut in self.cuts))
+        if len({before for before, _ in self.groups}) < len(self.groups):
+            raise SchemaError(f"a treatment puts one category into two groups: {self.groups!r}")
+        if any(low >= high for low, high in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise SchemaError(f"the cuts of a treatment must rise; got {self.cuts!r}")
+
+    def __bool__(self) -> bool:
+        return self != UNTREATED
+
+    def __repr__(self) -> str:
+        said = {name: value for name, value in vars(self).items() if value != getattr(Treatment, name)}
+        return f"Treatment({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+    @property
+    def recoded(self) -> bool:
+        """Whether values were put together, so that fewer can be told apart."""
+        return bool(self.groups or self.cuts) or any(v is not None for v in (self.bottom, self.top, self.base))
+
+    def then(self, later: "Treatment") -> "Treatment":
+        """Return both treatments, one after the other."""
+        onward = dict(later.groups)
+        groups = tuple((before, onward.get(after, after)) for before, after in self.groups) or later.groups
+        lows = [low for low in (self.bottom, later.bottom) if low is not None]
+        highs = [high for high in (self.top, later.top) if high is not None]
+        return replace(
+            self,
+            groups=groups,
+            cuts=later.cuts or self.cuts,
+            bottom=max(lows, default=None),
+            top=min(highs, default=None),
+            base=later.base if later.base is not None else self.base,
+            suppressed=self.suppressed + later.suppressed,
+            perturbed=self.perturbed or later.perturbed,
+        )
+
+
+UNTREATED = Treatment()
+PERTURBED = Treatment(perturbed=True)
