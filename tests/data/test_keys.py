@@ -22,7 +22,7 @@ def test_whole_numbers_count_as_categories_and_missing_is_minus_one() -> None:
 
 def test_continuous_keys_are_refused_with_what_to_do() -> None:
     data = Microdata.from_frame(pa.table({"income": [1.5, 2.5], "euro": [10, 20]}))
-    with pytest.raises(NotApplicable, match="M: key 'income' is continuous .* GlobalRecoding"):
+    with pytest.raises(NotApplicable, match=r"M: key 'income' is continuous .* GlobalRecoding"):
         key_codes("M", data, ("income",))
     assert key_codes("M", data, ("euro",)).tolist() == [[0], [1]]
     many = Microdata.from_frame(pa.table({"euro": np.arange(300)}))
