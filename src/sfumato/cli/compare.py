@@ -75,12 +75,20 @@ def compare(
         from rich.text import Text
 
         from sfumato.cli.sweep import print_cautions
-        from sfumato.show.terminal import pair_table, records_table
+        from sfumato.show.terminal import pair_table, records_table, worst_pairs_table
 
         out = console()
         out.print(Text(f"{summary.title}\n", style="bold"))
         out.print(pair_table(summary), "")
         print_cautions(summary)
+        worst = worst_pairs_table(summary)
+        if worst is not None:
+            out.print(Text("associations that suffered most\n", style="bold"))
+            out.print(worst, "")
+        useful = summary.detail.usefulness if summary.detail else None
+        if useful is not None and useful.statement:
+            out.print(Text("what may be published with the file\n", style="bold"))
+            out.print(Text(useful.statement), "")
         table = records_table(summary, records) if records else None
         if table is not None:
             out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.about import Unit
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Variable
 from sfumato.show.summary import CorrelationChange, Detail, Moments, RecordRisk, VariableDetail
 from sfumato.show.wording import figure, number
 
@@ -79,7 +80,8 @@ def _variable(
             clipped=clipped,
         )
     spelled, spelled_after = _spelled(original, name), _spelled(protected, name)
-    categories, shares, shares_after = _bars(spelled, spelled_after, [str(c) for c in original.schema[name].categories])
+    order = [*spelled_categories(original.schema[name]), *spelled_categories(protected.schema[name])]
+    categories, shares, shares_after = _bars(spelled, spelled_after, order)
     return VariableDetail(
         name,
         kind,
@@ -142,9 +144,15 @@ def _changed(before: NDArray[np.generic], after: NDArray[np.generic]) -> float |
 
 def _spelled(table: Microdata, name: str) -> NDArray[np.str_]:
     """Return the categories as text; a missing value is the empty text."""
-    names = np.array([*(str(category) for category in table.schema[name].categories), ""])
+    names = np.array([*spelled_categories(table.schema[name]), ""])
     spelled: NDArray[np.str_] = names[table.columns[name]]
     return spelled
+
+
+def spelled_categories(variable: Variable) -> list[str]:
+    """Return the categories as a reader knows them: by their labels, where they have some."""
+    labels = dict(variable.labels)
+    return [labels.get(category, str(category)) for category in variable.categories]
 
 
 def _bars(
@@ -243,6 +251,6 @@ def range_text(table: Microdata, name: str) -> str:
             return "all missing"
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         return f"{number(low)} to {number(high)}"
-    shown = [str(category) for category in variable.categories[:4]]
+    shown = spelled_categories(variable)[:4]
     more = len(variable.categories) - len(shown)
     return ", ".join(shown) + (f", … {more} more" if more > 0 else "")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sfumato.show import plots
+from sfumato.show import plots, usefulness_plots
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.summary import Summary, VariableDetail, to_json
 
@@ -13,8 +13,13 @@ PICTURED = 24  # variables drawn in the report; the table has them all
 
 
 def write_report(summary: Summary, directory: str | Path) -> Path:
-    """Write report.html, results.json and plots/*.png and *.svg; return the path of the report."""
+    """Write report.html, results.json and plots/*.png and *.svg; return the path of the report.
+
+    Where a measure says what may be published with the file, that goes to statement.txt.
+    """
     directory = Path(directory)
+    if summary.detail and summary.detail.usefulness and summary.detail.usefulness.statement:
+        save(directory / "statement.txt", f"{summary.detail.usefulness.statement}\n".encode())
     pictures = save_pictures(_charts(summary), directory / "plots")
     save(directory / "results.json", json.dumps(to_json(summary), indent=1, ensure_ascii=False).encode())
     return save(directory / "report.html", render(summary, pictures).encode())
@@ -27,6 +32,8 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
         live["map"] = plots.risk_utility_map(summary, width="container")
     if "score" in pictures:
         live["score"] = plots.score_bars(summary, width="container")
+    if summary.detail and summary.detail.usefulness and "pairs" in pictures:
+        live["pairs"] = usefulness_plots.pair_heat_map(summary.detail.usefulness)
     return render_page(
         "report.html.j2",
         live,
@@ -45,6 +52,11 @@ def _charts(summary: Summary) -> dict[str, Any]:
         charts["map"] = plots.risk_utility_map(summary)
     if plots.scored(summary):
         charts["score"] = plots.score_bars(summary)
+    useful = summary.detail.usefulness if summary.detail else None
+    if useful is not None:
+        charts["usefulness"] = usefulness_plots.utility_bars(useful)
+    if useful is not None and useful.drawn:
+        charts["pairs"] = usefulness_plots.pair_heat_map(useful)
     return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}
 
 

@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +27,7 @@ from sfumato.show.summary import (
     Summary,
     VariableLine,
 )
+from sfumato.show.usefulness import usefulness_of
 from sfumato.show.wording import count, figure, lower_first, percentage
 
 MOST_RESAMPLED = 20_000  # records up to which the chosen one's figures are bootstrapped
@@ -305,16 +307,25 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
     row, abouts = results.row(candidate), results.figures
     keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
     told: dict[str, Breakdown] = {}
+    useful = None
     for key in keys:
         about = abouts[key]
+        # a breakdown by record or pair is not kept by a sweep
+        whole = results.measure(candidate, key) if about.purpose == "risk" or key in _telling(results) else None
+        useful = useful or (usefulness_of(key, whole) if whole is not None else None)
         told[key] = Breakdown(
             unit=about.unit,
             by_variable=row.by_variable.get(key, {}),
             parts=row.parts.get(key, {}),
-            # only risks are of interest record by record, and they are not kept by a sweep
-            by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
+            by_record=whole.by_record if whole is not None and about.purpose == "risk" else None,
         )
-    return detail_of(candidate, results.original, results.protect(candidate), told, listed, row.notes)
+    found = detail_of(candidate, results.original, results.protect(candidate), told, listed, row.notes)
+    return replace(found, usefulness=useful)
+
+
+def _telling(results: Results) -> set[str]:
+    """Return the keys of the measures that tell of every variable and pair."""
+    return {repr(measure) for measure in results.measures if type(measure).__name__ == "GlobalDataUtility"}
 
 
 def _run(results: Results, command: str, schema: str) -> Run:

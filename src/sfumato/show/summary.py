@@ -153,6 +153,51 @@ class CorrelationChange:
 
 
 @dataclass(frozen=True)
+class VariableUtility:
+    """What one variable is still good for, alone and with others."""
+
+    name: str
+    title: str
+    test: str
+    p: float | None
+    utility: float | None
+    pairs: float | None  # the mean over its pairs
+    distance: float | None  # between the two distributions, whatever the number of records
+    missing: tuple[float, float]  # shares before and after
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PairUtility:
+    """What the association of two variables is still good for."""
+
+    first: str
+    second: str
+    titles: tuple[str, str]
+    test: str
+    before: float | None
+    after: float | None
+    p: tuple[float | None, float | None]
+    utility: float | None
+    effect: float | None  # how far the squared coefficients lie apart
+    reason: str
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What a file is still good for, by variable and pair; ``drawn`` are the pairs on the heat map."""
+
+    key: str
+    statement: str
+    variables: tuple[VariableUtility, ...]
+    pairs: tuple[PairUtility, ...]
+    drawn: tuple[PairUtility, ...]
+    worst: tuple[PairUtility, ...]
+    counts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class RecordRisk:
     """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
 
@@ -171,6 +216,7 @@ class Detail:
     correlations: tuple[CorrelationChange, ...]
     records: tuple[RecordRisk, ...]
     parts: Mapping[str, Mapping[str, Figure]]
+    usefulness: Usefulness | None = None
 
     @property
     def same(self) -> tuple[VariableDetail, ...]:

@@ -92,6 +92,23 @@ def pair_table(summary: Summary) -> Table:
     return table
 
 
+def worst_pairs_table(summary: Summary, most: int = 10) -> Table | None:
+    """Return the associations that suffered most."""
+    useful = summary.detail.usefulness if summary.detail else None
+    if useful is None or not useful.worst:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("pair")
+    for heading in ("original", "protected", "utility"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("what happened")
+    for pair in useful.worst[:most]:
+        figures = ["–" if value is None else f"{value:.3f}" for value in (pair.before, pair.after)]
+        cells = (" – ".join(pair.titles), *figures, f"{pair.utility:.2f}", pair.reason)
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
 def records_table(summary: Summary, most: int) -> Table | None:
     """Return the records most at risk, by their number in the original file."""
     if summary.detail is None or not summary.detail.records:
