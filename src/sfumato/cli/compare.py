@@ -74,7 +74,7 @@ def compare(
     else:
         from rich.text import Text
 
-        from sfumato.cli.sweep import print_cautions
+        from sfumato.cli.outcome import print_cautions
         from sfumato.show.terminal import pair_table, records_table, worst_pairs_table
 
         out = console()

@@ -32,7 +32,7 @@ def demo(
 
     Example: `sfumato demo --out sfumato-demo`, then open sfumato-demo/report.html
     """
-    from sfumato.cli.sweep import Plan, carry_out, finish
+    from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.data.files import read, write
     from sfumato.data.samples import household_survey
     from sfumato.data.schema_file import write_schema

@@ -1,7 +1,6 @@
 """``sfumato sweep``: many candidates, measured alike, the best one chosen, reported and written."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +16,7 @@ from sfumato.cli.options import (
     Seed,
     Workers,
     affordable,
-    console,
     make_folder,
-    print_json,
     read_bounds,
     read_measures,
     read_methods,
@@ -29,32 +26,10 @@ from sfumato.cli.options import (
 from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.compare.results import Results
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
-    from sfumato.show.summary import Summary
 
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a sweep tries, measures and bounds, and where it writes."""
-
-    file: Path
-    data: "Microdata"
-    methods: "tuple[Method, ...]"
-    measures: "tuple[Measure, ...]"
-    candidates: "Mapping[str, Microdata]"
-    replicates: int
-    seed: int
-    workers: int
-    risk: str
-    utility: str
-    at_most: Mapping[str, float]
-    at_least: Mapping[str, float]
-    out: Path
-    least_risk: bool = False  # instead of the best utility
 
 
 def sweep(
@@ -101,6 +76,7 @@ def sweep(
 
     Example: `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out sweep`
     """
+    from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
     from sfumato.data.files import read
 
@@ -119,11 +95,12 @@ def sweep(
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    axes = [m for m in measures if {repr(m), type(m).__name__} & {risk, utility}]
     make_folder(out)
     plan = Plan(
         file=file,
         data=data,
-        methods=tuple(applicable(data) if asked is None else asked),
+        methods=tuple(applicable(data, axes) if asked is None else asked),
         measures=tuple(measures),
         candidates=tables,
         replicates=replicates,
@@ -170,13 +147,25 @@ def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure
     return measures
 
 
-def applicable(data: "Microdata") -> "list[Method]":
-    """Return every method that fits the table, each over its own grid; say which do not and why."""
+def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
+    """Return every method that fits the table and the map's axes, each over its own grid; say which do not and why.
+
+    What masks categories is tried only where the axes can see it, and what draws other records only where no axis
+    compares record with record.
+    """
     from sfumato.catalogue import default_grid
     from sfumato.catalogue import methods as known
 
+    axes = list(axes)
+    numbers_only = any(axis.about.kinds == ("numeric",) for axis in axes)
+    by_record = any(axis.about.paired for axis in axes)
     found: list[Method] = []
+    unseen: list[str] = []
     for cls in known().values():
+        about = cls.about
+        if (numbers_only and about.kinds != ("numeric",)) or (by_record and not about.keeps_records):
+            unseen.append(cls.__name__)
+            continue
         try:
             candidates = default_grid(cls)
             for method in candidates[:1]:
@@ -184,6 +173,12 @@ def applicable(data: "Microdata") -> "list[Method]":
             found += candidates
         except NotApplicable as reason:
             say(f"left out: {reason}")
+    if unseen:
+        names = " and ".join(type(axis).__name__ for axis in axes)
+        say(
+            f"left out, for {names} cannot judge what they do: {', '.join(unseen)}; they take part with "
+            "--risk IndividualRisk --utility GlobalDataUtility, or by --method"
+        )
     return found
 
 
@@ -201,121 +196,3 @@ def remembered_seed(out: Path, seed: int | None) -> int:
     seed = drawn_seed() if seed is None else seed
     save(place, f"{seed}\n".encode())
     return seed
-
-
-def carry_out(plan: Plan) -> "Summary":
-    """Run the experiment and write the report and the chosen table."""
-    from sfumato.cli.tables import command_line, write_protected
-    from sfumato.compare.experiment import Experiment
-    from sfumato.data.schema_file import schema_text
-    from sfumato.show.report import write_report
-    from sfumato.show.summarise import summarise
-
-    experiment = Experiment(
-        plan.data,
-        methods=plan.methods,
-        measures=plan.measures,
-        replicates=plan.replicates,
-        seed=plan.seed,
-        candidates=plan.candidates,
-    )
-    results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
-    summary = summarise(
-        results,
-        risk=plan.risk,
-        utility=plan.utility,
-        at_most=plan.at_most,
-        at_least=plan.at_least,
-        least_risk=plan.least_risk,
-        file=plan.file.name,
-        command=command_line(plan.seed),
-        schema=schema_text(plan.data.schema),
-    )
-    forget_table(protected_path(plan))
-    write_report(summary, plan.out)
-    if summary.chosen is not None:
-        row = results.row(summary.chosen.label)
-        write_protected(
-            results.protect(row.candidate),
-            protected_path(plan),
-            source=plan.file,
-            method=row.method,
-            seed=plan.seed,
-            figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
-            notes=summary.cautions,
-        )
-    return summary
-
-
-def forget_table(path: Path) -> None:
-    """Remove the table of an earlier run: beside a report that chose another, or none, it would mislead."""
-    from sfumato.cli.tables import provenance_path
-
-    found = [place for place in (path, provenance_path(path)) if place.exists()]
-    try:
-        for place in found:
-            place.unlink()
-    except OSError as error:
-        raise FileError(f"cannot remove {path}, the table of an earlier run: {error.strerror}") from None
-    if found:
-        say(f"removed {path}, the table of an earlier run")
-
-
-def protected_path(plan: Plan) -> Path:
-    """Return where the chosen table goes."""
-    return plan.out / f"{plan.file.stem}.protected{plan.file.suffix}"
-
-
-def _scored(results: "Results") -> "Results":
-    """Add the first of the papers' scores whose measures were all computed."""
-    from sfumato.compare.score import Score, Score2
-
-    for recipe in (Score(), Score2()):
-        if all(repr(measure) in results.figures for measure in recipe.measures):
-            return results.with_score(recipe)
-    return results
-
-
-def finish(summary: "Summary", plan: Plan, json: bool) -> None:
-    """Print what was found, and leave with the exit code that says how it went."""
-    if json:
-        print_json(summary)
-    else:
-        _print(summary, plan)
-    failed = summary.failed
-    for line in failed:
-        for reason in dict.fromkeys(line.reasons.values()):
-            say(f"sfumato: {line.label} lacks a figure: {reason}")
-    if failed or (summary.bounds and summary.chosen is None):
-        raise typer.Exit(1)
-
-
-def print_cautions(summary: "Summary") -> None:
-    """Print what the figures do not say."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    for caution in summary.cautions:
-        console().print(Padding(Text(f"! {caution}", style="yellow"), (0, 0, 0, 2)))
-    if summary.cautions:
-        console().print()
-
-
-def _print(summary: "Summary", plan: Plan) -> None:
-    from rich.text import Text
-
-    from sfumato.show.terminal import ROWS, candidates_table, signs, text_map
-
-    out = console()
-    picture = text_map(summary)
-    if picture is not None:
-        out.print(picture, "")
-    out.print(candidates_table(summary, out.width))
-    out.print(Text(signs(summary), style="dim"))
-    if len(summary.candidates) > ROWS:
-        out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
-    out.print(Text(f"\n{summary.sentence}\n", style="bold"))
-    print_cautions(summary)
-    if summary.chosen is not None:
-        out.print(Text(f"masked table  {protected_path(plan)}"), soft_wrap=True)
-    out.print(Text(f"report        {plan.out / 'report.html'}"), soft_wrap=True)

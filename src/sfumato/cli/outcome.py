@@ -1,0 +1,164 @@
+"""What becomes of a sweep: run, reported, the chosen table written, and all of it told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sfumato.cli.options import console, print_json, say
+from sfumato.errors import FileError
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results
+    from sfumato.core import Measure, Method
+    from sfumato.data.microdata import Microdata
+    from sfumato.show.summary import CandidateLine, Summary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a sweep tries, measures and bounds, and where it writes."""
+
+    file: Path
+    data: "Microdata"
+    methods: "tuple[Method, ...]"
+    measures: "tuple[Measure, ...]"
+    candidates: "Mapping[str, Microdata]"
+    replicates: int
+    seed: int
+    workers: int
+    risk: str
+    utility: str
+    at_most: Mapping[str, float]
+    at_least: Mapping[str, float]
+    out: Path
+    least_risk: bool = False  # instead of the best utility
+
+
+def carry_out(plan: Plan) -> "Summary":
+    """Run the experiment and write the report and the chosen table."""
+    from sfumato.cli.tables import command_line, write_protected
+    from sfumato.compare.experiment import Experiment
+    from sfumato.data.schema_file import schema_text
+    from sfumato.show.report import write_report
+    from sfumato.show.summarise import summarise
+
+    experiment = Experiment(
+        plan.data,
+        methods=plan.methods,
+        measures=plan.measures,
+        replicates=plan.replicates,
+        seed=plan.seed,
+        candidates=plan.candidates,
+    )
+    results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
+    summary = summarise(
+        results,
+        risk=plan.risk,
+        utility=plan.utility,
+        at_most=plan.at_most,
+        at_least=plan.at_least,
+        least_risk=plan.least_risk,
+        file=plan.file.name,
+        command=command_line(plan.seed),
+        schema=schema_text(plan.data.schema),
+    )
+    forget_table(protected_path(plan))
+    write_report(summary, plan.out)
+    if summary.chosen is not None:
+        row = results.row(summary.chosen.label)
+        write_protected(
+            results.protect(row.candidate),
+            protected_path(plan),
+            source=plan.file,
+            method=row.method,
+            seed=plan.seed,
+            figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+            notes=summary.cautions,
+        )
+    return summary
+
+
+def forget_table(path: Path) -> None:
+    """Remove the table of an earlier run: beside a report that chose another, or none, it would mislead."""
+    from sfumato.cli.tables import provenance_path
+
+    found = [place for place in (path, provenance_path(path)) if place.exists()]
+    try:
+        for place in found:
+            place.unlink()
+    except OSError as error:
+        raise FileError(f"cannot remove {path}, the table of an earlier run: {error.strerror}") from None
+    if found:
+        say(f"removed {path}, the table of an earlier run")
+
+
+def protected_path(plan: Plan) -> Path:
+    """Return where the chosen table goes."""
+    return plan.out / f"{plan.file.stem}.protected{plan.file.suffix}"
+
+
+def _scored(results: "Results") -> "Results":
+    """Add the first of the papers' scores whose measures were all computed."""
+    from sfumato.compare.score import Score, Score2
+
+    for recipe in (Score(), Score2()):
+        if all(repr(measure) in results.figures for measure in recipe.measures):
+            return results.with_score(recipe)
+    return results
+
+
+def finish(summary: "Summary", plan: Plan, json: bool) -> None:
+    """Print what was found, and leave with the exit code that says how it went."""
+    if json:
+        print_json(summary)
+    else:
+        _print(summary, plan)
+    lacking: dict[str, list[str]] = {}
+    for line in summary.failed:
+        for reason in dict.fromkeys(line.reasons.values()):
+            lacking.setdefault(reason, []).append(line.label)
+    for reason, labels in lacking.items():
+        more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
+        say(f"sfumato: {', '.join(labels[:3])}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
+    # that a measure does not apply to a candidate is a finding; that one fails, or none applies, is not
+    broken = any(not line.figures or _failed(line) for line in summary.failed)
+    if broken or (summary.bounds and summary.chosen is None):
+        raise typer.Exit(1)
+
+
+def _failed(line: "CandidateLine") -> bool:
+    return any(reason.startswith("failed") for reason in line.reasons.values())
+
+
+def print_cautions(summary: "Summary") -> None:
+    """Print what the figures do not say."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for caution in summary.cautions:
+        console().print(Padding(Text(f"! {caution}", style="yellow"), (0, 0, 0, 2)))
+    if summary.cautions:
+        console().print()
+
+
+def _print(summary: "Summary", plan: Plan) -> None:
+    from rich.text import Text
+
+    from sfumato.show.terminal import ROWS, candidates_table, signs, text_map
+
+    out = console()
+    picture = text_map(summary)
+    if picture is not None:
+        out.print(picture, "")
+    out.print(candidates_table(summary, out.width))
+    out.print(Text(signs(summary), style="dim"))
+    if len(summary.candidates) > ROWS:
+        out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
+    out.print(Text(f"\n{summary.sentence}\n", style="bold"))
+    print_cautions(summary)
+    if summary.chosen is not None:
+        out.print(Text(f"masked table  {protected_path(plan)}"), soft_wrap=True)
+    out.print(Text(f"report        {plan.out / 'report.html'}"), soft_wrap=True)
