@@ -43,7 +43,7 @@ def class_sums(class_of: Integers, values: NDArray[np.generic], number: int) -> 
     >>> class_sums(np.array([0, 1, 0]), np.array([2.5, 1.0, 3.0]), 2)
     array([5.5, 1. ])
     """
-    return np.bincount(class_of, weights=values, minlength=number)
+    return np.asarray(np.bincount(class_of, weights=values, minlength=number), dtype=np.float64)
 
 
 def first_records(class_of: Integers) -> NDArray[np.intp]:
