@@ -40,7 +40,7 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    for name in ("report.html", "results.sqlite", "survey.protected.csv", "plots/map.png", "plots/map.svg"):
+    for name in ("report.html", "results.sqlite", "release/survey.protected.csv", "release/about.html", "plots/map.png", "plots/map.svg"):
         assert (tmp_path / "sweep" / name).stat().st_size > 0, name
 
 

@@ -139,13 +139,20 @@ def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_pat
     result = run(*words)
     assert result.exit_code == 0, result.output
     assert "has the lowest" in result.stdout
-    for name in ("report.html", "results.json", "results.sqlite", "plots/map.png", "survey.protected.csv", "seed"):
+    for name in (
+        "report.html",
+        "results.json",
+        "results.sqlite",
+        "plots/map.png",
+        "release/survey.protected.csv",
+        "seed",
+    ):
         assert (out / name).is_file()
     first = json.loads((out / "results.json").read_text())
-    masked = (out / "survey.protected.csv").read_bytes()
+    masked = (out / "release" / "survey.protected.csv").read_bytes()
     again = run(*words, "--json")  # the seed is remembered, so the figures are those of the store
     assert json.loads(again.stdout)["candidates"] == first["candidates"]
-    assert (out / "survey.protected.csv").read_bytes() == masked
+    assert (out / "release" / "survey.protected.csv").read_bytes() == masked
     assert (
         json.loads((out / "survey.protected.csv.provenance.json").read_text())["method"]
         == first["sentence"].split(" ")[0]
@@ -158,7 +165,7 @@ def test_the_table_of_a_sweep_is_that_of_protect_with_its_seed(survey: Path, tmp
     bound = ("--at-most", "DistanceLinkage=1", "--workers", 1, "--replicates", 1)
     assert run("sweep", survey, *method, *bound, "--out", out).exit_code == 0
     assert run("protect", survey, *method, "--out", alone).exit_code == 0
-    assert (out / "survey.protected.csv").read_bytes() == alone.read_bytes()
+    assert (out / "release" / "survey.protected.csv").read_bytes() == alone.read_bytes()
 
 
 def test_sweep_takes_files_protected_elsewhere(survey: Path, tmp_path: Path) -> None:
@@ -179,7 +186,7 @@ def test_sweep_where_nothing_keeps_the_bound_leaves_with_1(survey: Path, tmp_pat
     assert result.exit_code == 1
     assert "No candidate has" in result.stdout
     assert (tmp_path / "o" / "report.html").is_file()
-    assert not (tmp_path / "o" / "survey.protected.csv").exists()
+    assert not (tmp_path / "o" / "release" / "survey.protected.csv").exists()
 
 
 def test_sweep_names_the_candidates_that_failed(survey: Path, tmp_path: Path) -> None:
@@ -215,7 +222,7 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     result = run("demo", "--out", tmp_path / "demo", "--workers", 1)
     assert result.exit_code == 0, result.output
     assert result.stdout.rstrip().endswith(str(tmp_path / "demo" / "report.html"))
-    for name in ("survey.csv", "schema.toml", "survey.protected.csv", "report.html", "plots/score.svg"):
+    for name in ("survey.csv", "schema.toml", "release/survey.protected.csv", "report.html", "plots/score.svg"):
         assert (tmp_path / "demo" / name).is_file()
 
 

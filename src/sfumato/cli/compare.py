@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import (
+    Audience,
     Decimal,
     Delimiter,
     Encoding,
@@ -30,6 +31,10 @@ def compare(
     measure: MeasureTexts = None,
     records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
+    audience: Annotated[
+        Audience,
+        typer.Option(help="internal: everything; external: what may be published with the file, without risks."),
+    ] = "internal",
     seed: Annotated[int, typer.Option(min=0, help="Fixes the draws of random measures.")] = 0,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -68,7 +73,7 @@ def compare(
     if report is not None:
         from sfumato.show.report import write_report
 
-        page = write_report(summary, report)
+        page = write_report(summary, report, audience)
     if json:
         print_json(summary)
     else:

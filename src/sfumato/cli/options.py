@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sfumato.core import Measure, Method
 
+Audience = Literal["internal", "external"]
 LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]

@@ -62,16 +62,20 @@ def carry_out(plan: Plan) -> "Summary":
         at_least=plan.at_least,
         least_risk=plan.least_risk,
         file=plan.file.name,
+        released=protected_path(plan).name,
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
-    forget_table(protected_path(plan))
+    forget_release(plan)
     write_report(summary, plan.out)
     if summary.chosen is not None:
         row = results.row(summary.chosen.label)
+        protected = results.protect(row.candidate)
+        write_report(summary, release_folder(plan), audience="external")
         write_protected(
-            results.protect(row.candidate),
+            protected,
             protected_path(plan),
+            note=provenance_path(plan),
             source=plan.file,
             method=row.method,
             seed=plan.seed,
@@ -81,23 +85,33 @@ def carry_out(plan: Plan) -> "Summary":
     return summary
 
 
-def forget_table(path: Path) -> None:
-    """Remove the table of an earlier run: beside a report that chose another, or none, it would mislead."""
-    from sfumato.cli.tables import provenance_path
-
-    found = [place for place in (path, provenance_path(path)) if place.exists()]
+def forget_release(plan: Plan) -> None:
+    """Remove the release of an earlier run: beside a report that chose another, or none, it would mislead."""
+    names = ("about.html", "about.md", "about.json")
+    places = [protected_path(plan), provenance_path(plan), *(release_folder(plan) / name for name in names)]
+    found = [place for place in places if place.exists()]
     try:
         for place in found:
             place.unlink()
     except OSError as error:
-        raise FileError(f"cannot remove {path}, the table of an earlier run: {error.strerror}") from None
+        raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
     if found:
-        say(f"removed {path}, the table of an earlier run")
+        say(f"removed the release of an earlier run from {release_folder(plan)}")
+
+
+def release_folder(plan: Plan) -> Path:
+    """Return the folder of what may be published; all else in the sweep's folder is internal."""
+    return plan.out / "release"
 
 
 def protected_path(plan: Plan) -> Path:
     """Return where the chosen table goes."""
-    return plan.out / f"{plan.file.stem}.protected{plan.file.suffix}"
+    return release_folder(plan) / f"{plan.file.stem}.protected{plan.file.suffix}"
+
+
+def provenance_path(plan: Plan) -> Path:
+    """Return where the note on how the chosen table was made goes: not beside it, for it holds the seed."""
+    return plan.out / f"{protected_path(plan).name}.provenance.json"
 
 
 def _scored(results: "Results") -> "Results":
@@ -160,5 +174,6 @@ def _print(summary: "Summary", plan: Plan) -> None:
     out.print(Text(f"\n{summary.sentence}\n", style="bold"))
     print_cautions(summary)
     if summary.chosen is not None:
-        out.print(Text(f"masked table  {protected_path(plan)}"), soft_wrap=True)
-    out.print(Text(f"report        {plan.out / 'report.html'}"), soft_wrap=True)
+        out.print(Text(f"masked table     {protected_path(plan)}"), soft_wrap=True)
+        out.print(Text(f"for the public   {release_folder(plan) / 'about.html'}"), soft_wrap=True)
+    out.print(Text(f"internal report  {plan.out / 'report.html'}"), soft_wrap=True)

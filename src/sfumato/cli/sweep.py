@@ -63,7 +63,7 @@ def sweep(
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
-        Path, typer.Option(help="The folder for the report, the masked table and what was computed.")
+        Path, typer.Option(help="The folder for the internal report and, in OUT/release, what may be published.")
     ] = Path("sfumato-sweep"),
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -71,6 +71,9 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Mask a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
+
+    OUT/report.html is for those who decide. OUT/release holds what may go out: the masked table and about.html, which
+    tells what was lost without a word on risk, parameters or seed.
 
     Every finished figure is safe in OUT/results.sqlite at once: run the same command again to continue or to add.
 

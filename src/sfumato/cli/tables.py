@@ -54,20 +54,21 @@ def write_protected(
     protected: "Microdata",
     path: Path,
     *,
+    note: Path | None = None,
     source: Path,
     method: "Method | None",
     seed: int,
     figures: dict[str, Any],
     notes: tuple[str, ...] = (),
 ) -> Path:
-    """Write a masked table, and beside it how it was made; return the path of that note."""
+    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note."""
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
     from sfumato.show.page import save
     from sfumato.show.summary import to_json
 
     write(protected, path)
-    note = {
+    told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
         "sha256": _digest(path),
@@ -80,8 +81,8 @@ def write_protected(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema_text(protected.schema),
     }
-    text = json.dumps(to_json(note), indent=1, ensure_ascii=False)
-    return save(provenance_path(path), text.encode())
+    text = json.dumps(to_json(told), indent=1, ensure_ascii=False)
+    return save(note or provenance_path(path), text.encode())
 
 
 def provenance_path(path: Path) -> Path:

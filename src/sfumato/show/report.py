@@ -1,28 +1,53 @@
-"""The report: one HTML file that needs no network, every picture as PNG and SVG, and the figures as JSON."""
+"""The report: one HTML file that needs no network, the same as Markdown and JSON, every picture as PNG and SVG."""
 
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from sfumato.errors import ParameterError
 from sfumato.show import plots, usefulness_plots
+from sfumato.show.markdown import render_markdown
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.summary import Summary, VariableDetail, to_json
 
+Audience = Literal["internal", "external"]
 PICTURED = 24  # variables drawn in the report; the table has them all
 
 
-def write_report(summary: Summary, directory: str | Path) -> Path:
-    """Write report.html, results.json and plots/*.png and *.svg; return the path of the report.
+def write_report(summary: Summary, directory: str | Path, audience: Audience = "internal") -> Path:
+    """Write a report into a folder, as HTML, Markdown and JSON; return the path of the page.
 
-    Where a measure says what may be published with the file, that goes to statement.txt.
+    The internal one (report.html, report.md, results.json, plots/ as PNG and SVG) holds everything, for those who
+    decide and repeat. The external one (about.html, about.md, about.json) may go out with the file: what was done in
+    general, what was lost, which analyses to avoid, and no risk, parameter, seed or record.
     """
+    if audience not in get_args(Audience):
+        raise ParameterError(f"audience must be one of {', '.join(get_args(Audience))}; got {audience!r}")
     directory = Path(directory)
-    if summary.detail and summary.detail.usefulness and summary.detail.usefulness.statement:
-        save(directory / "statement.txt", f"{summary.detail.usefulness.statement}\n".encode())
+    if audience == "external":
+        return _write_external(summary, directory)
     pictures = save_pictures(_charts(summary), directory / "plots")
-    save(directory / "results.json", json.dumps(to_json(summary), indent=1, ensure_ascii=False).encode())
+    save(directory / "results.json", _json(summary))
+    markdown = render_markdown("report.md.j2", summary=summary, pictures=pictures)
+    save(directory / "report.md", markdown.encode())
     return save(directory / "report.html", render(summary, pictures).encode())
+
+
+def _write_external(summary: Summary, directory: Path) -> Path:
+    """Write what may be known to everyone: only what ``Release`` holds reaches these files."""
+    release = summary.detail.release if summary.detail else None
+    if release is None:
+        raise ParameterError("nothing was chosen, so there is no file to tell the public of; give bounds it can keep")
+    name = summary.released
+    save(directory / "about.json", _json({"file": name, **to_json(release)}))
+    save(directory / "about.md", render_markdown("external.md.j2", name=name, release=release).encode())
+    page = render_page("external.html.j2", {}, title=f"About {name}", release=release)
+    return save(directory / "about.html", page.encode())
+
+
+def _json(thing: Any) -> bytes:
+    return json.dumps(to_json(thing), indent=1, ensure_ascii=False).encode()
 
 
 def render(summary: Summary, pictures: dict[str, str]) -> str:

@@ -17,6 +17,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.show.cautions import cautions
 from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
+from sfumato.show.release import release_of
 from sfumato.show.summary import (
     ELSEWHERE,
     Bound,
@@ -25,6 +26,7 @@ from sfumato.show.summary import (
     MeasureLine,
     Run,
     Summary,
+    Usefulness,
     VariableLine,
 )
 from sfumato.show.usefulness import usefulness_of
@@ -42,6 +44,7 @@ def summarise(
     at_least: Mapping[Any, float] | None = None,
     least_risk: bool = False,
     file: str = "the table",
+    released: str = "",
     command: str = "",
     schema: str = "",
 ) -> Summary:
@@ -75,6 +78,7 @@ def summarise(
         score=score,
         bounds=bounds,
         detail=_detail(results, choice.chosen, first=risk) if choice and choice.chosen else None,
+        released=released or f"the protected {file}",
         over_records=_over_records(results, choice.chosen, (risk, utility)) if choice and choice.chosen else {},
         cautions=_cautions(results, choice.chosen, choice.bounds) if choice and choice.chosen else (),
         notes=_notes(results, candidates),
@@ -111,6 +115,7 @@ def summarise_pair(
         candidates=(_candidate(row, 1, by_key),),
         run=_run(results, command, schema),
         detail=_detail(results, row.candidate, first=risks[0] if risks else None, listed=listed),
+        released=protected,
         cautions=(*_by_position(results), *_cautions(results, row.candidate, {}), *row.notes),
         notes=_notes(results, ()),
     )
@@ -307,25 +312,33 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
     row, abouts = results.row(candidate), results.figures
     keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
     told: dict[str, Breakdown] = {}
-    useful = None
     for key in keys:
         about = abouts[key]
-        # a breakdown by record or pair is not kept by a sweep
-        whole = results.measure(candidate, key) if about.purpose == "risk" or key in _telling(results) else None
-        useful = useful or (usefulness_of(key, whole) if whole is not None else None)
         told[key] = Breakdown(
             unit=about.unit,
             by_variable=row.by_variable.get(key, {}),
             parts=row.parts.get(key, {}),
-            by_record=whole.by_record if whole is not None and about.purpose == "risk" else None,
+            # only risks are of interest record by record, and they are not kept by a sweep
+            by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
         )
-    found = detail_of(candidate, results.original, results.protect(candidate), told, listed, row.notes)
-    return replace(found, usefulness=useful)
+    original, protected = results.original, results.protect(candidate)
+    found = detail_of(candidate, original, protected, told, listed, row.notes)
+    useful = _usefulness(results, protected)
+    return replace(found, usefulness=useful, release=release_of(row.method, original, protected, useful))
 
 
-def _telling(results: Results) -> set[str]:
-    """Return the keys of the measures that tell of every variable and pair."""
-    return {repr(measure) for measure in results.measures if type(measure).__name__ == "GlobalDataUtility"}
+def _usefulness(results: Results, protected: Microdata) -> Usefulness | None:
+    """Look at every variable and pair, as the global data utility asked for does, or one by its defaults."""
+    from sfumato.catalogue import measures
+
+    cls = measures().get("GlobalDataUtility")
+    if cls is None:
+        return None
+    asked = [measure for measure in results.measures if isinstance(measure, cls)]
+    try:
+        return usefulness_of((asked or [cls()])[0].evaluate(results.original, protected))
+    except NotApplicable:
+        return None
 
 
 def _run(results: Results, command: str, schema: str) -> Run:

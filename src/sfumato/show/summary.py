@@ -187,7 +187,8 @@ class PairUtility:
 class Usefulness:
     """What a file is still good for, by variable and pair; ``drawn`` are the pairs on the heat map."""
 
-    key: str
+    value: float
+    parts: Mapping[str, float]
     statement: str
     variables: tuple[VariableUtility, ...]
     pairs: tuple[PairUtility, ...]
@@ -195,6 +196,29 @@ class Usefulness:
     worst: tuple[PairUtility, ...]
     counts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReleaseVariable:
+    """One variable of the protected file, as everyone may know it."""
+
+    name: str
+    label: str
+    kind: str
+    done: str
+    like_original: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """The protected file in words that may go out with it: no risk, parameter, seed or record."""
+
+    records: int
+    done: tuple[str, ...]
+    variables: tuple[ReleaseVariable, ...]
+    removed: tuple[str, ...]
+    statement: str
+    avoid: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -217,6 +241,7 @@ class Detail:
     records: tuple[RecordRisk, ...]
     parts: Mapping[str, Mapping[str, Figure]]
     usefulness: Usefulness | None = None
+    release: Release | None = None
 
     @property
     def same(self) -> tuple[VariableDetail, ...]:
@@ -259,6 +284,7 @@ class Summary:
     bounds: tuple[Bound, ...] = ()
     detail: Detail | None = None
     over_records: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of the chosen: bootstrap intervals
+    released: str = ""  # the name of the protected file
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
 

@@ -11,7 +11,7 @@ DRAWN = 40  # variables on the heat map and among the bars
 WORST = 20  # pairs listed
 
 
-def usefulness_of(key: str, found: Measurement) -> Usefulness | None:
+def usefulness_of(found: Measurement) -> Usefulness | None:
     """Return the variables and pairs of a measurement that tells of them, the worst first; None of any other."""
     if not {"variables", "pairs"} <= set(found.tables):
         return None
@@ -26,7 +26,8 @@ def usefulness_of(key: str, found: Measurement) -> Usefulness | None:
             "results.json has them all"
         )
     return Usefulness(
-        key=key,
+        value=found.value,
+        parts=dict(found.parts),
         statement=found.statement,
         variables=tuple(variables),
         pairs=pairs,
