@@ -1,27 +1,45 @@
 """Methods: functions from a table to a table, one file per idea."""
 
+from sfumato.methods.cart_synthesis import CARTSynthesis
 from sfumato.methods.compression import JPEG
 from sfumato.methods.correlated_noise import CorrelatedNoise, KimNoise, NormalSynthesis, ResidualNoise
 from sfumato.methods.distortion import DistributionDistortion
+from sfumato.methods.local_suppression import LocalSuppression
 from sfumato.methods.microaggregation import MDAV, IndividualRanking, ProjectionMicroaggregation
 from sfumato.methods.noise import Noise
+from sfumato.methods.pram import PRAM
 from sfumato.methods.rank_groups import GroupedMicroaggregation, GroupedSwapping
+from sfumato.methods.recoding import GlobalRecoding
+from sfumato.methods.removal import VariableRemoval
 from sfumato.methods.resampling import Resampling
+from sfumato.methods.rounding import Rounding
+from sfumato.methods.sampling import Sampling
+from sfumato.methods.shuffling import Shuffling
 from sfumato.methods.swapping import RankSwapping
+from sfumato.methods.top_bottom import TopBottomCoding
 
 __all__ = [
     "JPEG",
     "MDAV",
+    "PRAM",
+    "CARTSynthesis",
     "CorrelatedNoise",
     "DistributionDistortion",
+    "GlobalRecoding",
     "GroupedMicroaggregation",
     "GroupedSwapping",
     "IndividualRanking",
     "KimNoise",
+    "LocalSuppression",
     "Noise",
     "NormalSynthesis",
     "ProjectionMicroaggregation",
     "RankSwapping",
     "Resampling",
     "ResidualNoise",
+    "Rounding",
+    "Sampling",
+    "Shuffling",
+    "TopBottomCoding",
+    "VariableRemoval",
 ]

@@ -1,0 +1,264 @@
+"""Synthesis by trees: every variable drawn anew, given those before it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, Seed
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind, Variable
+from sfumato.data.treatment import PERTURBED
+from sfumato.errors import NotApplicable
+from sfumato.methods.cart_smoothing import Smoothing, smoothing
+from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
+
+Column = NDArray[Any]
+
+WORTH_COMPILING = 20_000  # records times variables: deep trees repay compilation sooner than one pass over the records
+MOST_CATEGORIES = 5_000  # a table of two such variables still fits
+
+
+@catalogued(
+    MethodAbout(
+        title="Synthesis by classification and regression trees",
+        source="Reiter (2005), Using CART to generate partially synthetic public use microdata; Nowok, Raab and Dibben "
+        "(2016), synthpop: Bespoke creation of synthetic data in R",
+        missing="modelled: whether a value is missing is drawn first, then the value; missing is a nominal variable's "
+        "class of its own",
+        kinds=("numeric", "ordinal", "nominal"),
+        column_order=True,
+        random=True,
+        grid={"min_leaf": (5, 20, 100)},
+        keeps_records=False,
+        caveat="persons are drawn one by one, so households are not kept; single values, rare categories and extremes "
+        "among them, are real ones unless smoothing is set; sums that hold in the original hold only roughly",
+    )
+)
+class CARTSynthesis(Method):
+    """Records drawn anew, variable by variable: each from a tree that predicts it by the variables before it.
+
+    The first variable is sampled from its own distribution. Every further one gets a regression tree (numeric and
+    ordinal variables, by their values and by 0, 1, 2, ...) or a classification tree (nominal ones, Gini impurity),
+    fitted to the original records with the variables before it as predictors; a synthetic record falls into a leaf by
+    the values it has so far, and takes the value of one of the leaf's original records, its donor.
+
+    - ``min_leaf``: the fewest donors of a leaf. Larger leaves protect more and tell less. As in rpart, a node of fewer
+      than 3 ``min_leaf`` records is not split, nor one ``max_depth`` levels down; a split must lower the lack of fit by
+      ``cp`` of the root's. Trees are not pruned.
+    - ``order``: the variables that are drawn first, in this order; the others follow as they stand in the table. Early
+      variables are modelled best; those with many categories are better drawn late.
+    - ``variables``: None synthesises all and gives a table whose records correspond to none of the original's. Named,
+      only these are drawn anew, given all others, which stay with their records (partial synthesis).
+    - ``records``: how many to draw; None: as many as there are.
+    - ``proper``: leaves are resampled by a Bayesian bootstrap first, so that copies differ as draws from a posterior
+      predictive distribution do; the trees themselves stay the same.
+    - ``smoothing``: a number that fewer than 10 records hold is drawn from between its neighbours in the leaf and
+      rounded as the variable is written, so that no real amount is given out but by chance.
+
+    Numbers are split at a threshold, a missing value lies below all others; nominal predictors are split into sets of
+    categories, ordered by the mean of the target or by the shares of its classes, however many categories there are.
+    A category that a node has not seen follows the larger side.
+
+    In a table synthesised as a whole the survey weight is drawn last, like any other number, and scaled to the
+    original's total; trees and donors do not use it: the file resembles the sample, not the population. The id is
+    numbered anew from 1. The household and other identifiers are left out, as persons are drawn one by one.
+    ``copies`` draws several tables from the trees fitted once; an experiment draws one per replicate.
+    """
+
+    min_leaf: int = 5
+    order: tuple[str, ...] | None = None
+    records: int | None = None
+    proper: bool = False
+    smoothing: bool = False
+    max_depth: int = 30
+    cp: float = 1e-8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "min_leaf")
+        parameters.names(self, "order")
+        if self.records is not None:
+            parameters.whole(self, "records")
+        parameters.one_of(self, "proper", (True, False))
+        parameters.one_of(self, "smoothing", (True, False))
+        parameters.whole(self, "max_depth", least=0)
+        parameters.number(self, "cp", least=0)
+
+    def copies(self, data: Any, m: int, *, rng: Seed = None) -> tuple[Any, ...]:
+        """Draw ``m`` synthetic tables, of the kind that was given, from trees fitted once."""
+        if isinstance(m, bool) or not isinstance(m, int) or m < 1:
+            raise parameters.refuse(self, f"m must be a whole number of at least 1; got {m!r}")
+        table = Microdata.from_frame(data)
+        models = self._models(table)
+        drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
+        return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        return self._drawn(data, self._models(data), rng)
+
+    def _sequence(self, data: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Name the variables that stay, and those that are drawn, in their order."""
+        names = self.masked(data)
+        others = tuple(name for name in data.schema.analysed() if name not in names)
+        stay = others if self.variables is not None else ()
+        for name in self.order or ():
+            if name not in data.schema:
+                raise NotApplicable(
+                    f"CARTSynthesis: order: there is no variable {name!r}; there are {', '.join(data.names)}"
+                )
+            if name not in names:
+                raise NotApplicable(f"CARTSynthesis: order names {name!r}, which is not synthesised")
+        if stay and self.records is not None:
+            raise NotApplicable(
+                f"CARTSynthesis: records={self.records} needs all variables synthesised, but {', '.join(stay[:3])} "
+                f"{'stays' if len(stay) == 1 else 'stay'} with the original records"
+            )
+        first = self.order or ()
+        return stay, (*first, *(name for name in names if name not in first))
+
+    def _models(self, data: Microdata) -> "_Models":
+        """Fit the tree or trees of every variable."""
+        stay, drawn = self._sequence(data)
+        if len(data) < self.min_leaf:
+            raise NotApplicable(
+                f"CARTSynthesis: leaves of {self.min_leaf} donors need as many records; there "
+                f"{'is' if len(data) == 1 else 'are'} {len(data)}"
+            )
+        if not stay and data.schema.weight is not None:
+            drawn = (*drawn, data.schema.weight)
+        cells = len(data) * (len(stay) + len(drawn))
+        rule = Rule(self.min_leaf, self.max_depth, self.cp, compiled=cells >= WORTH_COMPILING)
+        seen = {name: _predictor(data, name) for name in (*stay, *drawn)}
+        models = {}
+        for place, name in enumerate(drawn):
+            before = (*stay, *drawn[:place])
+            models[name] = _model(data, name, [seen[other] for other in before], before, rule, self.smoothing)
+        return _Models(stay, models)
+
+    def _drawn(self, data: Microdata, models: "_Models", rng: np.random.Generator) -> Microdata:
+        """Draw one synthetic table."""
+        count = len(data) if self.records is None else self.records
+        # a stream per variable name: a further variable changes no draw of those before it
+        root = int(rng.integers(2**63))
+        columns: dict[str, Column] = {name: data.columns[name] for name in models.stay}
+        seen = {name: visible(data.schema[name].kind, columns[name]) for name in models.stay}
+        for name, model in models.by_name.items():
+            stream = np.random.default_rng([root, crc32(name.encode())])
+            columns[name] = model.drawn(seen, count, stream, self.proper)
+            seen[name] = visible(model.kind, columns[name])
+        few = [name for name, model in models.by_name.items() if 0 < model.present < self.min_leaf]
+        note = f"fewer than {self.min_leaf} values to draw from: {', '.join(few)}" if few else ""
+        if models.stay:
+            return data.replace({name: columns[name] for name in models.by_name}, note)
+        return _table(data, columns, count, note)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """How one variable is drawn: its trees, their predictors, and the original values donors give."""
+
+    kind: Kind
+    before: tuple[str, ...]
+    missing: Tree | None  # whether a value is missing, where some are
+    tree: Tree | None  # the value; none where all are missing
+    values: Column
+    gaps: Column
+    smooth: Smoothing | None
+
+    @property
+    def present(self) -> int:
+        """How many original values there are to draw from."""
+        return 0 if self.tree is None else self.tree.members.size
+
+    def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, proper: bool) -> Column:
+        """Draw the variable for records that have the variables before it."""
+        columns = [seen[name] for name in self.before]
+        drawn = np.full(count, np.nan if self.kind == "numeric" else -1, dtype=self.values.dtype)
+        present = np.ones(count, dtype=bool)
+        if self.missing is not None:
+            donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper)
+            present = ~self.gaps[donors]
+        if self.tree is None:
+            return drawn
+        places = np.flatnonzero(present)
+        leaf = self.tree.leaf([column[places] for column in columns], places.size)
+        donors = self.tree.donors(leaf, rng, proper)
+        drawn[places] = self.values[donors] if self.smooth is None else self.smooth.drawn(donors, rng)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class _Models:
+    """The variables that stay, and how each of the others is drawn, in their order."""
+
+    stay: tuple[str, ...]
+    by_name: Mapping[str, _Model]
+
+
+def _model(
+    data: Microdata, name: str, predictors: list[Predictor], before: tuple[str, ...], rule: Rule, smooth: bool
+) -> _Model:
+    variable, values = data.schema[name], data.columns[name]
+    everyone = np.arange(len(data), dtype=np.int32)
+    if variable.kind == "nominal":  # a missing value is a class of its own
+        classes = fit(predictors, values + np.int32(1), everyone, rule)
+        return _Model(variable.kind, before, None, classes, values, values < 0, None)
+    gaps = np.isnan(values) if variable.kind == "numeric" else values < 0
+    rows = np.flatnonzero(~gaps).astype(np.int32)
+    missing = fit(predictors, gaps.astype(np.int32), everyone, rule) if gaps.any() and rows.size else None
+    tree = fit(predictors, values.astype(np.float64), rows, rule) if rows.size else None
+    smoothed = None
+    if smooth and tree is not None and variable.kind == "numeric":
+        smoothed = smoothing(tree, values, rule.min_leaf)
+    return _Model(variable.kind, before, missing, tree, values, gaps, smoothed)
+
+
+def _predictor(data: Microdata, name: str) -> Predictor:
+    variable = data.schema[name]
+    if variable.kind == "nominal" and len(variable.categories) > MOST_CATEGORIES:
+        raise NotApplicable(
+            f"CARTSynthesis: variable {name!r} has {len(variable.categories):,} categories, more than a tree can use "
+            f"({MOST_CATEGORIES:,}); recode it, remove it, or give it the role identifier"
+        )
+    return predictor(variable.kind, data.columns[name], len(variable.categories))
+
+
+def _table(data: Microdata, columns: dict[str, Column], count: int, note: str) -> Microdata:
+    """Dress the columns drawn as a table of its own: an id from 1, weights with the original's total."""
+    schema = data.schema
+    if schema.weight is not None:
+        total = columns[schema.weight].sum()
+        if not total:
+            raise NotApplicable("CARTSynthesis: every weight drawn is zero, as nearly all of the original's are")
+        columns[schema.weight] = columns[schema.weight] * (data.weights().sum() / total)
+    variables = {name: schema[name].treated(PERTURBED) for name in columns}
+    if schema.id is not None:
+        variables[schema.id], columns[schema.id] = _numbered(schema[schema.id], count)
+    kept = [name for name in data.names if name in columns]
+    gone = [name for name in data.names if name not in columns]
+    notes = [*data.notes, f"left out, as records are drawn one by one: {', '.join(gone)}"] if gone else [*data.notes]
+    return replace(
+        data,
+        schema=schema.only(kept).replace(*variables.values()),
+        columns={name: columns[name] for name in kept},
+        origin=replace(data.origin, index=None),
+        notes=(*notes, note) if note else tuple(notes),
+        matched=False,
+    )
+
+
+def _numbered(variable: Variable, count: int) -> tuple[Variable, Column]:
+    """Number the records from 1, as numbers or as categories like those there were."""
+    if variable.kind == "numeric":
+        return variable.treated(PERTURBED), np.arange(1.0, count + 1)
+    whole = all(isinstance(category, int) for category in variable.categories)
+    categories = tuple(range(1, count + 1)) if whole else tuple(map(str, range(1, count + 1)))
+    renamed = replace(variable, categories=categories, labels=()).treated(PERTURBED)
+    return renamed, np.arange(count, dtype=np.int32)

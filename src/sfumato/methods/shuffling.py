@@ -1,0 +1,124 @@
+"""Data shuffling: the confidential values dealt out anew, by what the other variables say of them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, chosen
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.methods.correlated_noise import normal_draws, root
+from sfumato.methods.rank_correlation import correlations
+
+Floats = NDArray[np.float64]
+
+
+@catalogued(
+    MethodAbout(
+        title="Data shuffling",
+        source="Muralidhar and Sarathy (2006), Data shuffling: a new masking approach for numerical data, Management "
+        "Science 52",
+        missing="stays missing; correlations are those of the records with both values present, and a record is "
+        "conditioned on the given variables it has",
+        random=True,
+        caveat="what hangs together with variables that are neither shuffled nor given is lost, and so is all that is "
+        "not monotonic",
+    )
+)
+class Shuffling(Method):
+    """The values of confidential numbers dealt out anew among the records, given the variables that stay.
+
+    Every variable is turned into normal scores by its ranks, and rank correlations R into the correlations that normal
+    scores need to have them, rho = 2 sin(pi R / 6) (with ties, what their step functions need). For each record scores
+    are drawn from the normal distribution of the confidential variables given the record's scores in the variables that
+    stay; then the record whose drawn score has rank j gets the j-th smallest original value.
+
+    So every marginal distribution is kept exactly, rank correlations among the shuffled variables and with the given
+    ones are kept up to sampling error, and given the variables that stay a new value tells nothing of the old one.
+
+    ``variables`` are the confidential numbers by default, or all numbers where no role says so. ``given`` are the
+    variables that stay and are conditioned on: by default all other numeric and ordinal ones. With none, the shuffled
+    values are independent of the original ones. Limits: relations that no normal distribution of scores has (curved
+    ones, interactions, sums that hold exactly) are not kept, nor those with nominal variables; where no variable is
+    given the links with all that stay are lost.
+    """
+
+    given: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.given, tuple | list) and not self.given:
+            object.__setattr__(self, "given", ())  # nothing is conditioned on
+        else:
+            parameters.names(self, "given")
+        both = set(self.given or ()) & set(self.variables or ())
+        if both:
+            raise parameters.refuse(self, f"{min(both)!r} is both shuffled and given; a variable that stays cannot go")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables that are shuffled: those told, the confidential numbers, or all numbers not given."""
+        names = chosen(self, data)
+        if self.variables is not None:
+            return names
+        open_to = [name for name in names if name not in (self.given or ())]
+        named = tuple(name for name in open_to if data.schema[name].role == "confidential") or tuple(open_to)
+        if not named:
+            raise NotApplicable("Shuffling: every numeric variable is given, so none is left to shuffle")
+        return named
+
+    def _given(self, data: Microdata, names: tuple[str, ...]) -> tuple[str, ...]:
+        if self.given is None:
+            return tuple(name for name in data.schema.analysed("numeric", "ordinal") if name not in names)
+        for name in self.given:
+            if name not in data.schema:
+                raise NotApplicable(
+                    f"Shuffling: given: there is no variable {name!r}; there are {', '.join(data.names)}"
+                )
+            if data.schema[name].kind == "nominal":
+                raise NotApplicable(f"Shuffling: given: variable {name!r} is nominal; it must be numeric or ordinal")
+        return self.given
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        given = self._given(data, names)
+        table = np.column_stack([_numbers(data, name) for name in (*names, *given)])
+        rho, scores = correlations(table)
+        drawn = _drawn(scores[:, len(names) :], rho, normal_draws(names, len(data), rng))
+        return data.replace({name: _dealt(data.columns[name], drawn[:, j]) for j, name in enumerate(names)})
+
+
+def _numbers(data: Microdata, name: str) -> Floats:
+    """Return a numeric or ordinal variable as numbers with NaN."""
+    column = data.columns[name]
+    if data.schema[name].kind == "numeric":
+        return column
+    return np.where(column < 0, np.nan, column)
+
+
+def _drawn(stay: Floats, rho: Floats, draws: Floats) -> Floats:
+    """Give standard normal draws the distribution of the shuffled variables' scores given those that stay.
+
+    Records are conditioned on the scores they have, so those that lack the same ones are treated together.
+    """
+    p = draws.shape[1]
+    drawn = np.empty_like(draws)
+    present = ~np.isnan(stay)
+    patterns, which = np.unique(present, axis=0, return_inverse=True)
+    for pattern in range(len(patterns)):
+        rows = np.flatnonzero(which == pattern)
+        known = p + np.flatnonzero(patterns[pattern])
+        across = rho[:p, known]
+        slope = across @ np.linalg.pinv(rho[np.ix_(known, known)], hermitian=True)
+        left = rho[:p, :p] - slope @ across.T
+        drawn[rows] = stay[np.ix_(rows, known - p)] @ slope.T + draws[rows] @ root(left)
+    return drawn
+
+
+def _dealt(values: Floats, scores: Floats) -> Floats:
+    """Give the j-th smallest value present to the record with the j-th smallest score among those that have one."""
+    present = np.flatnonzero(~np.isnan(values))
+    dealt = values.copy()
+    dealt[present[np.argsort(scores[present], kind="stable")]] = np.sort(values[present])
+    return dealt
