@@ -1,0 +1,6 @@
+"""How strongly the variables of a file are associated, for every pair at once and whatever their scales."""
+
+from sfumato.utility.association.columns import Column, Scale
+from sfumato.utility.association.pairs import REASONS, TESTS, WEIGHTED, PairTests, pair_tests
+
+__all__ = ["REASONS", "TESTS", "WEIGHTED", "Column", "PairTests", "Scale", "pair_tests"]
