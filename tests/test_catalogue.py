@@ -1,6 +1,6 @@
 import pytest
 
-from sfumato import MDAV, DistanceLinkage, ParameterError, RankSwapping
+from sfumato import MDAV, DistanceLinkage, GlobalRecoding, ParameterError, RankSwapping
 from sfumato.catalogue import find, parse
 
 
@@ -33,3 +33,27 @@ def test_what_cannot_be_read_is_refused_with_a_reason(text: str, message: str) -
 def test_the_nearest_name_comes_first() -> None:
     with pytest.raises(ParameterError, match="did you mean DistanceLinkage"):
         find("DistanceLinkge")
+
+
+def test_a_dict_is_one_value_and_its_lists_are_no_grid() -> None:
+    text = "GlobalRecoding(map={'region': {'north': 'N'}}, bins={'age': [18, 65]})"
+    assert parse(text) == [GlobalRecoding(map={"region": {"north": "N"}}, bins={"age": [18, 65]})]
+    assert parse("GlobalRecoding(bins=[{'age': 5}, {'age': 10}])") == [
+        GlobalRecoding(bins={"age": 5}),
+        GlobalRecoding(bins={"age": 10}),
+    ]
+    (made,) = parse(text)
+    assert parse(repr(made)) == [made] and hash(parse(repr(made))[0]) == hash(made)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("GlobalRecoding(map={region: {'north': 'N'}})", "cannot read region: texts .* in quotes, 'region'"),
+        ("GlobalRecoding(map={['region']: 'N'})", "cannot read"),
+        ("GlobalRecoding(map={'region': {'north': 'N'}, **more})", "cannot read"),
+    ],
+)
+def test_what_is_no_dict_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        parse(text)

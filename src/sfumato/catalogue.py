@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 from sfumato.about import About, MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
 from sfumato.errors import ParameterError
+from sfumato.parameters import frozen
 
 C = TypeVar("C", bound=type[Method] | type[Measure])
 _METHODS: dict[str, type[Method]] = {}
@@ -69,7 +70,8 @@ def parse(text: str) -> list[Method | Measure]:
 
     A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
     entry, but for a list of variable names; of a measure, a list is one value, as in Python. Methods joined by ``+``
-    are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])`` gives two chains.
+    are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])`` gives two chains. A dict is one value, lists
+    inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``.
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -80,7 +82,7 @@ def parse(text: str) -> list[Method | Measure]:
         keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
     except ParameterError:  # of a model or a method inside, which says more
         raise
-    except (SyntaxError, ValueError, AttributeError):
+    except (SyntaxError, ValueError, AttributeError, TypeError):
         raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None
     cls: Any = find(name)
     if isinstance(call, ast.Name) and isinstance(cls.about, MethodAbout):
@@ -88,7 +90,7 @@ def parse(text: str) -> list[Method | Measure]:
     grid = isinstance(cls.about, MethodAbout)
     given = [*((None, value) for value in positional), *keywords.items()]
     choices = [
-        value if isinstance(value, list) and grid and name != "variables" else [_frozen(value)] for name, value in given
+        value if isinstance(value, list) and grid and name != "variables" else [frozen(value)] for name, value in given
     ]
     made: list[Method | Measure] = []
     for combination in product(*choices):
@@ -116,12 +118,13 @@ def _misused(cls: Any, error: TypeError) -> ParameterError:
     return ParameterError(f"{cls.__name__} {reason}; its parameters are {known}")
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(entry) for entry in value) if isinstance(value, list) else value
-
-
 def _value(node: ast.expr) -> Any:
-    """Read a parameter: a literal, another method such as ``of=MDAV(k=3)``, a model, or a list or tuple of these."""
+    """Read a parameter: a literal, a method such as ``of=MDAV(k=3)``, a model, or a list, tuple or dict of these."""
+    if isinstance(node, ast.Name):
+        raise ParameterError(f"cannot read {node.id}: texts and names of variables stand in quotes, {node.id!r}")
+    if isinstance(node, ast.Dict):
+        keys = [_value(cast(ast.expr, key)) for key in node.keys]  # None, of **more, is refused as no literal
+        return dict(zip(keys, map(_value, node.values), strict=True))
     if isinstance(node, ast.Tuple):
         return tuple(_value(element) for element in node.elts)
     if isinstance(node, ast.Call):

@@ -1,9 +1,47 @@
 """Checks on the parameters of methods and measures: one shape of message everywhere."""
 
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from sfumato.errors import ParameterError
+
+
+class FrozenMap(Mapping[Any, Any]):
+    """A dict that cannot change, so that a parameter can be hashed; it equals, and prints as, a plain dict.
+
+    >>> FrozenMap({"region": "north"})
+    {'region': 'north'}
+    """
+
+    def __init__(self, entries: Mapping[Any, Any]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._entries.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._entries)
+
+
+def frozen(value: Any) -> Any:
+    """Return a parameter that can be hashed: dicts as frozen ones, lists as tuples, numpy's numbers as Python's."""
+    if isinstance(value, Mapping):
+        return FrozenMap({frozen(key): frozen(entry) for key, entry in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(entry) for entry in value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def refuse(owner: object, message: str) -> ParameterError:
@@ -60,3 +98,13 @@ def names(owner: object, name: str) -> None:
     if len(set(listed)) < len(listed):
         raise refuse(owner, f"{name} names a variable twice: {listed!r}")
     object.__setattr__(owner, name, listed)
+
+
+def by_variable(owner: object, name: str, example: str) -> None:
+    """Require None or a dict from names of variables to what is said of each, kept so that it can be hashed."""
+    value = getattr(owner, name)
+    if value is None:
+        return
+    if not isinstance(value, Mapping) or not value or not all(isinstance(variable, str) for variable in value):
+        raise refuse(owner, f"{name} must be a dict by variable, such as {example}; got {value!r}")
+    object.__setattr__(owner, name, frozen(value))

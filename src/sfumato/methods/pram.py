@@ -1,0 +1,189 @@
+"""Post-randomisation of categories."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, chosen
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Variable
+from sfumato.errors import NotApplicable
+from sfumato.methods.merging import listed, places
+from sfumato.methods.selection import Strata, checked, keys_or_all, strata
+from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+MOST_CATEGORIES = 3_000  # of a matrix that is to be held and multiplied
+ONE = 1e-9  # how far from one the probabilities of a row may add up
+
+
+@catalogued(
+    MethodAbout(
+        title="Post-randomisation (PRAM)",
+        source="Gouweleeuw, Kooiman, Willenborg and de Wolf (1998), Journal of Official Statistics 14(4)",
+        missing="stays missing; frequencies are of the values present; a missing stratum is a stratum",
+        kinds=("ordinal", "nominal"),
+        weights=True,
+        random=True,
+        grid={"retention": (0.95, 0.9, 0.8, 0.7), "invariant": (True,)},
+        neutral={"retention": 1.0},
+        caveat="single frequencies can be kept or corrected for, but associations weaken and impossible combinations "
+        "arise; counts of records that agree in keys no longer say how many agree in truth",
+    )
+)
+class PRAM(Method):
+    """Each category published as itself or, with stated probabilities, as another one, record by record.
+
+    - ``retention=0.9``: every category stays with this probability; the rest is spread over the other categories that
+      occur, in proportion to their frequencies or, with ``spread="uniform"``, evenly.
+    - ``transition={"smoker": {"yes": {"yes": 0.8, "no": 0.2}, "no": {"no": 1.0}}}``: the matrix itself, a row for each
+      category that occurs; what a row does not name has probability 0. Rows must add up to one.
+
+    With P the matrix and t the frequencies before, those after have the expectation P' t. ``invariant=True`` keeps them
+    in expectation: P is followed by its way back (Q = P reversed by Bayes' rule), and R = P Q has R' t = t. Given a
+    retention, R is mixed with no change until that share of values is expected to stay; where frequencies are so uneven
+    that more must stay, the note of the protected table says how many. Frequencies are survey-weighted where the schema
+    has a weight, and then it is the weighted ones that are kept. ``strata=["region"]`` does all this within each part
+    of the table, so that frequencies in each part are kept as well and no category comes up where it does not occur.
+
+    Works on ``variables``, or if there are none on the keys, or if the schema names none on all variables of its kinds.
+    ``transitions`` returns the matrices used.
+
+    >>> import pyarrow as pa
+    >>> flags = pa.table({"smoker": ["yes", "no"] * 50})
+    >>> PRAM(0.9, invariant=True).transitions(flags)["smoker"][0].matrix.round(3).tolist()
+    [[0.9, 0.1], [0.1, 0.9]]
+    """
+
+    retention: float | None = None
+    spread: Literal["frequency", "uniform"] = field(default="frequency", kw_only=True)
+    invariant: bool = field(default=False, kw_only=True)
+    strata: tuple[str, ...] | None = field(default=None, kw_only=True)
+    transition: Mapping[str, Mapping[Any, Mapping[Any, float]]] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.retention is None and not self.transition:
+            raise parameters.refuse(self, "give a retention, such as 0.9, or a transition matrix by variable")
+        if self.retention is not None:
+            parameters.share(self, "retention")
+        elif self.variables is not None:
+            raise parameters.refuse(self, "variables goes with a retention; transition names its own")
+        parameters.one_of(self, "spread", ("frequency", "uniform"))
+        parameters.one_of(self, "invariant", (True, False))
+        parameters.names(self, "strata")
+        parameters.by_variable(self, "transition", "{'smoker': {'yes': {'yes': 0.8, 'no': 0.2}, 'no': {'no': 1}}}")
+        for name, rows in (self.transition or {}).items():
+            if not isinstance(rows, Mapping) or not rows:
+                raise parameters.refuse(self, f"transition of {name!r} must be a dict of rows; got {rows!r}")
+            for category, row in rows.items():
+                self._check_row(f"transition of {name!r}, row {category!r}", row)
+        both = sorted({*(self.strata or ())} & {*(self.variables or ()), *(self.transition or ())})
+        if both:
+            raise parameters.refuse(self, f"{', '.join(both)} cannot make strata and be changed within them")
+
+    def _check_row(self, where: str, row: Any) -> None:
+        if not isinstance(row, Mapping) or not row:
+            raise parameters.refuse(self, f"{where} must be a dict from category to probability; got {row!r}")
+        for category, value in row.items():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not 0 <= value <= 1:
+                what = f"the probability of {category!r}"
+                raise parameters.refuse(self, f"{where}: {what} must be in [0, 1]; got {value!r}")
+        total = sum(row.values())
+        if abs(total - 1) > ONE:
+            raise parameters.refuse(self, f"{where}: probabilities must add up to one; they add up to {total:.10g}")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method changes in this table."""
+        who = type(self).__name__
+        stated = tuple(self.transition or ())
+        checked(who, data, stated)
+        for name in stated:
+            if data.schema[name].kind == "numeric":
+                raise NotApplicable(f"{who}: variable {name!r} is numeric; it must be {' or '.join(self.about.kinds)}")
+        others: tuple[str, ...] = ()
+        if self.variables is not None:
+            others = chosen(self, data)
+        elif self.retention is not None:
+            others = keys_or_all(who, data, self.about.kinds, (*stated, *(self.strata or ())))
+        return tuple(name for name in data.names if name in stated or name in others)
+
+    def transitions(self, data: Any) -> dict[str, tuple[Transition, ...]]:
+        """Return the matrices by variable, one for each stratum in which the variable occurs."""
+        table = Microdata.from_frame(data)
+        parts = strata(type(self).__name__, table, self.strata or ())
+        return {name: tuple(made for _, _, made in self._matrices(table, name, parts)) for name in self.masked(table)}
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        root = int(rng.integers(2**63))
+        parts = strata(type(self).__name__, data, self.strata or ())
+        changed, said = {}, []
+        for name in self.masked(data):
+            column = data.columns[name]
+            # a stream per variable name: neither the order of the columns nor a further column changes the draws
+            draws = np.random.default_rng([root, crc32(name.encode())]).random(len(column))
+            published = column.copy()
+            kept = []
+            for rows, codes, made in self._matrices(data, name, parts):
+                place = np.searchsorted(codes, column[rows])
+                published[rows] = codes[drawn(place, made.matrix, draws[rows])]
+                kept.append((len(rows), made.kept))
+            changed[name] = published
+            total = sum(count for count, _ in kept)
+            share = sum(count * part for count, part in kept) / total if total else 1.0
+            said.append(f"{name} {share:.1%}")
+        return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
+
+    def _matrices(self, data: Microdata, name: str, parts: Strata) -> list[tuple[NDArray[np.intp], Codes, Transition]]:
+        """Return for each stratum its records with a value, the codes the matrix is over, and the matrix."""
+        variable, column, weights = data.schema[name], data.columns[name], data.weights()
+        stated = self._stated(variable, column) if name in (self.transition or {}) else None
+        present = np.flatnonzero(column >= 0)
+        order = present[np.argsort(parts.codes[present], kind="stable")]
+        ends = np.searchsorted(parts.codes[order], np.arange(len(parts.values) + 1))
+        found = []
+        for stratum in np.flatnonzero(np.diff(ends)).tolist():
+            rows = order[ends[stratum] : ends[stratum + 1]]
+            codes = np.unique(column[rows]) if stated is None else np.arange(len(stated), dtype=np.int32)
+            place = np.searchsorted(codes, column[rows])
+            frequencies = np.bincount(place, weights[rows], minlength=len(codes)).astype(np.float64, copy=False)
+            matrix = self._matrix(name, frequencies, stated)
+            categories = tuple(variable.categories[code] for code in codes)
+            found.append((rows, codes, Transition(parts.spelled(stratum), categories, frequencies, matrix)))
+        return found
+
+    def _matrix(self, name: str, frequencies: Floats, stated: Floats | None) -> Floats:
+        if len(frequencies) > MOST_CATEGORIES:
+            raise NotApplicable(
+                f"{type(self).__name__}: variable {name!r} has {len(frequencies):,} categories; a transition matrix is "
+                f"made for up to {MOST_CATEGORIES:,}: recode it first"
+            )
+        if stated is not None:
+            return two_stage(stated, frequencies) if self.invariant else stated
+        make = invariant_change if self.invariant else spread_change
+        return make(frequencies, float(self.retention or 0), uniform=self.spread == "uniform")
+
+    def _stated(self, variable: Variable, column: Codes) -> Floats:
+        """Return a stated matrix over all categories of the variable; one that does not occur needs no row."""
+        who, rows = type(self).__name__, (self.transition or {})[variable.name]
+        where = "transition"
+        matrix = np.eye(len(variable.categories))
+        row_codes = places(who, variable, rows, where)
+        for category, code in row_codes.items():
+            matrix[code] = 0.0
+            for target, place in places(who, variable, rows[category], f"{where}, row {category!r},").items():
+                matrix[code, place] = rows[category][target]
+        lacking = set(np.unique(column[column >= 0]).tolist()) - set(row_codes.values())
+        if lacking:
+            absent = [variable.categories[code] for code in sorted(lacking)]
+            raise NotApplicable(f"{who}: transition of {variable.name!r} has no row for {listed(absent)}")
+        return matrix

@@ -1,0 +1,313 @@
+"""Global recoding: the same coarser categories for every record."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import field, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Category, Kind, Variable
+from sfumato.data.treatment import Treatment
+from sfumato.errors import NotApplicable
+from sfumato.methods import bands, hierarchies
+from sfumato.methods.merging import listed, merged, places
+from sfumato.methods.selection import checked, keys_or_all
+
+Column = tuple[Variable, NDArray[Any]]
+OTHER = "other"
+MOST_CLASSES = 10_000
+
+
+@catalogued(
+    MethodAbout(
+        title="Global recoding",
+        source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (global recoding)",
+        missing="stays missing; shares and groups are of the values present",
+        kinds=("numeric", "ordinal", "nominal"),
+        random=False,
+        grid={"groups": (10, 5, 3), "rare": (0.05,)},
+        caveat="published values are true but coarser; what an intruder knows exactly still matches its class, and "
+        "another release with other classes of the same variable narrows them down",
+    )
+)
+class GlobalRecoding(Method):
+    """Values put together into fewer, the same way in every record: true, but coarser.
+
+    Say how by variable, or for all that are not named so:
+
+    - ``map={"region": {"north": "N", "east": "N"}}``: categories into groups. A category the map does not name stays as
+      it is; one that the variable does not have is refused.
+    - ``bins``: classes of a number, each holding its lower boundary: ``{"age": 5}`` by width, at multiples of 5;
+      ``{"age": [18, 65]}`` by cut points, open at both ends; ``{"age": {"young": [0, 30], "old": [30, None]}}`` by
+      name, where None is open. Classes that overlap or miss a value are refused.
+    - ``hierarchy={"region": {"Aix": ["south", "France"], ...}}`` with ``level=1`` or ``{"region": 2}``: the ancestors
+      of each category, nearest first; of a number the widths of its classes, ``{"age": [5, 10, 20]}``. Level 0 is the
+      variable as it is. Every category that occurs must be there.
+    - ``groups=5``: all other numeric and ordinal variables, in at most so many groups of about the same number of
+      records (``by="frequency"``: boundaries go to the nearest place between two different values, and to the roundest
+      number there) or of the same width (``by="width"``). One with no more values than that stays as it is.
+    - ``rare=0.05``: of all other nominal variables, the categories with a smaller share of the records are called
+      'other', and the next rarest too until 'other' itself has that share. A variable of which fewer than two
+      categories would be left stays as it is.
+
+    ``groups`` and ``rare`` work on ``variables``, or if there are none on the keys, or if the schema names none on all.
+    Groups of an ordinal variable must be neighbours, and stay ordered. Numbers become ordinal: "18-24" holds both ends,
+    "[1200, 3400)" not the upper. Counts are of records, not of weights, since it is records that must not be rare.
+
+    >>> import pyarrow as pa
+    >>> ages = pa.table({"age": [17, 18, 24, 30, 41, 65]})
+    >>> GlobalRecoding(bins={"age": [18, 25, 65]}).protect(ages)["age"].to_pylist()
+    ['<18', '18-24', '18-24', '25-64', '25-64', '65+']
+    """
+
+    groups: int | None = None
+    by: Literal["frequency", "width"] = field(default="frequency", kw_only=True)
+    rare: float | None = field(default=None, kw_only=True)
+    map: Mapping[str, Mapping[Any, Any]] | None = field(default=None, kw_only=True)
+    bins: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    hierarchy: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    level: int | Mapping[str, int] = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.one_of(self, "by", ("frequency", "width"))
+        if self.groups is not None:
+            parameters.whole(self, "groups", least=2)
+        if self.rare is not None:
+            parameters.share(self, "rare")
+        parameters.by_variable(self, "map", "{'region': {'north': 'N', 'east': 'N'}}")
+        parameters.by_variable(self, "bins", "{'age': [18, 65]}")
+        parameters.by_variable(self, "hierarchy", "{'region': {'Aix': ['south', 'France']}}")
+        for name, pairs in (self.map or {}).items():
+            if not isinstance(pairs, Mapping) or not pairs or None in pairs or None in pairs.values():
+                raise parameters.refuse(
+                    self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
+                )
+        object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
+        hierarchies.check(self, self.hierarchy, self.level)
+        object.__setattr__(self, "level", parameters.frozen(self.level))
+        named = [name for stated in (self.map, self.bins, self.hierarchy) for name in stated or ()]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise parameters.refuse(self, f"{', '.join(twice)}: give a map, bins or a hierarchy, not two of them")
+        if not named and self.groups is None and self.rare is None:
+            raise parameters.refuse(self, "say how: groups=5, rare=0.05, map={...}, bins={...} or hierarchy={...}")
+        if self.variables is not None and self.groups is None and self.rare is None:
+            raise parameters.refuse(self, "variables goes with groups or rare; map, bins and hierarchy name their own")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method recodes in this table."""
+        who = type(self).__name__
+        named = [name for stated in (self.map, self.bins, self.hierarchy) for name in stated or ()]
+        checked(who, data, (*named, *(self.variables or ())))
+        ordered: tuple[Kind, ...] = ("numeric", "ordinal") if self.groups is not None else ()
+        kinds: tuple[Kind, ...] = (*ordered, "nominal") if self.rare is not None else ordered
+        if self.variables is None:
+            others = keys_or_all(who, data, kinds, named) if kinds else ()
+        else:
+            others = self.variables
+            for name in others:
+                kind = data.schema[name].kind
+                if kind not in kinds and name not in named:
+                    hint = "rare=0.05, a map or a hierarchy" if kind == "nominal" else "groups=5, bins or a map"
+                    raise NotApplicable(f"{who}: variable {name!r} is {kind}; recode it with {hint}")
+        return tuple(name for name in data.names if name in {*named, *others})
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        changed: dict[str, Column] = {}
+        said = []
+        for name in self.masked(data):
+            variable, column = self._recoded(data.schema[name], data.columns[name])
+            if variable is data.schema[name]:
+                said.append(f"{name} as it was")
+                continue
+            changed[name] = variable, column
+            said.append(f"{name} in {len(variable.categories)} ({listed(variable.categories, 6)})")
+        return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
+
+    def _recoded(self, variable: Variable, column: NDArray[Any]) -> Column:
+        name = variable.name
+        if name in (self.map or {}):
+            return self._mapped(variable, column)
+        if name in (self.bins or {}):
+            return self._binned(variable, column, (self.bins or {})[name])
+        if name in (self.hierarchy or {}):
+            return self._at_level(variable, column)
+        if variable.kind == "nominal":
+            return self._without_rare(variable, column)
+        return self._grouped(variable, column)
+
+    # what is stated
+
+    def _mapped(self, variable: Variable, column: NDArray[Any]) -> Column:
+        who, pairs = type(self).__name__, (self.map or {})[variable.name]
+        if variable.kind == "numeric":
+            raise NotApplicable(
+                f"{who}: variable {variable.name!r} is numeric, so it has no categories to map; give bins, or make it "
+                "ordinal or nominal in the schema"
+            )
+        into: list[Category] = list(variable.categories)
+        for category, code in places(who, variable, pairs, "map").items():
+            into[code] = pairs[category]
+        return merged(who, variable, column, into)
+
+    def _binned(self, variable: Variable, column: NDArray[Any], stated: Any) -> Column:
+        who, name = type(self).__name__, variable.name
+        if variable.kind != "numeric":
+            raise NotApplicable(f"{who}: variable {name!r} is {variable.kind}; bins are for numbers, give a map")
+        present = column[~np.isnan(column)]
+        if not present.size:
+            return variable, column
+        whole = bands.is_whole(present)
+        if isinstance(stated, Mapping):
+            return self._named(variable, column, stated)
+        if isinstance(stated, tuple):
+            return _classed(variable, column, stated, bands.labels([-math.inf, *stated, math.inf], whole))
+        low, high = float(present.min()), float(present.max())
+        if (high - low) / stated > MOST_CLASSES:
+            raise NotApplicable(
+                f"{who}: classes of width {stated:g} are {(high - low) / stated:,.0f} from the least to the greatest "
+                f"value of {name!r}; more than {MOST_CLASSES:,} are no recoding: widen them"
+            )
+        edges = bands.of_width(low, high, stated)
+        cuts = edges[1:-1] or edges[:1]  # where all values are in one class, its lower edge says so
+        return _classed(variable, column, cuts, bands.labels(edges, whole))
+
+    def _named(self, variable: Variable, column: NDArray[Any], stated: Mapping[str, Any]) -> Column:
+        """Put values into classes that have a name; all must be in one."""
+        lows = np.array([-math.inf if low is None else low for low, _ in stated.values()])
+        highs = np.array([math.inf if high is None else high for _, high in stated.values()])
+        place = np.searchsorted(lows, column, side="right") - 1
+        missed = ~np.isnan(column) & ((place < 0) | (column >= highs[np.maximum(place, 0)]))
+        if missed.any():
+            row = int(np.flatnonzero(missed)[0])
+            raise NotApplicable(
+                f"{type(self).__name__}: bins of {variable.name!r} miss {int(missed.sum()):,} values, the first "
+                f"{bands.shown(column[row])} in row {row + 1}; a class holds its lower boundary and not its upper one"
+            )
+        return _classed(variable, column, lows[1:].tolist(), tuple(stated))
+
+    def _at_level(self, variable: Variable, column: NDArray[Any]) -> Column:
+        who, stated = type(self).__name__, (self.hierarchy or {})[variable.name]
+        level = self.level if isinstance(self.level, int) else self.level.get(variable.name, 1)
+        if level == 0:
+            return variable, column
+        if variable.kind == "numeric":
+            if isinstance(stated, Mapping):
+                raise NotApplicable(
+                    f"{who}: variable {variable.name!r} is numeric: its hierarchy is a list of widths, such as [5, 10]"
+                )
+            return self._binned(variable, column, stated[level - 1])
+        return merged(who, variable, column, hierarchies.ancestors(who, variable, column, stated, level))
+
+    # what the table gives
+
+    def _grouped(self, variable: Variable, column: NDArray[Any]) -> Column:
+        groups = self.groups or 0
+        if variable.kind == "ordinal":
+            counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
+            if np.count_nonzero(counts) <= groups:
+                return variable, column
+            size = len(counts)
+            even = [round(i * size / groups) for i in range(1, groups)]
+            starts = bands.equal_counts(counts, groups) if self.by == "frequency" else even
+            parts = [variable.categories[a:b] for a, b in pairwise([0, *starts, size])]
+            names = [_range_name(part) for part in parts]
+            into = [name for name, part in zip(names, parts, strict=True) for _ in part]
+            spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
+            texts = spelled if variable.labels else {}
+            return merged(type(self).__name__, variable, column, into, texts)
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        if len(values) <= groups:
+            return variable, column
+        whole = bands.is_whole(values)
+        if self.by == "width":
+            cuts = bands.equal_widths(float(values[0]), float(values[-1]), groups, whole)
+        else:
+            starts = bands.equal_counts(counts, groups)
+            cuts = [bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
+        return _classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole))
+
+    def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
+        counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
+        needed = (self.rare or 0.0) * counts.sum() * (1 - 1e-12)  # a share of exactly that much is enough
+        order = np.argsort(counts, kind="stable")
+        gathered = np.cumsum(counts[order])
+        rare = int(np.count_nonzero(counts < needed))
+        if not np.count_nonzero(counts[order[:rare]]):
+            return variable, column
+        together = max(rare, int(np.searchsorted(gathered, needed)) + 1)
+        other = set(order[:together].tolist())
+        other |= {code for code, category in enumerate(variable.categories) if category == OTHER}
+        if np.count_nonzero(counts) - sum(counts[code] > 0 for code in other) < 1:
+            return variable, column
+        into = [OTHER if code in other else category for code, category in enumerate(variable.categories)]
+        return merged(type(self).__name__, variable, column, into)
+
+
+def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bins by variable as a width, rising cuts, or named classes in their order."""
+    good: dict[str, Any] = {}
+    for name, stated in bins.items():
+        where = f"bins of {name!r}"
+        if isinstance(stated, Mapping):
+            good[name] = _checked_classes(owner, where, stated)
+        elif isinstance(stated, tuple):
+            if not stated or not all(map(_finite, stated)) or any(a >= b for a, b in pairwise(stated)):
+                raise parameters.refuse(owner, f"{where} must be cut points that rise; got {stated!r}")
+            good[name] = stated
+        elif _finite(stated) and stated > 0:
+            good[name] = stated
+        else:
+            raise parameters.refuse(
+                owner, f"{where} must be a width above 0, a list of cut points or a dict of classes; got {stated!r}"
+            )
+    return good
+
+
+def _checked_classes(owner: GlobalRecoding, where: str, stated: Mapping[Any, Any]) -> dict[str, Any]:
+    for label, ends in stated.items():
+        pair = isinstance(ends, tuple) and len(ends) == 2 and all(end is None or _finite(end) for end in ends)
+        if not isinstance(label, str) or not pair or (None not in ends and ends[0] >= ends[1]):
+            raise parameters.refuse(
+                owner, f"{where} must name each class by its two ends, such as {{'young': [0, 30]}}; got {stated!r}"
+            )
+    if len(stated) < 2:
+        raise parameters.refuse(owner, f"{where}: one class leaves nothing of the variable; use VariableRemoval")
+    inf = math.inf
+    ordered = sorted(stated.items(), key=lambda item: -inf if item[1][0] is None else item[1][0])
+    for (one, (_, end)), (other, (start, _)) in pairwise(ordered):
+        if end is None or start is None or end > start:
+            raise parameters.refuse(owner, f"{where}: {one!r} and {other!r} overlap")
+    return dict(ordered)
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _classed(variable: Variable, column: NDArray[Any], cuts: Any, names: tuple[str, ...]) -> Column:
+    """Return a number as an ordinal variable of the classes between these cuts."""
+    cuts = tuple(float(cut) for cut in cuts)
+    inner = cuts if len(names) > 1 else ()
+    codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
+    codes[np.isnan(column)] = -1
+    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=())
+    return classes.treated(Treatment(cuts=cuts)), codes
+
+
+def _range_name(part: tuple[Category, ...]) -> Category:
+    return part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}"
+
+
+def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:
+    ends = [variable.spelled(category) for category in (part[0], part[-1])]
+    return ends[0] if len(part) == 1 else f"{ends[0]} to {ends[1]}"

@@ -1,0 +1,50 @@
+"""Removal of variables."""
+
+import numpy as np
+
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.methods.selection import checked
+
+
+@catalogued(
+    MethodAbout(
+        title="Removal of variables",
+        source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (direct identifiers)",
+        missing="goes with its variable",
+        kinds=("numeric", "ordinal", "nominal"),
+        random=False,
+        caveat="the variables that stay are released as they are, and together may tell what was removed",
+    )
+)
+class VariableRemoval(Method):
+    """Variables taken out of the table: those named, or else the direct identifiers.
+
+    Without ``variables`` it removes what names a unit: the variables of the role identifier and the record's id, but
+    neither the weight nor the household, which estimates and household risk need; name those to remove them as well. A
+    table without identifiers then comes back as it is. Removing a variable is the strongest protection of that variable
+    and says nothing of the others: an attribute that is gone may still be predicted from those left. Without an id,
+    records are matched by their order.
+
+    >>> import pyarrow as pa
+    >>> VariableRemoval(variables=["name"]).protect(pa.table({"name": ["Ada"], "income": [10.0]})).column_names
+    ['income']
+    """
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method removes from this table."""
+        if self.variables is not None:
+            checked(type(self).__name__, data, self.variables)
+            return self.variables
+        schema = data.schema
+        kept = {schema.weight, schema.household}
+        return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names, who = self.masked(data), type(self).__name__
+        if len(set(names)) == len(data.names):
+            raise NotApplicable(f"{who}: no variable would be left; keep at least one")
+        return data.without(names, f"{who}: {'removed ' + ', '.join(names) if names else 'no identifier to remove'}")

@@ -1,0 +1,131 @@
+"""Rounding of numbers."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from decimal import Decimal
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, chosen
+from sfumato.data.microdata import Microdata
+from sfumato.data.treatment import Treatment
+from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import mean_and_spread
+from sfumato.methods.bands import round_below, shown
+from sfumato.methods.selection import checked
+
+Floats = NDArray[np.float64]
+NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1
+
+
+@catalogued(
+    MethodAbout(
+        title="Rounding",
+        source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (rounding)",
+        missing="stays missing",
+        random=False,
+        grid={"scale": (0.1, 0.2, 0.5, 1.0)},
+        caveat="totals of rounded parts no longer add up; an outlier stays an outlier, and a known value leads to its "
+        "multiple of the base",
+    )
+)
+class Rounding(Method):
+    """Each number replaced by a multiple of a base: the nearest one, or by chance one of the two around it.
+
+    ``base`` is one number for all variables or one for each, ``{"income": 100, "age": 5}``. Instead, ``scale`` takes
+    for every variable the largest of 1, 2, 5, 10, 20, 50 and so on, up and down, that is not above so many of its
+    standard deviations; a constant is then left alone. Halves go to the even multiple, so that they do not drift
+    upwards. With ``random=True`` a value between two multiples becomes the upper one with probability (value - lower) /
+    base: the expectation is the value itself, so means and totals are unbiased, and no value moves by a whole base. A
+    multiple of the base stays as it is either way. Limits: a sum of rounded parts is not the rounded sum.
+
+    >>> import pyarrow as pa
+    >>> Rounding(10).protect(pa.table({"income": [12, 25, 38, 40]}))["income"].to_pylist()
+    [10, 20, 40, 40]
+    """
+
+    base: float | Mapping[str, float] | None = None
+    scale: float | None = field(default=None, kw_only=True)
+    random: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.base is None) == (self.scale is None):
+            raise parameters.refuse(self, "give a base, such as 10 or {'income': 100}, or a scale, such as 0.5")
+        if self.scale is not None:
+            parameters.number(self, "scale", above=0)
+        elif isinstance(self.base, Mapping):
+            parameters.by_variable(self, "base", "{'income': 100}")
+            if self.variables is not None:
+                raise parameters.refuse(self, "variables goes with one base for all; a dict names its own")
+            for name, base in self.base.items():
+                if not isinstance(base, int | float) or isinstance(base, bool) or not 0 < base < float("inf"):
+                    raise parameters.refuse(self, f"base of {name!r} must be a number above 0; got {base!r}")
+        else:
+            parameters.number(self, "base", above=0)
+        if not isinstance(self.random, bool):
+            raise parameters.refuse(self, f"random must be True or False; got {self.random!r}")
+        if self.random:  # what is known of the class holds for the nearest multiple
+            object.__setattr__(self, "about", replace(self.about, title="Random rounding", random=True))
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method rounds in this table."""
+        if not isinstance(self.base, Mapping):
+            return chosen(self, data)
+        checked(type(self).__name__, data, self.base)
+        for name in self.base:
+            if data.schema[name].kind != "numeric":
+                raise NotApplicable(
+                    f"{type(self).__name__}: variable {name!r} is {data.schema[name].kind}; it must be numeric"
+                )
+        return tuple(name for name in data.names if name in self.base)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        root = int(rng.integers(2**63))
+        said = []
+        for name in self.masked(data):
+            column = data.columns[name]
+            base = self._base(name, column)
+            if base is None:
+                continue
+            # a stream per variable name: neither the order of the columns nor a further column changes the draws
+            stream = np.random.default_rng([root, crc32(name.encode())])
+            draws = stream.random(len(column)) if self.random else None
+            treatment = Treatment(base=base, perturbed=self.random)
+            data = data.replace({name: rounded(column, base, draws)}, treatment=treatment)
+            said.append(f"{name} to {shown(base)}")
+        return replace(data, notes=(*data.notes, f"{type(self).__name__}: {', '.join(said) or 'nothing to round'}"))
+
+    def _base(self, name: str, column: Floats) -> float | None:
+        if self.scale is None:
+            return float(self.base[name] if isinstance(self.base, Mapping) else self.base or 0)
+        spread = float(mean_and_spread(column[:, None])[1][0])
+        if not np.isfinite(spread):
+            raise NotApplicable(f"{type(self).__name__}: the values of {name!r} are too large for a standard deviation")
+        return round_below(self.scale * spread) if spread > 0 else None
+
+
+def rounded(values: Floats, base: float, draws: Floats | None = None) -> Floats:
+    """Round to the nearest multiple, or up where a draw is below the share of the base that a value is above the lower.
+
+    >>> rounded(np.array([0.26, 0.3]), 0.1)
+    array([0.3, 0.3])
+    >>> rounded(np.array([12.0, 12.0]), 10, np.array([0.1, 0.9]))
+    array([20., 10.])
+    """
+    multiples = values / base
+    nearest = np.rint(multiples)
+    if draws is not None:
+        lower = np.floor(multiples)
+        by_chance = lower + (draws < multiples - lower)
+        nearest = np.where(np.abs(multiples - nearest) < NEARLY, nearest, by_chance)
+    # back in decimals, so that three times 0.1 is 0.3 and not 0.30000000000000004
+    exponent = Decimal(repr(float(base))).normalize().as_tuple().exponent
+    decimals = max(-int(exponent), 0)
+    product = nearest * base
+    return np.round(product, decimals) if decimals <= 15 else product

@@ -1,0 +1,172 @@
+"""Release of a sample of the records."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, chosen
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Variable
+from sfumato.errors import NotApplicable
+from sfumato.methods.selection import Strata, strata
+
+Rows = NDArray[np.intp]
+
+
+@catalogued(
+    MethodAbout(
+        title="Sampling of records",
+        source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (sampling); Cochran (1977)",
+        missing="comes along as it is; a missing stratum is a stratum, a missing household a household of one",
+        kinds=("numeric", "ordinal", "nominal"),
+        weights=True,
+        random=True,
+        grid={"fraction": (0.8, 0.5, 0.2, 0.1)},
+        keeps_records=False,
+        caveat="the records drawn are released as they are: sampling makes an intruder unsure whether a unit is in the "
+        "file, and helps no one who is known to be in it",
+    )
+)
+class Sampling(Method):
+    """A random part of the records, each as it is, with weights that let the part stand for all.
+
+    ``fraction`` of the records is drawn without replacement, each with the same chance; with ``strata=["region"]`` that
+    fraction of every stratum, or a fraction of its own, ``{"north": 0.5, "south": 0.1}`` (for several strata variables
+    by their values in a row: ``{("north", "female"): 0.5, ...}``). Of N units n = fraction times N, rounded, are drawn,
+    at least one. Where the schema names a household, whole households are drawn, which must lie in one stratum.
+
+    Weights are multiplied by N / n of the stratum, the inverse of its sampling fraction; where the schema names no
+    weight, a column "weight" with N / n is added and becomes the weight. Without households, weights of one add up to
+    the number of original records exactly; otherwise totals are right in expectation. Weights below one are refused.
+    The records stay in their order; none is counted as the same as one of the original, and the id is kept only if you
+    let it: chain with ``VariableRemoval``.
+
+    >>> import pyarrow as pa
+    >>> drawn = Sampling(0.4).protect(pa.table({"income": [10, 20, 30, 40, 50]}), rng=1)
+    >>> drawn.num_rows, drawn["weight"].to_pylist()
+    (2, [2.5, 2.5])
+    """
+
+    fraction: float | Mapping[Any, float]
+    strata: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.names(self, "strata")
+        if not isinstance(self.fraction, Mapping):
+            parameters.share(self, "fraction")
+            return
+        if self.strata is None:
+            raise parameters.refuse(self, "a fraction by stratum needs strata, such as strata=['region']")
+        object.__setattr__(self, "fraction", parameters.frozen(self.fraction))
+        for stratum, value in self.fraction.items():
+            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
+            if not good:
+                raise parameters.refuse(self, f"the fraction of {stratum!r} must be in (0, 1]; got {value!r}")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name all variables: records are drawn whole."""
+        names = chosen(self, data)
+        if self.variables is not None:
+            raise NotApplicable(f"{type(self).__name__}: records are drawn whole, so leave variables out")
+        return names
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        who = type(self).__name__
+        self.masked(data)
+        _refuse_small_weights(who, data)
+        parts = strata(who, data, self.strata or ())
+        fractions = self._fractions(parts)
+        unit, number = _units(data)
+        part_of_unit = _parts_of_units(who, parts, unit, number)
+        drawn = np.zeros(number, dtype=bool)
+        factor = np.ones(len(fractions))
+        for stratum, fraction in enumerate(fractions):
+            units = np.flatnonzero(part_of_unit == stratum)
+            count = min(max(1, int(fraction * units.size + 0.5 + 1e-9)), units.size)
+            drawn[rng.permutation(units)[:count]] = True
+            factor[stratum] = units.size / count
+        rows = np.flatnonzero(drawn[unit])
+        taken = _weighted(data.take(rows), factor[parts.codes[rows]])
+        what = "households" if data.schema.household is not None else "records"
+        note = f"{who}: drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
+        return replace(taken, notes=(*taken.notes, note), matched=False)
+
+    def _fractions(self, parts: Strata) -> list[float]:
+        """Return the fraction of each stratum."""
+        if not isinstance(self.fraction, Mapping):
+            return [self.fraction] * len(parts.values)
+        who = type(self).__name__
+        stated = {_key(stratum): value for stratum, value in self.fraction.items()}
+        there = {_key(values): stratum for stratum, values in enumerate(parts.values)}
+        unknown = [stratum for stratum in self.fraction if _key(stratum) not in there]
+        if unknown:
+            known = ", ".join(repr(values[0] if len(values) == 1 else values) for values in parts.values[:12])
+            raise NotApplicable(f"{who}: fraction names {unknown[0]!r}, which is no stratum; there are {known}")
+        lacking = [parts.spelled(stratum) for key, stratum in there.items() if key not in stated]
+        if lacking:
+            raise NotApplicable(f"{who}: no fraction for the stratum {lacking[0]}; every stratum needs one")
+        return [stated[key] for key in there]
+
+
+def _key(stratum: Any) -> tuple[str, ...]:
+    """Return a stratum so that 1 and "1", or a value alone and in a tuple, are the same."""
+    values = stratum if isinstance(stratum, tuple) else (stratum,)
+    return tuple("" if value is None else str(value) for value in values)
+
+
+def _units(data: Microdata) -> tuple[Rows, int]:
+    """Return the unit that each record belongs to, its household or itself, and the number of units."""
+    if data.schema.household is None:
+        return np.arange(len(data)), len(data)
+    column = data.columns[data.schema.household]
+    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+    _, unit = np.unique(column, return_inverse=True)
+    unit[missing] = len(data) + np.arange(int(missing.sum()))
+    values, unit = np.unique(unit, return_inverse=True)
+    return unit, len(values)
+
+
+def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:
+    """Return the stratum of each unit; a household in two strata is refused."""
+    part = np.empty(number, dtype=np.intp)
+    part[unit] = parts.codes
+    split = np.flatnonzero(part[unit] != parts.codes)
+    if split.size:
+        row = int(split[0])
+        strata_of = sorted({parts.spelled(int(code)) for code in parts.codes[unit == unit[row]]})
+        households = len(np.unique(unit[split]))
+        raise NotApplicable(
+            f"{who}: {households:,} household{'s lie' if households > 1 else ' lies'} in several strata, for example "
+            f"that of row {row + 1} in {' and in '.join(strata_of)}; make strata of what a household has in common"
+        )
+    return part
+
+
+def _refuse_small_weights(who: str, data: Microdata) -> None:
+    small = np.flatnonzero(data.weights() < 1)
+    if small.size:
+        raise NotApplicable(
+            f"{who}: the weight {data.schema.weight!r} is below one in {small.size:,} records (first in row "
+            f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
+        )
+
+
+def _weighted(data: Microdata, factor: NDArray[np.float64]) -> Microdata:
+    """Return the table with its weights multiplied, or with new ones where it has none."""
+    schema = data.schema
+    if schema.weight is not None:
+        return replace(data, columns={**data.columns, schema.weight: data.weights() * factor})
+    name = next(name for name in ("weight", "sampling_weight", "weight_of_sampling") if name not in schema)
+    variable = Variable(name, label="inverse of the sampling fraction")
+    return replace(
+        data,
+        schema=replace(schema, variables=(*schema.variables, variable), weight=name),
+        columns={**data.columns, name: factor},
+    )

@@ -1,0 +1,64 @@
+"""Which variables and strata a method for categories works on."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.keys import key_codes
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind
+from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import classes
+
+
+def keys_or_all(who: str, data: Microdata, kinds: tuple[Kind, ...], apart: Iterable[str] = ()) -> tuple[str, ...]:
+    """Name the keys of these kinds, or all variables of these kinds where the schema names no key."""
+    schema = data.schema
+    stated = bool(schema.analysed(role="key"))
+    left_out = set(apart)
+    names = tuple(n for n in schema.analysed(*kinds, role="key" if stated else None) if n not in left_out)
+    if not names and not left_out:
+        needed = " or ".join(kinds)
+        if stated:
+            raise NotApplicable(f"{who}: none of the keys is {needed}; name other variables with variables=[...]")
+        raise NotApplicable(f"{who}: the table has no {needed} variable")
+    return names
+
+
+def checked(who: str, data: Microdata, names: Iterable[str]) -> None:
+    """Refuse a name that is no variable of the table."""
+    for name in names:
+        if name not in data.schema:
+            raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The parts of a table that are treated each by itself: each record's part, and the values that make each part."""
+
+    codes: NDArray[np.int64]
+    values: tuple[tuple[object, ...], ...]
+
+    def spelled(self, stratum: int) -> str:
+        """Write a stratum as a reader knows it."""
+        return " and ".join("missing" if value is None else str(value) for value in self.values[stratum]) or "all"
+
+
+def strata(who: str, data: Microdata, names: tuple[str, ...]) -> Strata:
+    """Part a table by variables; a missing value is a value like any other, no names give one part."""
+    if not names:
+        return Strata(np.zeros(len(data), dtype=np.int64), ((),))
+    checked(who, data, names)
+    part, counts = classes(key_codes(f"{who}: strata", data, names))
+    first = np.empty(len(counts), dtype=np.intp)
+    first[part[::-1]] = np.arange(len(data))[::-1]
+    return Strata(part, tuple(tuple(_value(data, name, row) for name in names) for row in first.tolist()))
+
+
+def _value(data: Microdata, name: str, row: int) -> object:
+    found = data.columns[name][row]
+    if data.schema[name].kind != "numeric":
+        return None if found < 0 else data.schema[name].categories[found]
+    return None if np.isnan(found) else int(found)

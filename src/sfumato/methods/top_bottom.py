@@ -1,0 +1,237 @@
+"""Top and bottom coding: what lies beyond a limit is published as one value."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method, chosen
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Category, Variable
+from sfumato.data.treatment import Treatment
+from sfumato.errors import NotApplicable
+from sfumato.methods.bands import shown
+from sfumato.methods.merging import listed, merged, places
+from sfumato.methods.selection import checked
+
+Floats = NDArray[np.float64]
+FEWEST = 3  # values whose mean or median is published
+Limits = tuple[Any, Any]  # bottom and top; None where there is none
+
+
+@catalogued(
+    MethodAbout(
+        title="Top and bottom coding",
+        source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (top and bottom coding)",
+        missing="stays missing; shares are of the values present",
+        kinds=("numeric", "ordinal"),
+        weights=True,
+        random=False,
+        grid={"share": (0.01, 0.02, 0.05, 0.1)},
+        caveat="everything between the limits is released as it is; means, variances and tails are biased unless the "
+        "replacement is the mean",
+    )
+)
+class TopBottomCoding(Method):
+    """Values beyond a limit replaced by the limit, or by the mean or median of what lies beyond it.
+
+    - ``share=0.05``: of each variable, the most extreme values with at most that share of the (survey-weighted) records
+      at each of the ``ends``. The top limit is the least value v with weight(values <= v) >= 1 - share of the total;
+      the bottom limit is its mirror image. ``share={"income": 0.01}`` for some variables only. Where more records than
+      the share hold the greatest value, nothing is beyond it and nothing changes.
+    - ``top={"income": 100_000, "education": "bachelor"}``, ``bottom={"age": 18}``: stated limits. A variable that is
+      named here has these limits only.
+
+    ``by`` says what replaces a number: the ``limit``; the survey-weighted ``mean`` of the values beyond, which keeps
+    means and totals; or their weighted ``median``, the least of them with half their weight at or below it. A mean or
+    median of fewer than three values is refused, since it would tell them. Categories beyond the limit of an ordinal
+    variable are merged with it: "bachelor or higher".
+
+    >>> import pyarrow as pa
+    >>> pay = pa.table({"income": [5, 20, 30, 40, 50, 900, 1000, 1100]})
+    >>> TopBottomCoding(top={"income": 50}).protect(pay)["income"].to_pylist()
+    [5, 20, 30, 40, 50, 50, 50, 50]
+    >>> TopBottomCoding(top={"income": 50}, by="mean").protect(pay)["income"].to_pylist()
+    [5, 20, 30, 40, 50, 1000, 1000, 1000]
+    """
+
+    share: float | Mapping[str, float] | None = None
+    ends: Literal["both", "top", "bottom"] = field(default="both", kw_only=True)
+    top: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    bottom: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    by: Literal["limit", "mean", "median"] = field(default="limit", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.one_of(self, "ends", ("both", "top", "bottom"))
+        parameters.one_of(self, "by", ("limit", "mean", "median"))
+        self._check_share()
+        parameters.by_variable(self, "top", "{'income': 100000}")
+        parameters.by_variable(self, "bottom", "{'age': 18}")
+        if self.share is None and not self.top and not self.bottom:
+            raise parameters.refuse(self, "give a share, or limits by variable: top={'income': 100000}")
+        if self.variables is not None and not isinstance(self.share, float):
+            raise parameters.refuse(self, "variables goes with one share for all; dicts name their own")
+        for limits in (self.top or {}, self.bottom or {}):
+            for name, limit in limits.items():
+                if limit is None or (isinstance(limit, float) and not math.isfinite(limit)):
+                    raise parameters.refuse(self, f"the limit of {name!r} must be a finite number; got {limit!r}")
+        for name, low in (self.bottom or {}).items():
+            high = (self.top or {}).get(name)
+            if high is not None and isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
+                raise parameters.refuse(self, f"the bottom of {name!r}, {low}, must be below its top, {high}")
+        for name in self.share if isinstance(self.share, Mapping) else ():
+            if name in (self.top or {}) or name in (self.bottom or {}):
+                raise parameters.refuse(self, f"{name!r} has a share and a stated limit; give one of them")
+
+    def _check_share(self) -> None:
+        if self.share is None:
+            return
+        if isinstance(self.share, Mapping):
+            parameters.by_variable(self, "share", "{'income': 0.01}")
+        most = 0.5 if self.ends == "both" else 1.0
+        for value in self.share.values() if isinstance(self.share, Mapping) else (self.share,):
+            good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < most
+            if not good:
+                raise parameters.refuse(self, f"share must be above 0 and below {most:g}; got {value!r}")
+        if not isinstance(self.share, Mapping):
+            object.__setattr__(self, "share", float(self.share))
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables this method codes in this table."""
+        who = type(self).__name__
+        shares = self.share if isinstance(self.share, Mapping) else {}
+        named = {*(self.top or {}), *(self.bottom or {}), *shares}
+        checked(who, data, sorted(named))
+        for name in sorted(named):
+            if data.schema[name].kind == "nominal":
+                raise NotApplicable(f"{who}: variable {name!r} is nominal: its categories have no top and no bottom")
+        others: tuple[str, ...] = ()
+        if isinstance(self.share, float):
+            others = chosen(self, data)
+        return tuple(name for name in data.names if name in named or name in others)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
+        said = []
+        for name in self.masked(data):
+            variable, column = data.schema[name], data.columns[name]
+            code = self._numbers if variable.kind == "numeric" else self._categories
+            coded, values = code(variable, column, data.weights())
+            if coded is not variable:
+                changed[name] = coded, values
+                said.append(_told(coded))
+        return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
+
+    def _limits(self, name: str, values: NDArray[Any], weights: Floats) -> Limits:
+        """Return the limits of a variable, bottom and top, as stated or by its share."""
+        if name in (self.top or {}) or name in (self.bottom or {}):
+            return (self.bottom or {}).get(name), (self.top or {}).get(name)
+        share = self.share.get(name, 0.0) if isinstance(self.share, Mapping) else float(self.share or 0)
+        bottom = -upper_limit(-values, weights, share) if self.ends != "top" else None
+        return bottom, upper_limit(values, weights, share) if self.ends != "bottom" else None
+
+    def _numbers(self, variable: Variable, column: Floats, weights: Floats) -> tuple[Variable, Floats]:
+        present = np.flatnonzero(~np.isnan(column))
+        if not present.size:
+            return variable, column
+        limits = self._limits(variable.name, column[present], weights[present])
+        coded = column.copy()
+        done: dict[str, float] = {}
+        for end, limit in zip(("bottom", "top"), limits, strict=True):
+            if limit is None:
+                continue
+            if not isinstance(limit, int | float) or isinstance(limit, bool):
+                raise NotApplicable(
+                    f"{type(self).__name__}: {end} of {variable.name!r} must be a number, for it is numeric; "
+                    f"got {limit!r}"
+                )
+            with np.errstate(invalid="ignore"):
+                beyond = np.flatnonzero(column < limit if end == "bottom" else column > limit)
+            if beyond.size:
+                done[end] = float(limit)
+                coded[beyond] = self._replacement(variable.name, limit, column[beyond], weights[beyond])
+        if not done:
+            return variable, column
+        return variable.treated(Treatment(bottom=done.get("bottom"), top=done.get("top"))), coded
+
+    def _replacement(self, name: str, limit: float, beyond: Floats, weights: Floats) -> float:
+        if self.by == "limit":
+            return limit
+        if beyond.size < FEWEST:
+            raise NotApplicable(
+                f"{type(self).__name__}: {beyond.size} of the values of {name!r} lie beyond {shown(limit)}, and their "
+                f"{self.by} would tell them; code at least {FEWEST}, or replace by the limit"
+            )
+        if self.by == "mean":
+            return float(np.average(beyond, weights=weights if weights.any() else None))
+        return upper_limit(beyond, weights, 0.5)
+
+    def _categories(self, variable: Variable, codes: NDArray[Any], weights: Floats) -> tuple[Variable, NDArray[Any]]:
+        who, present = type(self).__name__, np.flatnonzero(codes >= 0)
+        if not present.size:
+            return variable, codes
+        limits: list[int | None] = []
+        stated = variable.name in (self.top or {}) or variable.name in (self.bottom or {})
+        for end, limit in zip(
+            ("bottom", "top"), self._limits(variable.name, codes[present], weights[present]), strict=True
+        ):
+            if stated and limit is not None:
+                limits += places(who, variable, [limit], end).values()
+            else:
+                limits.append(None if limit is None else int(limit))
+        low, high = limits
+        if low is not None and high is not None and low >= high:
+            if stated:
+                raise NotApplicable(f"{who}: the bottom of {variable.name!r} must be below its top")
+            return variable, codes  # most records are in one category: little is left to code
+        return _merged_ends(who, variable, codes, low, high)
+
+
+def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:
+    """Return the least value with at most a share of the weight above it.
+
+    >>> upper_limit(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.25)
+    3.0
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order] if weights.any() else np.ones(len(order)))
+    enough = (1 - share) * reached[-1]
+    place = int(np.searchsorted(reached, enough * (1 - 1e-12)))  # rounding must not put one more value beyond
+    return float(values[order[min(place, len(order) - 1)]])
+
+
+def _merged_ends(
+    who: str, variable: Variable, codes: NDArray[Any], low: int | None, high: int | None
+) -> tuple[Variable, NDArray[Any]]:
+    """Merge the categories up to ``low``, and those from ``high``, where any record is beyond."""
+    into: list[Category] = list(variable.categories)
+    labels: dict[Category, str] = {}
+    present = codes[codes >= 0]
+    for limit, part, beyond, words in (
+        (low, slice(None, None if low is None else low + 1), low is not None and (present < low).any(), "or lower"),
+        (high, slice(high, None), high is not None and (present > high).any(), "or higher"),
+    ):
+        if limit is None or not beyond:
+            continue
+        category = variable.categories[limit]
+        name = f"{category} {words}"
+        into[part] = [name] * len(into[part])
+        if category in dict(variable.labels):
+            labels[name] = f"{variable.spelled(category)} {words}"
+    return merged(who, variable, codes, into, labels)
+
+
+def _told(variable: Variable) -> str:
+    """Say what a coded variable has become."""
+    if variable.kind != "numeric":
+        return f"{variable.name} in {listed(variable.categories, 6)}"
+    done = variable.treatment
+    ends = [f"{word} {shown(x)}" for word, x in (("below", done.bottom), ("above", done.top)) if x is not None]
+    return f"{variable.name} {' and '.join(ends)}"
