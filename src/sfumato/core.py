@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -18,6 +19,7 @@ from sfumato import parameters
 from sfumato.about import Better, MeasureAbout, MethodAbout
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
+from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
@@ -235,6 +237,11 @@ class Measurement:
             raise ParameterError(f"{self.measure} has no table {name!r}; there is {there}")
         return from_arrow(pa.Table.from_pylist([dict(row) for row in self.tables[name]]), Origin(kind))
 
+    def plot(self) -> Any:
+        """Draw what there is to show beyond the value, an Altair chart: pairs and variables, records, or parts."""
+        show = import_module("sfumato.show.notebook")  # by name: measures do not depend on how they are shown
+        return show.plot_of(self)
+
     def __float__(self) -> float:
         return self.value
 
@@ -250,9 +257,14 @@ class Measurement:
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
     def _repr_html_(self) -> str:
-        from html import escape
+        rows = [(f"{kind}: {name}", f"{value:.4g}") for kind, name, value in self._lines()]
+        notes = [*self.notes, *([self.statement] if self.statement else [])]
+        caption = f"{self.measure} = {self.value:.6g} ({self.about.title}; {self.better} is better)"
+        return html_table(caption, ("", "value"), rows, notes)
 
-        return f"<pre>{escape(repr(self))}</pre>"
+    def _lines(self) -> list[tuple[str, str, float]]:
+        parts = [("part", name, value) for name, value in self.parts.items()]
+        return parts + [("variable", name, value) for name, value in list(self.by_variable.items())[:50]]
 
 
 def chosen(owner: Method | Measure, data: Microdata) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
 from sfumato.core import Measure, Measurement, Seed
 from sfumato.data.microdata import Microdata
+from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,7 @@ SAID: dict[Way, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Bootstrap:
+class Bootstrap(Preformatted):
     """A figure with its standard error over records, a percentile interval, and how they were found."""
 
     measure: str

@@ -10,6 +10,7 @@ from sfumato.about import MeasureAbout, Purpose
 from sfumato.compare.figures import listed, written
 from sfumato.compare.frontier import complete
 from sfumato.compare.rows import half_width
+from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Choice(Preformatted):
     """The candidate chosen, those it had to beat, and a sentence that says how sure the choice is."""
 
     chosen: str | None  # None: no candidate keeps the bounds

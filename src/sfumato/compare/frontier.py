@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sfumato.about import Better, Purpose, Unit
 from sfumato.compare.rows import half_width
+from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Axis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frontier:
+class Frontier(Preformatted):
     """Who is on the frontier, who is beaten by whom, and who was left out and why."""
 
     axes: tuple[Axis, ...]

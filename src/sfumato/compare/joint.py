@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfumato.compare.frontier import Frontier, frontier
+from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointFrontiers:
+class JointFrontiers(Preformatted):
     """The frontier of each utility by itself, and the joint one, as in Table 3 of Karr et al. (2006)."""
 
     single: Mapping[str, Frontier]  # by the key of the utility

@@ -1,9 +1,9 @@
 """Results as a compact ranked table, for a terminal and for a notebook."""
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from sfumato.compare.figures import written
+from sfumato.display import html_table
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
@@ -27,11 +27,7 @@ def as_text(results: "Results") -> str:
 def as_html(results: "Results") -> str:
     """Write the best candidates as an HTML table."""
     heads, lines = _cells(results)
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
-    after = "".join(f"<p>{escape(line)}</p>" for line in _footer(results))
-    caption = escape(_caption(results))
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{after}"
+    return html_table(_caption(results), heads, lines, _footer(results))
 
 
 def _cells(results: "Results") -> tuple[list[str], list[list[str]]]:

@@ -17,13 +17,14 @@ from sfumato.compare.score import Recipe
 from sfumato.compare.search import Finding, Search
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
+from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
 
 LEAST = 10  # tables: five over the range and a few where the bound is met
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tuning:
+class Tuning(Preformatted):
     """The value found, how sure it is, and every value tried on the way."""
 
     over: str  # the parameter

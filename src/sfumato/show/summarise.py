@@ -47,10 +47,12 @@ def summarise(
     released: str = "",
     command: str = "",
     schema: str = "",
+    detail: bool = True,
 ) -> Summary:
     """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one in detail.
 
-    Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk.
+    Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. Without
+    ``detail`` its table is not made again.
     """
     frontier = results.frontier(risk=risk, utility=utility)
     wish = {"risk": risk} if least_risk else {"utility": utility}
@@ -61,6 +63,7 @@ def summarise(
     by_key = {line.key: line for line in measures}
     bounds = tuple(_bound(by_key[key], limit) for key, limit in (choice.bounds.items() if choice else ()))
     candidates = _ranked(results, by_key, frontier, choice, utility, score)
+    chosen = choice.chosen if choice and detail else None
     return Summary(
         kind="sweep",
         title=f"Protecting {file}",
@@ -77,10 +80,10 @@ def summarise(
         utility=utility,
         score=score,
         bounds=bounds,
-        detail=_detail(results, choice.chosen, first=risk) if choice and choice.chosen else None,
+        detail=_detail(results, chosen, first=risk) if chosen else None,
         released=released or f"the protected {file}",
-        over_records=_over_records(results, choice.chosen, (risk, utility)) if choice and choice.chosen else {},
-        cautions=_cautions(results, choice.chosen, choice.bounds) if choice and choice.chosen else (),
+        over_records=_over_records(results, chosen, (risk, utility)) if chosen else {},
+        cautions=_cautions(results, chosen, choice.bounds) if choice and chosen else (),
         notes=_notes(results, candidates),
     )
 
