@@ -57,6 +57,7 @@ from .methods.pram import PRAM as PRAM
 from .methods.rank_groups import GroupedMicroaggregation as GroupedMicroaggregation
 from .methods.rank_groups import GroupedSwapping as GroupedSwapping
 from .methods.recoding import GlobalRecoding as GlobalRecoding
+from .methods.record_swapping import RecordSwapping as RecordSwapping
 from .methods.removal import VariableRemoval as VariableRemoval
 from .methods.resampling import Resampling as Resampling
 from .methods.rounding import Rounding as Rounding
@@ -65,9 +66,16 @@ from .methods.shuffling import Shuffling as Shuffling
 from .methods.swapping import RankSwapping as RankSwapping
 from .methods.top_bottom import TopBottomCoding as TopBottomCoding
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
+from .risk.diversity import LDiversity as LDiversity
+from .risk.diversity import TCloseness as TCloseness
+from .risk.individual import IndividualRisk as IndividualRisk
 from .risk.interval import RankInterval as RankInterval
 from .risk.interval import SpreadInterval as SpreadInterval
+from .risk.k_anonymity import KAnonymity as KAnonymity
+from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
+from .risk.suda import SUDA2 as SUDA2
+from .risk.uniques import SampleUniques as SampleUniques
 from .show.report import write_report as write_report
 from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum

@@ -1,0 +1,283 @@
+"""What a class of records with the same keys tells of confidential values: l-diversity and t-closeness."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement, Table
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import class_sums, classes, first_records
+from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Diversity = Literal["distinct", "entropy", "recursive"]
+MISSING = f"{MISSING_KEYS}; a missing confidential value is left out of its class, and a class with none tells nothing"
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """How often each class has each confidential value: one entry per class and value that occur together.
+
+    Entries are sorted by class and, within it, by value; values are numbered 0 to ``values`` - 1 in their order.
+    """
+
+    cell: Integers
+    value: Integers
+    count: Floats
+    cells: int
+    values: int
+
+    @property
+    def total(self) -> Floats:
+        """How many values each class has."""
+        return class_sums(self.cell, self.count, self.cells)
+
+    @property
+    def share(self) -> Floats:
+        """The share of each value in its class."""
+        return self.count / self.total[self.cell]
+
+
+class Confidential(Measure):
+    """What both measures share: the confidential variables, and a figure per class for each of them."""
+
+    confidential: tuple[str, ...] | None
+
+    def _profiles(self, found: KeyClasses, data: Microdata) -> tuple[dict[str, Profile], tuple[str, ...]]:
+        """Count the confidential values of each class."""
+        who = type(self).__name__
+        names = self.confidential if self.confidential is not None else data.schema.analysed(role="confidential")
+        names = tuple(name for name in names if name not in found.names)
+        others = [name for name in data.schema.analysed() if name not in found.names]
+        if not names:
+            raise NotApplicable(
+                f"{who}: no variable besides the keys is confidential; give confidential=[...], or role = "
+                f'"confidential" in the schema to one of {", ".join(others) or "the others (none is left)"}'
+            )
+        notes = []
+        cell, record = found.members()
+        profiles = {}
+        for name in names:
+            if name not in data.schema:
+                raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
+            column = data.columns[name]
+            missing = np.isnan(column) if data.schema[name].kind == "numeric" else column < 0
+            if missing.all():
+                notes.append(f"{name} is missing in every record, so nothing can be learned of it")
+                continue
+            listed, ranks = np.unique(column[~missing], return_inverse=True)
+            value = np.full(len(column), -1, dtype=np.int64)
+            value[~missing] = ranks
+            profiles[name] = _profile(cell, value[record], len(found.sizes), len(listed))
+        perturbed = [name for name in profiles if data.schema[name].treatment.perturbed]
+        if perturbed:
+            notes.append(f"values of {', '.join(perturbed)} were perturbed: what a class tells need not be true")
+        return profiles, tuple(notes)
+
+
+def _profile(cell: Integers, value: Integers, cells: int, values: int) -> Profile:
+    known = value >= 0
+    pairs = np.column_stack([cell[known], value[known]])
+    entry_of, counts = classes(pairs)
+    first = first_records(entry_of)
+    of, which = pairs[first].T
+    order = np.lexsort((which, of))
+    return Profile(of[order], which[order], counts[order].astype(np.float64), cells, values)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Records in classes that violate l-diversity",
+        source="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=MISSING,
+        paired=False,
+        keys=True,
+        caveat="counts values as different however near they are: two incomes a cent apart are two values",
+    )
+)
+class LDiversity(Confidential):
+    """Share of records in classes of equal keys that have too few different confidential values.
+
+    Whoever finds the class of a person learns that person's confidential value if all members share it, though the
+    class be large. With ``diversity="distinct"`` a class violates when it has fewer than ``l`` different values; with
+    "entropy" when exp(-sum p ln p) of its values' shares p is below l; with "recursive" when its most frequent value
+    is not less frequent than ``c`` times all but the l - 1 most frequent together, r_1 >= c (r_l + ... + r_m). A record
+    counts when its class violates for any variable in ``confidential`` (by default those of that role), and
+    ``by_variable`` gives the share for each. The part "smallest" is the l (effective number of values) of the least
+    diverse class. A unique record always violates. It misleads where values are different but alike (all of them
+    diseases of the stomach) or where one value is rare in the file as well: see :class:`TCloseness`. Recode a
+    continuous variable into classes first.
+    """
+
+    l: int = 2  # noqa: E741 - its name everywhere
+    diversity: Diversity = "distinct"
+    c: float = 3.0
+    confidential: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "l", least=2)
+        parameters.one_of(self, "diversity", ("distinct", "entropy", "recursive"))
+        parameters.number(self, "c", above=0)
+        parameters.names(self, "confidential")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        found = key_classes(self, original, protected)
+        profiles, notes = self._profiles(found, protected)
+        violates = {name: self._violates(profile)[found.cell_of] for name, profile in profiles.items()}
+        risky = np.zeros(len(found.cell_of), dtype=bool)
+        for record in violates.values():
+            risky |= record
+        least = {
+            f"smallest, {name}": float(self._level(profile)[profile.total > 0].min())
+            for name, profile in profiles.items()
+        }
+        return self.measurement(
+            float(risky.mean()),
+            parts=least,
+            by_variable={name: float(record.mean()) for name, record in violates.items()},
+            by_record=risky.astype(np.float64),
+            notes=(*found.notes, *notes),
+        )
+
+    def _level(self, profile: Profile) -> Floats:
+        """Return the number of different values of each class, or the number that its entropy is worth."""
+        if self.diversity == "entropy":
+            share = profile.share
+            return np.exp(class_sums(profile.cell, -share * np.log(share), profile.cells))
+        return np.bincount(profile.cell, minlength=profile.cells).astype(np.float64)
+
+    def _violates(self, profile: Profile) -> NDArray[np.bool_]:
+        """Tell which classes are not l-diverse; a class without any value tells nothing."""
+        some = profile.total > 0
+        if self.diversity != "recursive":
+            return some & (self._level(profile) < self.l - 1e-9)  # an entropy of ln l exactly is enough
+        order = np.lexsort((-profile.count, profile.cell))
+        number = np.bincount(profile.cell, minlength=profile.cells)
+        rank = np.arange(len(order)) - np.repeat(np.cumsum(number) - number, number)
+        cell, count = profile.cell[order], profile.count[order]
+        largest = class_sums(cell[rank == 0], count[rank == 0], profile.cells)
+        rest = class_sums(cell[rank >= self.l - 1], count[rank >= self.l - 1], profile.cells)
+        return some & (largest >= self.c * rest)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Distance from t-closeness",
+        source="Li, Li and Venkatasubramanian (2007)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="number",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=MISSING,
+        paired=False,
+        keys=True,
+        caveat="the largest distance is that of one class; a class of one record is always far from the file",
+    )
+)
+class TCloseness(Confidential):
+    """Largest earth mover's distance between the confidential values of a class of equal keys and those of the file.
+
+    What an intruder learns beyond what the file tells of everybody: 0 if every class has the distribution of the file;
+    the file is t-close for every t of at least the value. Values of a numeric or ordinal variable lie on a line, in
+    equal steps from the smallest to the largest value that occurs, of length 1 in all (ordered distance): moving a
+    share from one value to the next of m costs 1 / (m - 1). Values of a nominal variable are all at distance 1 (equal
+    distance), which makes it half the sum of the absolute differences of shares. With several ``confidential``
+    variables (by default those of that role) the largest counts; ``by_variable`` has each. The value is a worst case:
+    the parts give the mean over records and the share of records in classes beyond ``t``, and the table ``farthest
+    classes`` names them. Steps are ranks, so a distance says nothing of amounts.
+    """
+
+    t: float = 0.2
+    confidential: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.share(self, "t")
+        parameters.names(self, "confidential")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        found = key_classes(self, original, protected)
+        profiles, notes = self._profiles(found, protected)
+        distances = {}
+        for name, profile in profiles.items():
+            whole = _file_shares(protected.columns[name])
+            ordered = protected.schema[name].kind != "nominal"
+            distances[name] = (ordered_distance if ordered else equal_distance)(profile, whole)
+        largest = np.max(list(distances.values()), axis=0) if distances else np.zeros(len(found.sizes))
+        by_record = largest[found.cell_of]
+        return self.measurement(
+            float(by_record.max()),
+            parts={"mean over records": float(by_record.mean()), f"beyond {self.t:g}": _beyond(by_record, self.t)},
+            by_variable={name: float(distance.max()) for name, distance in distances.items()},
+            by_record=by_record,
+            tables={"farthest classes": _farthest(found, protected, largest)},
+            notes=(*found.notes, *notes),
+        )
+
+
+def equal_distance(profile: Profile, whole: Floats) -> Floats:
+    """Return half the sum of absolute differences between the shares of each class and of the file."""
+    excess = np.maximum(profile.share - whole[profile.value], 0.0)  # what is too much here is too little elsewhere
+    return np.minimum(class_sums(profile.cell, excess, profile.cells), 1.0)
+
+
+def ordered_distance(profile: Profile, whole: Floats) -> Floats:
+    """Return the mean absolute difference between the cumulated shares of each class and of the file.
+
+    Between two values of a class its cumulated share stays at one level and the file's rises, so that the sum over the
+    values in between splits where the file's passes that level, and sums of the file's alone give it.
+    """
+    if profile.values < 2:
+        return np.zeros(profile.cells)
+    cumulated = np.cumsum(whole)[:-1]
+    sums = np.concatenate([[0.0], np.cumsum(cumulated)])
+    number = np.bincount(profile.cell, minlength=profile.cells)
+    some = number > 0
+    last = np.cumsum(number)[some] - 1
+    first = last - number[some] + 1
+    running = np.cumsum(profile.count)
+    before = np.repeat(running[first] - profile.count[first], number[some])
+    level = (running - before) / profile.total[profile.cell]
+    start, end = profile.value, np.append(profile.value[1:], 0)
+    end[last] = profile.values - 1
+    crossing = np.clip(np.searchsorted(cumulated, level), start, end)
+    above = level * (crossing - start) - (sums[crossing] - sums[start])
+    below = sums[end] - sums[crossing] - level * (end - crossing)
+    moved = class_sums(profile.cell, above + below, profile.cells)
+    moved[some] += sums[profile.value[first]]  # below its first value a class has nothing yet
+    return np.clip(moved / (profile.values - 1), 0.0, 1.0)
+
+
+def _file_shares(column: NDArray[np.float64] | NDArray[np.int32]) -> Floats:
+    """Return the share of each value that occurs, in the order of the values."""
+    present = column[~np.isnan(column)] if column.dtype.kind == "f" else column[column >= 0]
+    counts = np.unique(present, return_counts=True)[1].astype(np.float64)
+    shares: Floats = counts / counts.sum()
+    return shares
+
+
+def _beyond(distance: Floats, t: float) -> float:
+    return float((distance > t + 1e-12).mean())
+
+
+def _farthest(found: KeyClasses, data: Microdata, distance: Floats) -> Table:
+    counts = found.counts[found.first]
+    order = np.lexsort((*found.cells.T[::-1], -counts, -distance))[:SHOWN]
+    return tuple(
+        {**found.spelled(data, int(cell)), "records": int(counts[cell]), "distance": float(distance[cell])}
+        for cell in order
+    )

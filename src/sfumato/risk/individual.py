@@ -1,0 +1,115 @@
+"""Individual risk of re-identification: how many units of the population share a record's keys, given its sample."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.risk.classes import MISSING_KEYS, design_weights, key_classes
+
+Floats = NDArray[np.float64]
+
+SUMMED_FROM = 40  # sample frequency from which the series needs fewer than 40 terms, whatever the sampling fraction
+TERMS = 60
+
+
+@catalogued(
+    MeasureAbout(
+        title="Individual risk (expected share re-identified)",
+        source="Benedetti and Franconi (1998); Hundepool et al., Statistical Disclosure Control (2012)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=MISSING_KEYS,
+        weights=True,
+        paired=False,
+        keys=True,
+        caveat="assumes that the intruder's register covers the population without error and that weights are the "
+        "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
+    )
+)
+class IndividualRisk(Measure):
+    """Expected share of records an intruder re-identifies by their keys: the mean individual risk.
+
+    Of the F units of the population that share a record's keys, f are in the sample. F given f is negative binomial
+    with success probability p = f / (sum of the weights of those f), and the risk of each of them is r = E(1/F | f)
+    (Benedetti and Franconi): with q = 1 - p, (p/q) ln(1/p) for f = 1, p/q - (p/q)^2 ln(1/p) for f = 2 and
+    (p^f / f) 2F1(f, f; f + 1; q) in general, computed exactly and not by the approximation p / (f - 1 + p) of other
+    programs. The value is the mean of r (``by_record``) and n times it the expected number of re-identifications
+    (``parts``). Where the schema names a household, a household is re-identified when any member is: its risk is
+    1 - product of (1 - r), and the part "records, with their household" is the mean of that over the records.
+
+    Without weights the file is taken for a census, p = 1 and r = 1/f, and a note says so. Weights below one are
+    refused: a record stands at least for itself, so they have been rescaled. A protected table that lacks the weight is
+    judged with the original's, where its records match. Read the largest risks as well as the mean, which hides them.
+    """
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        found = key_classes(self, original, protected)
+        weights, notes = design_weights(self, original, protected)
+        frequency = found.counts.astype(np.float64)
+        population = frequency if weights is None else np.maximum(found.sums(weights), frequency)
+        risk = expected_inverse(frequency, population)
+        parts = {
+            "expected re-identifications": float(risk.sum()),
+            "largest": float(risk.max()),
+            "records above 0.1": float((risk > 0.1).mean()),
+        }
+        if protected.schema.household is not None:
+            together = household_risk(risk, _households(protected, protected.schema.household))
+            parts["records, with their household"] = float(together.mean())
+            parts["largest of a household"] = float(together.max())
+        return self.measurement(float(risk.mean()), parts=parts, by_record=risk, notes=(*found.notes, *notes))
+
+
+def expected_inverse(frequency: Floats, population: Floats) -> Floats:
+    """Return E(1/F | f) of the negative binomial with p = frequency / population.
+
+    It is the integral of v^(f - 1) / (1 + a v) over v from 0 to 1, a = q/p. For f < 40 and a > 1 integration by parts,
+    I(f) = (1/(f - 1) - I(f - 1)) / a from I(1) = ln(1 + a) / a, shrinks errors at every step; otherwise the series
+    (p/f) (1 + q/(f + 1) + 2 q^2/((f + 1)(f + 2)) + ...), whose terms are all positive, has converged after 60 terms.
+
+    >>> expected_inverse(np.array([1.0, 2.0, 5.0]), np.array([4.0, 4.0, 5.0])).round(6)
+    array([0.462098, 0.306853, 0.2     ])
+    """
+    odds = (population - frequency) / frequency
+    result = np.empty(len(frequency))
+    by_parts = (odds > 1) & (frequency < SUMMED_FROM)
+    f, a = frequency[by_parts], odds[by_parts]
+    integral = np.log1p(a) / a
+    for step in range(1, int(f.max(initial=1))):
+        integral = np.where(f > step, (1 / step - integral) / a, integral)
+    result[by_parts] = integral
+    f, units = frequency[~by_parts], population[~by_parts]
+    q, term, total = (units - f) / units, np.ones(len(f)), np.ones(len(f))
+    for k in range(1, TERMS):
+        term = term * (k * q / (f + k))
+        total += term
+    result[~by_parts] = total / units  # p/f = 1 / population
+    return result
+
+
+def household_risk(risk: Floats, household: NDArray[np.int64]) -> Floats:
+    """Return, for each record, the risk that at least one member of its household is re-identified.
+
+    >>> household_risk(np.array([0.5, 0.2, 0.1]), np.array([0, 0, 1])).round(3).tolist()
+    [0.6, 0.6, 0.1]
+    """
+    with np.errstate(divide="ignore"):  # a member who is certain to be found: log 0
+        safe = np.bincount(household, weights=np.log1p(-np.minimum(risk, 1.0)))
+    risen: Floats = -np.expm1(safe)[household]
+    return risen
+
+
+def _households(data: Microdata, name: str) -> NDArray[np.int64]:
+    """Number the households; a record whose household is missing is one of its own."""
+    column = data.columns[name]
+    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+    _, numbered = np.unique(column, return_inverse=True)
+    numbered = numbered.astype(np.int64)
+    numbered[missing] = len(column) + np.arange(int(missing.sum()))
+    return np.unique(numbered, return_inverse=True)[1].astype(np.int64)

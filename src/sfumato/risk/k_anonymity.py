@@ -1,0 +1,65 @@
+"""k-anonymity: how many records share the keys of each."""
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.risk.classes import MISSING_KEYS, key_classes, smallest
+
+LEVELS = (2, 3, 5)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Records that violate k-anonymity",
+        source="Samarati and Sweeney (1998); Sweeney (2002)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=MISSING_KEYS,
+        paired=False,
+        keys=True,
+        caveat="takes the sample for the population, and says nothing of what a class of k has in common",
+    )
+)
+class KAnonymity(Measure):
+    """Share of records whose keys fewer than ``k`` records have: those that violate k-anonymity.
+
+    Records that agree in all keys are one class, and an intruder who knows only the keys cannot tell them apart. A file
+    is k-anonymous when the value is 0, that is when the smallest class (``parts``) has k records; the parts also give
+    the shares that violate it at 2, 3 and 5, and the table ``smallest classes`` the combinations to recode or suppress
+    first. It misleads in two ways: every member of a class may have the same confidential value
+    (:class:`LDiversity`), and in a sample of a large population a class of one need not be alone
+    (:class:`IndividualRisk`).
+
+    >>> import pyarrow as pa
+    >>> towns = pa.table({"town": ["A", "A", "A", "B", "B"]})
+    >>> KAnonymity(3, variables="town").evaluate(towns, towns).value
+    0.4
+    """
+
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "k", least=2)
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        found = key_classes(self, original, protected)
+        levels = sorted({*LEVELS, self.k})
+        return self.measurement(
+            float((found.counts < self.k).mean()),
+            parts={
+                **{f"violating {level}": float((found.counts < level).mean()) for level in levels},
+                "smallest class": float(found.counts.min()),
+                "classes": float(len(found.sizes)),
+            },
+            by_record=(found.counts < self.k).astype(np.float64),
+            tables={"smallest classes": smallest(found, protected)},
+            notes=found.notes,
+        )

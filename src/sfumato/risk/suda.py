@@ -1,0 +1,220 @@
+"""Special uniques (SUDA2): records that are alone on few of the keys, scored by how few and how often."""
+
+from dataclasses import dataclass
+from math import comb, factorial, perm
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement, Table
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import class_sums
+from sfumato.kernels.minimal_uniques import minimal_uniques
+from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, design_weights, key_classes, spelled
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Score = Literal["sdcmicro", "handbook", "ihsn"]
+MOST_SETS = 2**16  # sets of keys to look at
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The minimal sample uniques of a file: the record of each, its keys as an m x q array, and its score."""
+
+    record: NDArray[np.intp]
+    keys: NDArray[np.bool_]
+    score: Floats
+
+    def per_record(self, records: int) -> Floats:
+        """The sum of the scores of each record."""
+        return class_sums(self.record, self.score, records)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Special uniques (mean DIS-SUDA)",
+        source="Elliot, Manning, Mayes, Gurd and Bane (2005); Manning, Haglin and Keane (2008); Skinner and Elliot "
+        "(2002)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=f"{MISSING_KEYS}, so that a minimal sample unique holds no missing value",
+        weights=True,
+        paired=False,
+        keys=True,
+        caveat="a score ranks records; DIS-SUDA turns it into a probability by a rule of thumb. Only the mean sampling "
+        "fraction enters, not each record's weight",
+    )
+)
+class SUDA2(Measure):
+    """Mean DIS-SUDA score of the records: how likely a unique match on the keys is correct, special uniques first.
+
+    A minimal sample unique of a record is a set of keys on which it is alone while it is alone on no part of it; all of
+    up to ``size`` keys (None: of any size) are found exactly, by the recursive search of SUDA2. The fewer keys it takes
+    and the more such sets there are, the likelier the record is unique in the population too. Of M keys, a set of s
+    scores by the named variant of ``score``, since programs differ:
+
+    - "sdcmicro": (M - s) (M - s - 1) ... 1 (also Elliot and others, with no limit of size);
+    - "handbook": (M - s) ... (M - m), m the largest size searched for but at most M - 1;
+    - "ihsn": (2^(M - s) - 1) s! (M - s)! / M!.
+
+    The score S of a record is the sum over its sets. DIS (Skinner and Elliot) is the probability that a unique match
+    with the file is correct, U f / (U f + P (1 - f)) with U uniques, P records in pairs and sampling ``fraction`` f
+    (None: records over the sum of weights; without weights a census, 1). DIS-SUDA spreads it over the records by their
+    scores as sdcMicro does: 1 / (1 + (U / DIS - U) / (S^Q sum of S^-Q)), Q = 1 + (8 - M) / 20; 0 for a record of score
+    0. That is ``by_record``, and its mean the value: in a census it is the share of special uniques.
+
+    ``by_variable`` is the share of all scores that is due to sets with that key, so the shares add to more than one;
+    the tables give the same by ``levels`` of each key, the ``sizes`` of the sets and the ``riskiest records``.
+    """
+
+    size: int | None = None
+    score: Score = "sdcmicro"
+    fraction: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size is not None:
+            parameters.whole(self, "size")
+        parameters.one_of(self, "score", ("sdcmicro", "handbook", "ihsn"))
+        if self.fraction is not None:
+            parameters.share(self, "fraction")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        classes = key_classes(self, original, protected)
+        fraction, notes = self._fraction(original, protected)
+        found = self._search(classes)
+        scores = found.per_record(len(protected))
+        uniques, pairs = int((classes.counts == 1).sum()), int((classes.counts == 2).sum())
+        file_risk = dis(uniques, pairs, fraction)
+        if uniques and not pairs and fraction < 1:
+            notes = (*notes, "no two records share their keys, so DIS takes every unique match for a correct one")
+        by_record = dis_suda(scores, uniques, file_risk, len(classes.names))
+        total = float(found.score.sum())
+        shares = (found.score @ found.keys) / total if total > 0 else np.zeros(len(classes.names))
+        return self.measurement(
+            float(by_record.mean()),
+            parts={
+                "DIS": file_risk,
+                "special uniques": float((scores > 0).mean()),
+                "minimal sample uniques": float(len(found.record)),
+                "largest score": float(scores.max()),
+            },
+            by_variable=dict(zip(classes.names, shares.tolist(), strict=True)),
+            by_record=by_record,
+            tables={
+                "levels": _levels(found, classes, protected),
+                "sizes": _sizes(found),
+                "riskiest records": _riskiest(found, scores, by_record),
+            },
+            notes=(*classes.notes, *notes),
+        )
+
+    def _fraction(self, original: Microdata, protected: Microdata) -> tuple[float, tuple[str, ...]]:
+        if self.fraction is not None:
+            return self.fraction, ()
+        weights, notes = design_weights(self, original, protected)
+        return (1.0 if weights is None else len(weights) / float(weights.sum())), notes
+
+    def _search(self, classes: KeyClasses) -> Found:
+        """Find the minimal sample uniques and score them."""
+        keys = len(classes.names)
+        size = keys if self.size is None else min(self.size, keys)
+        sets = sum(comb(keys, s) for s in range(1, size + 1))
+        if sets > MOST_SETS:
+            raise NotApplicable(
+                f"SUDA2: {keys} keys have {sets:,} sets of up to {size}, more than the {MOST_SETS:,} it searches; give "
+                "a smaller size, such as size=3, or fewer keys"
+            )
+        cell, found = minimal_uniques(classes.cells, classes.counts[classes.first] == 1, size)
+        holds = found[:, None] >> np.arange(keys) & 1 == 1
+        score = np.array([score_of(self.score, s, keys, size) for s in range(keys + 1)])
+        return Found(classes.first[cell], holds, score[holds.sum(axis=1)])
+
+
+def score_of(variant: Score, size: int, keys: int, largest: int) -> float:
+    """Return the score of a minimal sample unique of ``size`` of the ``keys``, of at most ``largest`` looked for.
+
+    >>> [score_of("sdcmicro", s, 4, 4) for s in (1, 2, 3, 4)], [score_of("ihsn", s, 4, 4) for s in (1, 2)]
+    ([6.0, 2.0, 1.0, 1.0], [1.75, 0.5])
+    """
+    rest = keys - size
+    if variant == "ihsn":
+        return float((2**rest - 1) * factorial(size) * factorial(rest) / factorial(keys))
+    last = keys - 1 if variant == "sdcmicro" else min(largest, keys - 1)
+    return float(perm(rest, max(last - size + 1, 0)))  # rest (rest - 1) ... (keys - last)
+
+
+def dis(uniques: int, pairs: int, fraction: float) -> float:
+    """Return the probability that a unique match between the population and the sample is correct.
+
+    >>> round(dis(uniques=4, pairs=6, fraction=0.01), 6)
+    0.006689
+    """
+    return uniques * fraction / (uniques * fraction + pairs * (1 - fraction)) if uniques else 0.0
+
+
+def dis_suda(scores: Floats, uniques: int, file_risk: float, keys: int) -> Floats:
+    """Spread the file's DIS over its records by their scores."""
+    result = np.zeros(len(scores))
+    scored = scores > 0
+    if scored.any():
+        power = scores[scored] ** (1 + (8 - keys) / 20)
+        result[scored] = 1 / (1 + (uniques / file_risk - uniques) / (power * (1 / power).sum()))
+    return result
+
+
+def _levels(found: Found, classes: KeyClasses, data: Microdata) -> Table:
+    """Give the share of all scores that is due to sets with each value of each key, the largest first."""
+    total = float(found.score.sum())
+    rows = []
+    for j, name in enumerate(classes.names):
+        with_key = found.keys[:, j] & (found.score > 0)
+        record = found.record[with_key]
+        codes, first, place = np.unique(classes.codes[record, j], return_index=True, return_inverse=True)
+        sums = np.bincount(place, weights=found.score[with_key], minlength=len(codes))
+        rows += [
+            {"variable": name, "level": spelled(data, name, int(record[one])), "contribution": float(part / total)}
+            for one, part in zip(first, sums, strict=True)
+        ]
+    return tuple(sorted(rows, key=lambda row: -row["contribution"])[: 5 * SHOWN])  # type: ignore[operator]
+
+
+def _sizes(found: Found) -> Table:
+    """Count the minimal sample uniques by their size, and the records that have one."""
+    size = found.keys.sum(axis=1)
+    return tuple(
+        {
+            "size": int(s),
+            "minimal sample uniques": int((size == s).sum()),
+            "records": len(np.unique(found.record[size == s])),
+        }
+        for s in np.unique(size)
+    )
+
+
+def _riskiest(found: Found, scores: Floats, risk: Floats) -> Table:
+    """List the records with the highest scores, by their row."""
+    order = np.lexsort((np.arange(len(scores)), -scores))[:SHOWN]
+    smallest = np.full(len(scores), found.keys.shape[1])
+    np.minimum.at(smallest, found.record, found.keys.sum(axis=1))
+    number = np.bincount(found.record, minlength=len(scores))
+    return tuple(
+        {
+            "row": int(i) + 1,
+            "score": float(scores[i]),
+            "DIS-SUDA": float(risk[i]),
+            "minimal sample uniques": int(number[i]),
+            "smallest": int(smallest[i]),
+        }
+        for i in order
+        if scores[i] > 0
+    )

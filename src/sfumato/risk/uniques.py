@@ -1,0 +1,88 @@
+"""Sample uniques: records that are alone with their keys, and which keys make them so."""
+
+from itertools import combinations
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement, Table
+from sfumato.data.microdata import Microdata
+from sfumato.risk.classes import MISSING_KEYS, KeyClasses, by_codes, key_classes
+
+
+@catalogued(
+    MeasureAbout(
+        title="Sample uniques",
+        source="Skinner, Marsh, Openshaw and Wymer (1994); Hundepool et al., Statistical Disclosure Control (2012)",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing=MISSING_KEYS,
+        paired=False,
+        keys=True,
+        caveat="a sample unique need not be unique in the population: an upper bound where the sample is small",
+    )
+)
+class SampleUniques(Measure):
+    """Share of records that are the only one with their keys.
+
+    Such a record is re-identified by whoever knows its keys and knows that it is in the file. The parts count the
+    uniques and the records in pairs (who can re-identify each other), ``by_variable`` says how far the share would fall
+    without each key, and the table ``subsets`` gives the share of uniques over every set of up to ``size`` keys: a
+    record unique on two keys is in far more danger than one unique on eight (:class:`SUDA2` finds those sets for each
+    record). The share grows with every key and shrinks with every record, so compare it between files of one size.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"town": ["A", "A", "B", "B"], "sex": ["f", "m", "f", "f"]})
+    >>> found = SampleUniques(variables=("town", "sex")).evaluate(people, people)
+    >>> found.value, found.by_variable
+    (0.5, {'town': 0.25, 'sex': 0.5})
+    """
+
+    size: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "size")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        found = key_classes(self, original, protected)
+        unique = found.counts == 1
+        share = float(unique.mean())
+        everything = range(len(found.names))
+        without = {
+            name: share - _share(found, tuple(j for j in everything if j != place))
+            for place, name in enumerate(found.names)
+        }
+        return self.measurement(
+            share,
+            parts={"uniques": float(unique.sum()), "records in pairs": float((found.counts == 2).sum())},
+            by_variable=without,
+            by_record=unique.astype(np.float64),
+            tables={"subsets": self._subsets(found)},
+            notes=found.notes,
+        )
+
+    def _subsets(self, found: KeyClasses) -> Table:
+        """Give the share of uniques over every set of up to ``size`` keys, the most telling first."""
+        sets = [
+            chosen
+            for size in range(1, min(self.size, len(found.names)) + 1)
+            for chosen in combinations(range(len(found.names)), size)
+        ]
+        rows = [
+            {"keys": ", ".join(found.names[j] for j in chosen), "size": len(chosen), "uniques": _share(found, chosen)}
+            for chosen in sets
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row["uniques"], row["size"])))
+
+
+def _share(found: KeyClasses, columns: tuple[int, ...]) -> float:
+    """Return the share of records that are unique on these keys."""
+    if not columns:
+        return float(len(found.codes) == 1)
+    return float((by_codes((), found.codes[:, list(columns)]).counts == 1).mean())
