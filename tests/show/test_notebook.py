@@ -1,5 +1,7 @@
 """Pictures and tables for a notebook."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,7 @@ def test_every_result_shows_itself_as_html_and_no_name_breaks_it(results: Result
         measure="<b>M</b>", about=InformationLoss.about, value=np.pi, parts={"</td><script>": 1.0}, statement="a & b"
     )
     assert "<script>" not in hostile._repr_html_() and "&lt;b&gt;" in hostile._repr_html_()
-    shown = [
+    shown: list[Any] = [
         results,
         results.frontier(risk="DistanceLinkage", utility="InformationLoss"),
         results.choose(utility="InformationLoss", at_most={"DistanceLinkage": 0.9}),
