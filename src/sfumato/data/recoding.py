@@ -1,0 +1,307 @@
+"""How a column became another: what the schema says was done, or what the two columns themselves show.
+
+Protection often puts values together: categories are merged, numbers put into classes, rounded, cut off at the top or
+the bottom. What that costs, and whether anything else was changed, can only be told once both columns stand on the same
+footing. ``recoding`` finds that footing, in this order:
+
+1. the treatment stated in the protected variable's schema;
+2. where record i is record i, the records: each value went to one class;
+3. the categories alone, where only one reading is possible: none is new (nothing was recoded), or all that are gone
+   became the one that is new;
+4. the distribution: a pile of equal values at an end of a numeric variable, as large as what the original has there.
+
+Where none of these tells, it says so, and nothing is guessed.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.alignment import aligned
+from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order
+from sfumato.data.microdata import Codes, Floats, Microdata
+from sfumato.data.piles import capped_records, piled, rounding_base
+from sfumato.data.schema import Category, Kind, Variable
+
+Source = Literal["none", "stated", "records", "categories", "distribution"]
+AGREEMENT = 0.9  # of the records must have gone where their value goes, for what else was done to them may hide it
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """A variable of both tables on the same footing: the original's values put together as the protected's are.
+
+    ``original`` and ``protected`` hold numbers with NaN or codes with -1 that mean the same in both; ``categories`` are
+    those of the codes, in their order. ``source`` says where the recoding was found, and is "none" where no values were
+    put together. Where it cannot be told which value became which, ``comparable`` is False, ``note`` says why, and
+    both columns are as they came.
+    """
+
+    kind: Kind
+    original: NDArray[Any]
+    protected: NDArray[Any]
+    categories: tuple[Category, ...] = ()
+    source: Source = "none"
+    comparable: bool = True
+    note: str = ""
+
+    @property
+    def recoded(self) -> bool:
+        """Whether values were put together."""
+        return self.source != "none"
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """One variable in both tables."""
+
+    original: Microdata
+    protected: Microdata
+    name: str
+    matched: bool
+
+    @property
+    def before(self) -> Variable:
+        return self.original.schema[self.name]
+
+    @property
+    def after(self) -> Variable:
+        return self.protected.schema[self.name]
+
+    @property
+    def x(self) -> NDArray[Any]:
+        return self.original.columns[self.name]
+
+    @property
+    def y(self) -> NDArray[Any]:
+        return self.protected.columns[self.name]
+
+    def untold(self, reason: str) -> Recoding:
+        """Say that the columns cannot be put on the same footing."""
+        return Recoding(self.after.kind, self.x, self.y, self.after.categories, comparable=False, note=reason)
+
+
+def recoding(original: Microdata, protected: Microdata, name: str, *, matched: bool) -> Recoding:
+    """Find how a variable of the original became its namesake; ``matched``: record i is about the same unit in both.
+
+    >>> import pyarrow as pa
+    >>> before = Microdata.from_frame(pa.table({"town": ["Aix", "Bonn", "Cork", "Aix"]}))
+    >>> after = Microdata.from_frame(pa.table({"town": ["south", "north", "north", "south"]}))
+    >>> found = recoding(before, after, "town", matched=True)
+    >>> found.source, found.categories, found.original.tolist()
+    ('records', ('north', 'south'), [1, 0, 0, 1])
+    """
+    columns = _Columns(original, protected, name, matched and len(original) == len(protected))
+    numeric = [variable.kind == "numeric" for variable in (columns.before, columns.after)]
+    if all(numeric):
+        return _numbers(columns)
+    if numeric[0]:
+        return _classes(columns)
+    return _figures(columns) if numeric[1] else _categories(columns)
+
+
+# categories to categories
+
+
+def _categories(columns: _Columns) -> Recoding:
+    before, after, treatment = columns.before, columns.after, columns.after.treatment
+    if treatment.groups:
+        merged = dict(treatment.groups)
+        return _merged(columns, [merged.get(category, category) for category in before.categories], "stated")
+    both = aligned(columns.original, columns.protected, columns.name)
+    kind = before.kind if not both.new else after.kind
+    same = Recoding(kind, both.original, both.protected, both.categories, note=_strangers(both.new))
+    if treatment or (len(columns.x) == len(columns.y) and np.array_equal(both.original, both.protected)):
+        return same
+    by_records = _merged_by_records(columns, bool(both.new)) if columns.matched else None
+    if by_records is not None:
+        return by_records
+    if not both.new:
+        return same
+    occurs = set(np.unique(columns.x[columns.x >= 0]).tolist())
+    kept = set(np.unique(both.protected[both.protected >= 0]).tolist())
+    gone = [code for code in sorted(occurs - kept) if code < both.known]
+    if len(both.new) == 1 and len(gone) > 1:
+        target = [both.new[0] if code in gone else category for code, category in enumerate(before.categories)]
+        return _merged(columns, target, "categories")
+    if not occurs & kept:
+        return columns.untold(
+            "no category of the original occurs in the protected table, and which became which cannot be told: state "
+            "the groups in the protected schema"
+        )
+    return same
+
+
+def _strangers(new: tuple[Category, ...]) -> str:
+    """Say which categories the original does not have."""
+    if not new:
+        return ""
+    shown = ", ".join(map(repr, new[:3])) + (f" and {len(new) - 3:,} more" if len(new) > 3 else "")
+    return f"the original has no category {shown}; compared as they stand"
+
+
+def _merged_by_records(columns: _Columns, new: bool) -> Recoding | None:
+    """Read the groups off the records: exactly where labels are kept, nearly where there are new ones."""
+    before, after = columns.before.categories, columns.after.categories
+    target, agreement = function_of_categories(columns.x, columns.y, len(before), len(after))
+    gone_to = [after[code] if code >= 0 else category for code, category in zip(target, before, strict=True)]
+    reached = {after[code] for code in target[target >= 0]}
+    used = {after[code] for code in np.unique(columns.y[columns.y >= 0])}
+    if reached != used or agreement < (AGREEMENT if new else 1.0):
+        return None
+    if not new:
+        # b merged into a: a itself must have stayed a, else two labels were only exchanged
+        place = dict(zip(before, gone_to, strict=True))
+        moved = any(label != category for category, label in place.items())
+        if not moved or any(place[label] != label for label in reached):
+            return None
+    return _merged(columns, gone_to, "records")
+
+
+def _merged(columns: _Columns, target: list[Category], source: Source) -> Recoding:
+    """Give the original's records the categories theirs were merged into."""
+    before, after = columns.before, columns.after
+    place: dict[Category, int] = {category: code for code, category in enumerate(after.categories)}
+    for label in target:
+        place.setdefault(label, len(place))
+    lookup = np.array([*(place[label] for label in target), -1], dtype=np.int32)
+    original, protected, labels = lookup[columns.x], columns.y, tuple(place)
+    kind: Kind = "nominal" if before.kind == "nominal" else after.kind
+    if before.kind == "ordinal" and after.kind == "nominal":
+        order = in_order(columns.x, original, len(labels))
+        if order is not None:
+            original, protected, labels = _sorted(order, original, protected, labels)
+            kind = "ordinal"
+    return Recoding(kind, original, protected, labels, source)
+
+
+def _sorted(
+    order: NDArray[np.intp], original: Codes, protected: Codes, labels: tuple[Category, ...]
+) -> tuple[Codes, Codes, tuple[Category, ...]]:
+    """Number the classes in this order."""
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order], rank[-1] = np.arange(len(order), dtype=np.int32), -1
+    return rank[original], rank[protected], tuple(labels[code] for code in order)
+
+
+# numbers to categories, and back
+
+
+def _classes(columns: _Columns) -> Recoding:
+    after, treatment = columns.after, columns.after.treatment
+    labels = after.categories
+    cut = len(treatment.cuts) + 1 == len(labels) and not treatment.groups
+    if treatment.cuts and cut and after.kind == "ordinal":
+        return Recoding("ordinal", _inside(np.array(treatment.cuts), columns.x), columns.y, labels, "stated")
+    if treatment.cuts and len(labels) == 1:
+        codes = np.where(np.isnan(columns.x), -1, 0).astype(np.int32)
+        return Recoding("ordinal", codes, columns.y, labels, "stated")
+    figures = _figures_of(labels)
+    if figures is not None and not treatment.recoded:
+        values = np.append(figures, np.nan)[columns.y]
+        if _same_values(columns.x, values, columns.matched):
+            said = f"numeric in the original and {after.kind} in the protected table, with the same values: "
+            return Recoding("numeric", columns.x, values, note=said + "compared as numbers; state its kind in a schema")
+    if columns.matched:
+        found = classes_of_numbers(columns.x, columns.y, len(labels))
+        if found is not None and found.agreement >= AGREEMENT:
+            original, protected, ordered = _sorted(found.order, found.codes, columns.y, labels)
+            said = "" if after.kind == "ordinal" else "its classes follow one another, so they are compared as ordinal"
+            return Recoding("ordinal", original, protected, ordered, "records", note=said)
+    return columns.untold(
+        f"numeric in the original and {after.kind} in the protected table, and which values became which class cannot "
+        "be told: state the cuts in the protected schema"
+    )
+
+
+def _same_values(x: Floats, values: Floats, matched: bool) -> bool:
+    """Tell whether categories that are figures are the numbers themselves, in a schema that contradicts the other."""
+    present = ~np.isnan(values)
+    if matched:
+        both = present & ~np.isnan(x)
+        return bool(both.any()) and float(np.mean(x[both] == values[both])) >= AGREEMENT
+    return bool(present.any()) and bool(np.isin(np.unique(values[present]), x).all())
+
+
+def _figures(columns: _Columns) -> Recoding:
+    before, y = columns.before, columns.y
+    figures, present = _figures_of(before.categories), ~np.isnan(y)
+    if figures is not None and np.isin(np.unique(y[present]), figures).all():
+        order = np.argsort(figures, kind="stable")
+        codes = np.full(len(y), -1, dtype=np.int32)
+        codes[present] = order[np.searchsorted(figures[order], y[present])]
+        said = f"{before.kind} in the original and numeric in the protected table, with the same values: "
+        return Recoding(
+            before.kind,
+            columns.x,
+            codes,
+            before.categories,
+            note=f"{said}compared as {before.kind}; state its kind in a schema",
+        )
+    return columns.untold(
+        f"{before.kind} in the original and numeric in the protected table, with values that are none of its categories"
+    )
+
+
+def _figures_of(categories: tuple[Category, ...]) -> Floats | None:
+    """Return categories that are all figures, written as numbers or as text, as numbers."""
+    if not categories or any(isinstance(c, bool) or not isinstance(c, int | float | str) for c in categories):
+        return None
+    try:
+        found = np.array([float(c) for c in categories])  # type: ignore[arg-type]
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() and len(np.unique(found)) == len(found) else None
+
+
+# numbers to numbers
+
+
+def _numbers(columns: _Columns) -> Recoding:
+    x, y, treatment = columns.x, columns.y, columns.after.treatment
+    same = Recoding("numeric", x, y)
+    if treatment.recoded:
+        return _stated_numbers(columns)
+    if treatment or (len(x) == len(y) and np.array_equal(x, y, equal_nan=True)):
+        return same
+    if columns.matched:
+        cut = capped_records(x, y)
+        if cut is not None:
+            return Recoding("numeric", cut, y, source="records")
+        base = rounding_base(x, y)
+        if base is not None:
+            return Recoding("numeric", _rounded(x, base), _rounded(y, base), source="records")
+    cut = piled(x, y)
+    return same if cut is None else Recoding("numeric", cut, y, source="distribution")
+
+
+def _stated_numbers(columns: _Columns) -> Recoding:
+    x, y, treatment = columns.x, columns.y, columns.after.treatment
+    if treatment.cuts:
+        edges = np.array(treatment.cuts)
+        return Recoding("ordinal", _inside(edges, x), _inside(edges, y), tuple(range(len(edges) + 1)), "stated")
+    if treatment.base is not None:
+        x, y = _rounded(x, treatment.base), _rounded(y, treatment.base)
+    # what stands for the values cut off may be the limit itself, or their mean beyond it
+    if treatment.top is not None:
+        x = np.where(x > treatment.top, _stand_in(y[y > treatment.top], treatment.top), x)
+    if treatment.bottom is not None:
+        x = np.where(x < treatment.bottom, _stand_in(y[y < treatment.bottom], treatment.bottom), x)
+    return Recoding("numeric", x, y, source="stated")
+
+
+def _inside(cuts: Floats, values: Floats) -> Codes:
+    """Return the class each number falls into; a class holds its lower limit."""
+    return np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right")).astype(np.int32)
+
+
+def _stand_in(beyond: Floats, limit: float) -> float:
+    return float(np.median(beyond)) if beyond.size else limit
+
+
+def _rounded(values: Floats, base: float) -> Floats:
+    """Return multiples of a base, by one way of computing them, so that equal ones are equal to the last digit."""
+    multiples: Floats = np.rint(values / base) * base
+    return multiples
