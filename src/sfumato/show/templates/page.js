@@ -22,6 +22,23 @@ document.querySelectorAll("table.sortable").forEach((table) => {
     });
   });
 });
+// The filter: a text that the name must hold, and boxes for the frontier and the bounds; what is hidden is counted.
+document.querySelectorAll(".filter").forEach((filter) => {
+  const rows = Array.from(document.getElementById(filter.dataset.table).tBodies[0].rows);
+  const text = filter.querySelector("input[type=search]");
+  const boxes = Array.from(filter.querySelectorAll("input[type=checkbox]"));
+  const show = () => {
+    const wanted = text.value.trim().toLowerCase();
+    let shown = 0;
+    rows.forEach((row) => {
+      const named = row.cells[1].dataset.value.toLowerCase().includes(wanted);
+      row.hidden = !named || boxes.some((box) => box.checked && !(box.dataset.only in row.dataset));
+      shown += row.hidden ? 0 : 1;
+    });
+    filter.querySelector("[aria-live]").textContent = shown < rows.length ? `${shown} of ${rows.length}` : "";
+  };
+  [text, ...boxes].forEach((input) => input.addEventListener("input", show));
+});
 // The pictures: where scripts run, the drawing gives way to the live one that answers the mouse.
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
