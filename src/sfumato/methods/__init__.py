@@ -10,6 +10,7 @@ from sfumato.methods.noise import Noise
 from sfumato.methods.pram import PRAM
 from sfumato.methods.rank_groups import GroupedMicroaggregation, GroupedSwapping
 from sfumato.methods.recoding import GlobalRecoding
+from sfumato.methods.record_swapping import RecordSwapping
 from sfumato.methods.removal import VariableRemoval
 from sfumato.methods.resampling import Resampling
 from sfumato.methods.rounding import Rounding
@@ -35,6 +36,7 @@ __all__ = [
     "NormalSynthesis",
     "ProjectionMicroaggregation",
     "RankSwapping",
+    "RecordSwapping",
     "Resampling",
     "ResidualNoise",
     "Rounding",

@@ -1,0 +1,127 @@
+"""Local suppression: single values made missing until k records share what each one shows."""
+
+from collections.abc import Mapping
+from numbers import Real
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Method
+from sfumato.data.keys import key_codes, key_names
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Variable
+from sfumato.data.treatment import Treatment
+from sfumato.errors import NotApplicable
+from sfumato.kernels.suppression import cheapest_shown
+
+MOST_KEYS = 16  # the sets of keys that may stay double with each key
+
+
+@catalogued(
+    MethodAbout(
+        title="Local suppression",
+        source="De Waal and Willenborg (1998), Optimal local suppression in microdata; counted as sdcMicro does",
+        missing="stays missing; a missing key value matches any value",
+        kinds=("numeric", "ordinal", "nominal"),
+        random=False,
+        grid={"k": (2, 3, 5)},
+        neutral={"k": 1},
+        caveat="an intruder who knows that somebody is in the file and trusts every value shown can rule out records "
+        "that a missing value is counted to match; what is suppressed depends on what is rare, so it is not missing "
+        "at random",
+    )
+)
+class LocalSuppression(Method):
+    """The fewest key values made missing, so that at least ``k`` records share what each record still shows.
+
+    Of each record those values go that cost least, such that what it still shows agrees with at least k records of the
+    table given, itself included; two values agree when they are equal or either is missing (as sdcMicro counts). A
+    record that k records share is not touched. The keys are ``variables``, or the variables of role key, or, where no
+    variable has that role, all ordinal and nominal ones; numeric keys must be whole numbers that repeat, such as age.
+
+    A value costs 1, or what ``importance`` says: ``importance={"age": 3}`` gives up to three other values rather than
+    an age. Where sets of values cost the same, the keys with the most different values lose theirs (then the first by
+    name), so neither draws nor the order of columns or records matter. ``subsets=3`` asks that every combination of
+    three keys be shared by k records, not all keys together: fewer suppressions, and an intruder who knows more than
+    three keys may still find somebody unique.
+
+    The result is optimal for this rule, for every record. The rule counts the records of the table given, not the
+    missing values made here: counted those too, the fewest suppressions would be to blank k - 1 whole records, which
+    then match everybody and protect nobody. The time doubles with each key; 16 are the most.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"region": ["N", "N", "N", "S", "S"], "job": ["a", "a", "b", "a", "a"]})
+    >>> LocalSuppression(2).protect(people)["job"].to_pylist()
+    ['a', 'a', None, 'a', 'a']
+    """
+
+    k: int
+    importance: Mapping[str, float] | None = None
+    subsets: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "k")
+        if self.subsets is not None:
+            parameters.whole(self, "subsets")
+        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
+        for name, worth in (self.importance or {}).items():
+            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
+                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the keys."""
+        if self.variables is None and not data.schema.analysed(role="key"):
+            return key_names("LocalSuppression", data, data.schema.analysed("ordinal", "nominal") or None)
+        return key_names("LocalSuppression", data, self.variables)
+
+    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
+        codes = key_codes("LocalSuppression", data, names)
+        self._check(data, names)
+        worth = self.importance or {}
+        costs = np.array([worth.get(name, 1.0) for name in names])
+        different = [len(np.unique(column[column >= 0])) for column in codes.T]
+        shown = cheapest_shown(codes, self.k, costs, self.subsets or len(names), [-count for count in different])
+        return self._suppressed(data, names, shown)
+
+    def _check(self, data: Microdata, names: tuple[str, ...]) -> None:
+        if len(data) < self.k:
+            raise NotApplicable(
+                f"LocalSuppression: the table has {len(data)} records, fewer than k={self.k}, so no suppression can "
+                "make k of them agree; choose a smaller k"
+            )
+        if len(names) > MOST_KEYS:
+            raise NotApplicable(
+                f"LocalSuppression: {len(names)} keys ({', '.join(names[:5])}, ...) are more than {MOST_KEYS}; name "
+                "fewer in variables=[...]"
+            )
+        if self.subsets is not None and self.subsets > len(names):
+            raise NotApplicable(
+                f"LocalSuppression: subsets={self.subsets} asks for combinations of more keys than there are "
+                f"({', '.join(names)}); leave it out"
+            )
+        strangers = [name for name in self.importance or () if name not in names]
+        if strangers:
+            raise NotApplicable(
+                f"LocalSuppression: importance names {strangers[0]!r}, which is not one of the keys {', '.join(names)}"
+            )
+
+    def _suppressed(self, data: Microdata, names: tuple[str, ...], shown: NDArray[np.bool_]) -> Microdata:
+        changed: dict[str, tuple[Variable, NDArray[np.generic]]] = {}
+        for name, kept in zip(names, shown.T, strict=True):
+            if not kept.all():
+                variable, column = data.schema[name], data.columns[name].copy()
+                column[~kept] = np.nan if variable.kind == "numeric" else -1
+                treatment = Treatment(suppressed=int((~kept).sum()))
+                changed[name] = (variable.treated(treatment), column)
+        lost = dict(zip(names, (~shown).sum(axis=0).tolist(), strict=True))
+        counts = ", ".join(f"{name} {number:,}" for name, number in lost.items() if number) or "none was needed"
+        touched = int((~shown).any(axis=1).sum())
+        note = (
+            f"{self!r}: {sum(lost.values()):,} of {shown.size:,} key values suppressed in {touched:,} records: {counts}"
+        )
+        return data.recast(changed, note)
