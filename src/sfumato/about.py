@@ -21,7 +21,9 @@ class About:
     kinds: tuple[Kind, ...] = ("numeric",)
     weights: bool = False
     column_order: bool = False  # whether the order of the variables changes the result
-    caveat: str = ""
+    caveat: str = ""  # when it misleads
+    formula: str = ""  # in plain characters, one line each
+    reading: str = ""  # how to read the figure, or what a parameter value does
 
 
 @dataclass(frozen=True, kw_only=True)
