@@ -1,0 +1,347 @@
+"""The three questions of European guidance: singling out, linkability and inference, each attack beside its control.
+
+The guidance asks of an anonymised file whether a person can be singled out, whether two records about one person can be
+linked, and whether a value can be inferred from others. Each class here lets an attacker use the protected table and
+counts successes; the control is the same attacker who has true records of other people of the same population instead,
+so that what anyone can learn about people in general is not held against the file. Both rates have Wilson intervals.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding
+from sfumato.data.schema import Kind
+from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import classes as classes_of
+from sfumato.risk.bridge import Bridge, inferred, inferred_by_others, linked, linked_by_others
+from sfumato.risk.footing import Codes, Floats, Notes, compared, grouped, mixed_points
+
+GUIDANCE = "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216)"
+EXCESS = "attack minus control over 1 minus control, with Wilson (1927) intervals"
+MISSING = "two missing values are equal; a missing and a present value are as far apart as can be"
+ALL: tuple[Kind, ...] = ("numeric", "ordinal", "nominal")
+
+
+def wilson(rate: float, attacks: int, level: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of successes.
+
+    >>> low, high = wilson(0.5, 100, 0.95)
+    >>> round(low, 4), round(high, 4)
+    (0.4038, 0.5962)
+    """
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2))
+    middle = rate + z * z / (2 * attacks)
+    half = z * np.sqrt(rate * (1 - rate) / attacks + z * z / (4 * attacks * attacks))
+    low, high = (middle - half) / (1 + z * z / attacks), (middle + half) / (1 + z * z / attacks)
+    return max(float(low), 0.0), min(float(high), 1.0)
+
+
+def excess(attack: float, control: float) -> float:
+    """Return how much of what the control leaves the attack gains; 0 where it gains nothing, or nothing is left.
+
+    >>> excess(0.75, 0.5), excess(0.2, 0.5), excess(1.0, 1.0)
+    (0.5, 0.0, 0.0)
+    """
+    return float(np.clip((attack - control) / (1 - control), 0.0, 1.0)) if control < 1 else 0.0
+
+
+class Question(Measure):
+    """What the three share: an attack, its control, and what the one gains over the other."""
+
+    level: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.share(self, "level")
+        if not 0.5 <= self.level < 1:
+            raise parameters.refuse(self, f"level must be a share from 0.5 to below 1; got {self.level!r}")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        if len(original) < 2:
+            raise NotApplicable(f"{type(self).__name__}: with one original record there is no other as a control")
+        names, notes = self._shared(original, protected)
+        columns, more = compared(self, original, protected, names)
+        outcome = self._attacked(original, columns, rng)
+        attack, control = float(outcome.attack.mean()), float(outcome.control)
+        low, high = wilson(attack, len(outcome.attack), self.level)
+        control_low, control_high = wilson(control, outcome.controls, self.level)
+        return self.measurement(
+            excess(attack, control),
+            parts={
+                "attack": attack,
+                "attack low": low,
+                "attack high": high,
+                "control": control,
+                "control low": control_low,
+                "control high": control_high,
+                "low": excess(low, control_high),
+                "high": excess(high, control_low),
+                "attacks": float(len(outcome.attack)),
+                **outcome.parts,
+            },
+            by_variable=outcome.by_variable,
+            by_record=outcome.attack,
+            notes=(*notes, *more, *outcome.notes),
+        )
+
+    @abstractmethod
+    def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> "_Outcome":
+        """Attack every record, with the protected table and with other people's records."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """The success of each attack, the rate of success of the controls and how many they are, and what else is known."""
+
+    attack: Floats
+    control: float
+    controls: int
+    parts: dict[str, float]
+    by_variable: dict[str, float] = field(default_factory=dict)
+    notes: Notes = ()
+
+
+@catalogued(
+    MeasureAbout(
+        title="Singling out",
+        source=f"{GUIDANCE}; {EXCESS}",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing="a missing value is a value like any other",
+        kinds=ALL,
+        paired=False,
+        random=True,
+        caveat="an isolated record is not yet an identified person; and an attacker may find better descriptions",
+    )
+)
+class SinglingOut(Question):
+    """How much better the protected table lets one person be isolated than other people's records would.
+
+    From each protected record the attacker writes a description: its category, or the class of its number (so many
+    quantile ``classes`` of the file he has), in one variable after another, until no other record of the file fits. He
+    succeeds if exactly one original fits; a record that no description isolates is a failure. Variables come in
+    ``orders`` random orders, over which a record's success is averaged. By chance alone a description that fits one
+    person in n isolates someone in up to 37 percent of all attempts (1/e), so the control matters: the same attacker
+    with a random half of the original against the other half, both ways round, in ``orders`` random halvings. Nobody is
+    in both halves, so his successes are chance.
+
+    The value is (attack - control) / (1 - control), 0 where negative: a copy of distinct records comes near 1, fresh
+    draws near 0. Parts hold both rates and their Wilson intervals at ``level``; low and high, the value at the ends of
+    both intervals that are least and most alarming, hence wider than the level; the attacks; and isolated, the share of
+    protected records that a description isolates in their own file. ``by_record`` has one value per protected record.
+    """
+
+    classes: int = 10
+    orders: int = 10
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "classes", least=2)
+        parameters.whole(self, "orders")
+
+    def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> _Outcome:
+        seen = [columns[name] for name in sorted(columns)]  # so that the order of the variables changes no draw
+        kinds, ours = [column.kind for column in seen], [column.original for column in seen]
+        orders = [rng.permutation(len(seen)) for _ in range(self.orders)]
+        file, people = _described(kinds, [column.protected for column in seen], ours, self.classes)
+        attacks = [_isolated(file, people, order) for order in orders]
+        # the records are drawn by their place in an order of their own, so that that in the table changes no draw
+        place = np.lexsort(people.T)
+        controls = []
+        for order in orders:
+            half = np.zeros(len(original), dtype=bool)
+            half[place[rng.permutation(len(original))[: len(original) // 2]]] = True
+            for mine in (half, ~half):
+                pair = [column[mine] for column in ours], [column[~mine] for column in ours]
+                controls.append(_isolated(*_described(kinds, *pair, self.classes), order)[1])
+        return _Outcome(
+            attack=np.mean([found for _, found in attacks], axis=0),
+            control=float(np.concatenate(controls).mean()),
+            controls=len(original),
+            parts={"isolated": float(np.mean([alone for alone, _ in attacks]))},
+        )
+
+
+def _described(
+    kinds: list[Kind], file: list[NDArray[Any]], people: list[NDArray[Any]], classes: int
+) -> tuple[Codes, Codes]:
+    """Return both tables as codes, one column per variable, numbers in quantile classes of the first."""
+    pairs = [grouped(*three, classes)[:2] for three in zip(kinds, file, people, strict=True)]
+    return np.column_stack([one for one, _ in pairs]), np.column_stack([other for _, other in pairs])
+
+
+def _isolated(file: Codes, people: Codes, order: NDArray[np.intp]) -> tuple[NDArray[np.bool_], Floats]:
+    """Tell which records the first variables in this order isolate in their file, and if one person fits just then."""
+    pooled = np.concatenate([file, people])
+    label = np.zeros(len(pooled), dtype=np.int64)
+    alone, found = np.zeros(len(file), dtype=bool), np.zeros(len(file))
+    for variable in order:
+        label, sizes = classes_of(np.column_stack([label, pooled[:, variable]]))
+        mine, theirs = label[: len(file)], label[len(file) :]
+        fresh = ~alone & (np.bincount(mine, minlength=len(sizes))[mine] == 1)
+        found[fresh] = np.bincount(theirs, minlength=len(sizes))[mine[fresh]] == 1
+        alone |= fresh
+    return alone, found
+
+
+@catalogued(
+    MeasureAbout(
+        title="Linkability",
+        source=f"{GUIDANCE}; {EXCESS}",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=MISSING,
+        kinds=ALL,
+        paired=False,
+        column_order=True,
+        caveat="two sources that overlap, or a better way to link, may find more; depends on how variables are divided",
+    )
+)
+class Linkability(Question):
+    """How much better the protected table links two records about one person than other people's records would.
+
+    Two sources hold one part each of what the original knows of its people: the ``first`` some variables (by default
+    the keys, or every other variable where the schema names no key, or nothing else), the second the rest. The attacker
+    wants to know which record of the second belongs to one of the first, and uses the protected table as a bridge: the
+    protected record nearest in the variables of the first, and the record of the second source nearest to that in the
+    variables of the second. He succeeds if both are about one person; where several are as near, one is drawn, and
+    what counts is the chance of success. Distances are of Gower's kind, as in :class:`NearestRecord`.
+
+    The control is the same attacker whose bridge is the nearest other original, a true record of somebody else, who is
+    not in the second source. The value is (attack - control) / (1 - control), 0 where negative. Parts hold both rates
+    and their Wilson intervals at ``level``; low and high, the value at the ends of both intervals that are least and
+    most alarming, hence wider than the level; and the attacks, one per original record, as in ``by_record``.
+    """
+
+    first: tuple[str, ...] | None = None
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.names(self, "first")
+
+    def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> _Outcome:
+        first, second = self._sources(original, tuple(columns))
+        one = Bridge.of(*mixed_points(columns[name] for name in first))
+        two = Bridge.of(*mixed_points(columns[name] for name in second))
+        return _Outcome(
+            attack=linked(one, two),
+            control=float(linked_by_others(one.people, two.people).mean()),
+            controls=len(original),
+            parts={},
+            notes=(f"one source has {', '.join(first)}; the other {', '.join(second)}",),
+        )
+
+    def _sources(self, original: Microdata, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.first is not None:
+            strange = [name for name in self.first if name not in names]
+            if strange:
+                raise NotApplicable(
+                    f"Linkability: first names {', '.join(strange)}, not among the variables that both tables have "
+                    f"({', '.join(names)})"
+                )
+            first = self.first
+        else:
+            keys = tuple(name for name in names if original.schema[name].role == "key")
+            first = keys if 0 < len(keys) < len(names) else names[0::2]
+        second = tuple(name for name in names if name not in first)
+        if not second:
+            raise NotApplicable("Linkability: two variables are needed at least, one for each of two sources")
+        return first, second
+
+
+@catalogued(
+    MeasureAbout(
+        title="Inference",
+        source=f"{GUIDANCE}; {EXCESS}",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=f"{MISSING}; a missing value cannot be inferred: such an attack fails",
+        kinds=ALL,
+        paired=False,
+        caveat="what holds of people in general is in the control, and may still be more than they want known",
+    )
+)
+class Inference(Question):
+    """How much better the protected table lets a value be inferred from others than other people's records would.
+
+    The attacker knows a person's keys (every other variable where the schema names no key), finds the protected record
+    nearest in them, and takes its value of the target for the person's; where several are as near, one is drawn, and
+    what counts is the chance that the value is right: the same category, or the same of so many quantile ``classes``
+    of the original. ``targets`` are by default the confidential variables, or each variable in turn where the schema
+    names none. Distances are of Gower's kind, as in :class:`NearestRecord`.
+
+    The control is the same attacker with the nearest other original: what can be inferred about somebody from true
+    records of everyone else. The value is (attack - control) / (1 - control), 0 where negative, of the target for which
+    it is greatest (``by_variable`` has them all). Parts hold both rates and their Wilson intervals at ``level``; low
+    and high, the value at the ends of both intervals that are least and most alarming, hence wider than the level; the
+    attacks, one per original record, as in ``by_record``; and the most frequent value, what a guess would earn.
+    """
+
+    targets: tuple[str, ...] | None = None
+    classes: int = 10
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.names(self, "targets")
+        parameters.whole(self, "classes", least=2)
+
+    def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> _Outcome:
+        outcomes, gains = {}, {}
+        for target, known in self._attacks(original, tuple(columns)).items():
+            seen = columns[target]
+            truth, shown, _ = grouped(seen.kind, seen.original, seen.protected, self.classes)
+            bridge = Bridge.of(*mixed_points(columns[name] for name in known))
+            attack, control = inferred(bridge, truth, shown), inferred_by_others(bridge.people, truth)
+            present = truth[truth >= 0]
+            often = float(np.bincount(present).max() / len(truth)) if present.size else 0.0
+            outcomes[target] = _Outcome(
+                attack=attack,
+                control=float(control.mean()),
+                controls=len(original),
+                parts={"most frequent value": often},
+                notes=(f"{target} is inferred from {', '.join(known)}",),
+            )
+            gains[target] = excess(float(attack.mean()), float(control.mean()))
+        worst = max(gains, key=lambda name: gains[name])
+        return replace(outcomes[worst], by_variable=gains)
+
+    def _attacks(self, original: Microdata, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+        """Name the targets, and what is known of each person whose target is inferred."""
+        roles = {name: original.schema[name].role for name in names}
+        targets = self.targets
+        if targets is None:
+            targets = tuple(name for name in names if roles[name] == "confidential") or names
+        strange = [name for name in targets if name not in names]
+        if strange:
+            raise NotApplicable(
+                f"Inference: targets names {', '.join(strange)}, not among the variables that both tables have "
+                f"({', '.join(names)})"
+            )
+        keys = tuple(name for name in names if roles[name] == "key")
+        attacks = {}
+        for target in targets:
+            known = tuple(name for name in keys if name != target) or tuple(name for name in names if name != target)
+            if not known:
+                raise NotApplicable("Inference: two variables are needed at least, one to know and one to infer")
+            attacks[target] = known
+        return attacks

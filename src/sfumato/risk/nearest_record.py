@@ -1,0 +1,167 @@
+"""Distance to the closest record: whether protected records lie nearer to the originals than other people do."""
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding
+from sfumato.errors import NotApplicable
+from sfumato.kernels.mixed import Points, nearest, slack
+from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points
+
+WEAK = (
+    "distance to the closest record is weak evidence: a file can pass and still give away who is in it; never release "
+    "on its strength"
+)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Records nearer to an original than people are to each other",
+        source="Distance to the closest record, as in Park et al. (2018), Data synthesis based on generative "
+        "adversarial networks; its weakness: Yao et al. (2025), The DCR delusion, arXiv 2505.01524",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing="two missing values are equal; a missing and a present value are as far apart as can be",
+        kinds=("numeric", "ordinal", "nominal"),
+        paired=False,
+        caveat=WEAK,
+    )
+)
+class NearestRecord(Measure):
+    """Share of protected records that lie nearer to an original record than nearly all other people do.
+
+    Distances are of Gower's kind: per variable 0 to 1 (numbers by the range of both tables, ordered categories by their
+    place, unordered ones equal or not), averaged. The yardstick is how near people come to an original who are not that
+    original: without a ``holdout``, each original record's distance to the nearest other one; with it, the distance of
+    each held-out record to the nearest original. A protected record is too near when its distance to the nearest
+    original is below the ``closest`` quantile of those; one exactly at it counts in part, so that a file of fresh draws
+    from the same population scores ``closest``, 5 percent, on average, also where many records coincide. A copy of
+    distinct records scores 1.
+
+    ``holdout`` is the path of a file of records of the same population and variables that had no part in making the
+    protected table. A random part of the original itself will not do where all of it was released, for then an exact
+    copy passes; records that carry the id of an original are refused. With a holdout the parts also tell the share of
+    protected records nearer to an original than to any held-out one, and what it would be if the file knew neither.
+    Parts hold the median distances as well. ``by_record`` has one value per protected record. A low figure shows
+    little: see the caveat.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"x": [0.0, 10.0, 20.0, 30.0, 40.0]})
+    >>> NearestRecord().evaluate(people, pa.table({"x": [1.0, 40.0, 25.0]})).value  # 1 and 0 are below 10, 5 as well
+    1.0
+    """
+
+    closest: float = 0.05
+    holdout: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.share(self, "closest")
+        if self.holdout is not None and (not isinstance(self.holdout, str) or not self.holdout):
+            raise parameters.refuse(self, f"holdout must be the path of a file, as text; got {self.holdout!r}")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        names, notes = self._shared(original, protected)
+        columns, more = compared(self, original, protected, names)
+        notes = (*notes, *more)
+        if self.holdout is not None:
+            return self._against_holdout(original, columns, notes)
+        if len(original) < 2:
+            raise NotApplicable("NearestRecord: with one original record there is no other to compare distances with")
+        before, after = mixed_points(columns.values())
+        points = Points.of(before)
+        near = nearest(points, after).distance
+        others = _to_others(points)
+        return self._measured(near, others, len(columns), {}, notes)
+
+    def _against_holdout(self, original: Microdata, columns: dict[str, Recoding], notes: Notes) -> Measurement:
+        kept = self._held_out(original, tuple(columns))
+        # the held-out records are people like the originals: put into the protected table's terms as those are
+        both, after = mixed_points([followed(original, kept, name, seen) for name, seen in columns.items()])
+        before, held = both[: len(original)], both[len(original) :]
+        points = Points.of(before)
+        near = nearest(points, after).distance
+        away = nearest(Points.of(held), after).distance
+        tie = np.abs(near - away) <= slack(near, len(columns))
+        nearer = np.where(tie, 0.5, near < away).mean()
+        copies = int((nearest(points, held).distance == 0).sum())
+        if copies:
+            notes = (*notes, f"{copies:,} of {len(held):,} held-out records equal an original: were they released?")
+        parts = {
+            "nearer to an original than to the holdout": float(nearer),
+            "expected so": len(before) / (len(before) + len(held)),
+        }
+        return self._measured(near, nearest(points, held).distance, len(columns), parts, notes)
+
+    def _held_out(self, original: Microdata, names: tuple[str, ...]) -> Microdata:
+        from sfumato.data.files import read
+
+        assert self.holdout is not None
+        kept = Microdata.beside(original, read(self.holdout).to_arrow())
+        absent = [name for name in names if name not in kept.schema]
+        if absent:
+            raise NotApplicable(f"NearestRecord: the holdout {self.holdout!r} has no {', '.join(absent)}")
+        for name in names:
+            if kept.schema[name].kind != original.schema[name].kind:
+                raise NotApplicable(
+                    f"NearestRecord: {name!r} is {original.schema[name].kind} in the original and "
+                    f"{kept.schema[name].kind} in the holdout; it must hold records as the original does"
+                )
+        key = original.schema.id
+        if key is not None and key in kept.schema:
+            ids, others = (set(table.to_arrow()[key].to_pylist()) for table in (original, kept))
+            if ids & others:
+                raise NotApplicable(
+                    f"NearestRecord: {len(ids & others):,} of the {len(kept):,} held-out records have the id of an "
+                    "original; the holdout must have had no part in making the protected table"
+                )
+        return kept
+
+    def _measured(
+        self, near: Floats, others: Floats, variables: int, parts: dict[str, float], notes: Notes
+    ) -> Measurement:
+        by_record = too_near(near, others, self.closest, slack(near, variables))
+        return self.measurement(
+            float(by_record.mean()),
+            parts={
+                "expected of fresh draws": self.closest,
+                "copies of an original": float((near == 0).mean()),
+                "originals with a twin": float((others == 0).mean()),
+                "median distance": float(np.median(near)) / variables,
+                "median distance of others": float(np.median(others)) / variables,
+                **parts,
+            },
+            by_record=by_record,
+            notes=(*notes, WEAK),
+        )
+
+
+def too_near(near: Floats, others: Floats, closest: float, tie: Floats) -> Floats:
+    """Tell of each distance whether it is below the quantile of others; at it, it counts for what is left of the share.
+
+    >>> too_near(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0, 3.0]), 0.25, np.zeros(3)).round(3).tolist()
+    [1.0, 0.333, 0.0]
+    """
+    ordered = np.sort(others)
+    place = min(max(int(np.ceil(closest * len(ordered) - 1e-9)), 1), len(ordered)) - 1
+    limit = ordered[place]
+    below, upto = np.searchsorted(ordered, limit, "left"), np.searchsorted(ordered, limit, "right")
+    part = (closest * len(ordered) - below) / (upto - below)
+    at = np.abs(near - limit) <= tie
+    counted: Floats = np.where(at, min(part, 1.0), near < limit)
+    return counted
+
+
+def _to_others(points: Points) -> Floats:
+    """Return each record's distance to the nearest other one; 0 where it has a twin."""
+    alone = np.flatnonzero(points.copies == 1)
+    distance = np.zeros(len(points.rows))
+    distance[alone] = nearest(points, points.rows[alone], alone).distance
+    each: Floats = distance[points.place]
+    return each

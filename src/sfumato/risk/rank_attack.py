@@ -1,0 +1,211 @@
+"""The attack that knows of rank swapping: windows of ranks around what is known, intersected."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.catalogue import catalogued
+from sfumato.core import Measure, Measurement
+from sfumato.data.microdata import Microdata
+from sfumato.kernels import WORTH_COMPILING, available_threads
+from sfumato.risk.known import Known, check_known, known_sets
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+MISSING = -1e12  # the place of a missing value: far from every rank, so that only missing ones are in its window
+CLASSES = 20  # of moves, by their length
+_CELLS = 2_000_000
+
+
+@catalogued(
+    MeasureAbout(
+        title="Rank window linkage disclosure",
+        source="Nin, Herranz and Torra (2008), Rethinking rank swapping to decrease disclosure risk, Data & Knowledge "
+        "Engineering 64, 346-364",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing="a missing value is looked for among the missing, a present one among those present; a record with a "
+        "value made missing is not found by an intruder who knows that value",
+        column_order=True,
+        caveat="made against rank swapping; of other methods it shows what an intruder gains who knows how far ranks "
+        "have moved at most, and one record moved far spoils it",
+    )
+)
+class RankSwappingAttack(Measure):
+    """Share of records found by an intruder who knows how rank swapping moves values.
+
+    A value swapped with one at most p n ranks away lies in a known window. For each variable an intruder knows, the
+    candidates are the masked records whose value is at most that many ranks from the known one (from its first to its
+    last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
+    these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the
+    most likely is taken: the product, over the variables, of how often values move that far (in up to 20 classes of
+    differences of mean ranks, in the file itself; whoever knows the method learns it by swapping numbers of his own).
+    Candidates as likely share the link. (The nearest would be a poor choice, worse than a guess: swapping makes long
+    moves at least as often as short ones, so the own record is seldom near in all variables.) The figure is the mean
+    over the sets of variables that become ``known``, as in :class:`DistanceLinkage`, which it should be read beside:
+    distance linkage alone understates the risk of rank swapping, several times over where p is large.
+
+    ``p`` is the share of the records that a value may have moved, as in ``RankSwapping``; None means the largest move
+    there is in each variable, which an intruder who knows the method knows well enough. Parts hold the share for each
+    set; the share of cases in which the own record is among the candidates (1 when p is not below the method's); the
+    number of candidates on average; the share in which the own record is the only one; and what a random guess among
+    the candidates would earn. ``by_record`` is the share of the sets that find each record.
+
+    >>> import pyarrow as pa
+    >>> original = pa.table({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
+    >>> swapped = pa.table({"a": [2, 1, 4, 3], "b": [1, 3, 2, 4]})
+    >>> found = RankSwappingAttack(known=2).evaluate(original, swapped)
+    >>> round(found.parts["knows a, b"], 3), found.parts["own record a candidate"]
+    (0.75, 1.0)
+    """
+
+    known: Known = 7
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "known", check_known(self, self.known))
+        if self.p is not None:
+            parameters.share(self, "p")
+
+    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+        shared, notes = self._shared(original, protected)
+        sets = known_sets(self, self.known, original, shared)
+        names = tuple(dict.fromkeys(name for known in sets for name in known))
+        windows = {name: _window(original.columns[name], protected.columns[name], self.p) for name in names}
+        found = np.zeros(len(original))
+        parts: dict[str, float] = {}
+        rows: list[dict[str, object]] = []
+        for known in sets:
+            table, low, high, centre = (
+                np.column_stack([getattr(windows[name], side) for name in known])
+                for side in ("masked", "low", "high", "centre")
+            )
+            steps = np.array([windows[name].step for name in known])
+            scores = np.stack([windows[name].scores for name in known])
+            there = ((low <= table) & (table <= high)).all(axis=1)
+            own = _score(table, centre, steps, scores)
+            inside, likelier, tied = _searched(table, low, high, centre, own, steps, scores)
+            linked = np.where(there & (likelier == 0), 1 / np.maximum(tied, 1), 0.0)
+            found += linked / len(sets)
+            parts[f"knows {', '.join(known)}"] = float(linked.mean())
+            rows.append(
+                {
+                    "known": ", ".join(known),
+                    "re-identified": float(linked.mean()),
+                    "own record a candidate": float(there.mean()),
+                    "candidates": float(inside.mean()),
+                    "own record the only candidate": float((there & (inside == 1)).mean()),
+                    "random guess": float(np.where(there, 1 / np.maximum(inside, 1), 0.0).mean()),
+                }
+            )
+        for name in list(rows[0])[2:]:
+            parts[name] = float(np.mean([row[name] for row in rows]))
+        widest = ", ".join(f"{name} {windows[name].reach:,}" for name in names)
+        return self.measurement(
+            float(found.mean()),
+            parts=parts,
+            by_record=found,
+            tables={"known": tuple(rows)},
+            notes=(*notes, f"ranks a value may have moved: {widest}"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """One variable: the mean rank of each masked value, and where that of each original value may have gone."""
+
+    masked: Floats
+    low: Floats
+    high: Floats
+    centre: Floats
+    reach: int
+    step: float  # classes of moves per rank
+    scores: Floats  # of each class of moves: the logarithm of how often values move that far
+
+
+def _window(before: Floats, after: Floats, p: float | None) -> _Window:
+    """Place both columns among the ranks of the masked values present, from 0; ties have their mean rank."""
+    masked, low, high, centre = (np.full(len(before), MISSING) for _ in range(4))
+    known, there = ~np.isnan(before), ~np.isnan(after)
+    ordered = np.sort(after[there])
+    n = len(ordered)
+    if n == 0 or not known.any():  # nobody is in a window of ranks, but those missing in both
+        high[known], low[known] = -1.0, 0.0
+        masked[there] = 0.0
+        return _Window(masked, low, high, centre, 0, 1.0, np.zeros(CLASSES))
+    first, last = np.searchsorted(ordered, before, "left"), np.searchsorted(ordered, before, "right") - 1
+    their_first, their_last = np.searchsorted(ordered, after, "left"), np.searchsorted(ordered, after, "right") - 1
+    if p is None:
+        both = known & there
+        moved = np.maximum(their_first - last, first - their_last)[both]
+        reach = int(max(moved.max(initial=0), 0))
+    else:
+        reach = int(p * n + 1e-9)  # 0.29 * 100 is 28.999..., yet 29 ranks are meant
+    mean_rank = (np.searchsorted(ordered, ordered, "left") + np.searchsorted(ordered, ordered, "right") - 1) / 2
+    masked[there] = (their_first[there] + their_last[there]) / 2
+    centre[known] = (first[known] + last[known]) / 2
+    from_rank, to_rank = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
+    # a window without any rank, of a value that does not occur, holds nobody: its ends change places
+    low[known] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][known]
+    high[known] = np.append(mean_rank, -np.inf)[to_rank][known]
+    inside = known & there & (low <= masked) & (masked <= high)
+    step, scores = _moves(np.abs(masked - centre)[inside], reach)
+    return _Window(masked, low, high, centre, reach, step, scores)
+
+
+def _moves(moves: Floats, reach: int) -> tuple[float, Floats]:
+    """Return how many classes of moves there are to a rank, and a score for each class, from the moves there are.
+
+    A class needs twenty moves on average to tell anything, and half a move is added to each; the scores are rounded
+    to 2^-20, so that their sums are exact and candidates that are as likely tie.
+    """
+    classes = int(np.clip(len(moves) // 20, 1, CLASSES))
+    step = classes / (reach + 1)
+    counts = np.bincount(np.minimum((moves * step).astype(np.int64), classes - 1), minlength=classes) + 0.5
+    # a class is as wide as the next, so its share is as good as its density
+    scores = np.round(np.log(counts / counts.sum()) * 2**20) / 2**20
+    return step, np.append(scores, np.full(CLASSES - classes, scores[-1]))
+
+
+def _score(table: Floats, centre: Floats, steps: Floats, scores: Floats) -> Floats:
+    """Return how likely row i of a table is to be where row i of the centres went."""
+    places = np.minimum((np.abs(table - centre) * steps).astype(np.int64), CLASSES - 1)
+    total: Floats = scores[np.arange(len(steps)), places].sum(axis=-1)
+    return total
+
+
+def _searched(
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, scores: Floats
+) -> tuple[Integers, Integers, Integers]:
+    if len(table) < WORTH_COMPILING:
+        return search_windows(table, low, high, centre, own, steps, scores)
+    from sfumato.kernels import windows
+
+    return windows.search_windows(table, low, high, centre, own, steps, scores, threads=available_threads())
+
+
+def search_windows(
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, scores: Floats
+) -> tuple[Integers, Integers, Integers]:
+    """Count the rows of ``table`` inside each window, those likelier than ``own``, and those as likely."""
+    inside, likelier, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
+    block = max(1, _CELLS // len(table))
+    for start in range(0, len(low), block):
+        part = slice(start, start + block)
+        within = np.ones((len(low[part]), len(table)), dtype=bool)
+        for column, least, most in zip(table.T, low[part].T, high[part].T, strict=True):
+            within &= column >= least[:, None]
+            within &= column <= most[:, None]
+        record, candidate = np.nonzero(within)
+        score = _score(table[candidate], centre[part][record], steps, scores)
+        size = len(within)
+        inside[part] = np.bincount(record, minlength=size)
+        likelier[part] = np.bincount(record, score > own[part][record], minlength=size) > 0
+        tied[part] = np.bincount(record, score == own[part][record], minlength=size)
+    return inside, likelier, tied
