@@ -116,6 +116,7 @@ class Chain(Method):
             column_order=any(about.column_order for about in abouts),
             caveat=" ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
             random=any(about.random for about in abouts),
+            keeps_records=all(about.keeps_records for about in abouts),
         )
 
     def masked(self, data: Microdata) -> tuple[str, ...]:

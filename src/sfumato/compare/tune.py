@@ -197,7 +197,7 @@ def _values(
     if between is None and name not in numeric:
         raise ParameterError(f"tune: nothing says which values of {name} to consider; give between=(low, high)")
     ends = (min(numeric[name]), max(numeric[name])) if between is None else between
-    whole = get_type_hints(cls).get(name) is int
+    whole = get_type_hints(cls).get(name) in (int, int | None)
     good = isinstance(ends, tuple | list) and len(ends) == 2
     good = good and all(isinstance(e, Integral if whole else Real) and not isinstance(e, bool) for e in ends)
     if not good or not -float("inf") < ends[0] < ends[1] < float("inf"):

@@ -16,12 +16,18 @@ Codes = NDArray[np.int32]
 
 
 def merged(
-    who: str, variable: Variable, codes: Codes, into: Sequence[Category], labels: Mapping[Category, str] | None = None
+    who: str,
+    variable: Variable,
+    codes: Codes,
+    into: Sequence[Category],
+    *,
+    labels: Mapping[Category, str] | None = None,
+    last: Category = None,
 ) -> tuple[Variable, Codes]:
     """Put the i-th category of a variable into the i-th group of ``into``; ``labels`` are those of new groups.
 
-    Groups stand in the order of their first category. Those of an ordinal variable must hold neighbours only, for else
-    they have no order. Where some groups are texts and others numbers, all become text.
+    Groups stand in the order of their first category, but for a ``last`` one. Those of an ordinal variable must hold
+    neighbours only, for else they have no order. Where some groups are texts and others numbers, all become text.
     """
     if tuple(into) == variable.categories:
         return variable, codes
@@ -29,7 +35,7 @@ def merged(
         into = [str(group) for group in into]
     if variable.kind == "ordinal":
         _refuse_gaps(who, variable, into)
-    groups = tuple(dict.fromkeys(into))
+    groups = tuple(sorted(dict.fromkeys(into), key=lambda group: group == last))
     place = {group: code for code, group in enumerate(groups)}
     recode = np.array([*(place[group] for group in into), -1], dtype=np.int32)
     known = dict(variable.labels)

@@ -224,7 +224,7 @@ class GlobalRecoding(Method):
             into = [name for name, part in zip(names, parts, strict=True) for _ in part]
             spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
             texts = spelled if variable.labels else {}
-            return merged(type(self).__name__, variable, column, into, texts)
+            return merged(type(self).__name__, variable, column, into, labels=texts)
         values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
         if len(values) <= groups:
             return variable, column
@@ -250,7 +250,7 @@ class GlobalRecoding(Method):
         if np.count_nonzero(counts) - sum(counts[code] > 0 for code in other) < 1:
             return variable, column
         into = [OTHER if code in other else category for code, category in enumerate(variable.categories)]
-        return merged(type(self).__name__, variable, column, into)
+        return merged(type(self).__name__, variable, column, into, last=OTHER)
 
 
 def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
-from sfumato.methods.bands import round_below, shown
+from sfumato.methods.bands import is_whole, round_below, shown
 from sfumato.methods.selection import checked
 
 Floats = NDArray[np.float64]
@@ -107,7 +107,8 @@ class Rounding(Method):
         spread = float(mean_and_spread(column[:, None])[1][0])
         if not np.isfinite(spread):
             raise NotApplicable(f"{type(self).__name__}: the values of {name!r} are too large for a standard deviation")
-        return round_below(self.scale * spread) if spread > 0 else None
+        base = round_below(self.scale * spread) if spread > 0 else None
+        return None if base is not None and base <= 1 and is_whole(column[~np.isnan(column)]) else base
 
 
 def rounded(values: Floats, base: float, draws: Floats | None = None) -> Floats:

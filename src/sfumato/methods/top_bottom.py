@@ -51,7 +51,8 @@ class TopBottomCoding(Method):
     ``by`` says what replaces a number: the ``limit``; the survey-weighted ``mean`` of the values beyond, which keeps
     means and totals; or their weighted ``median``, the least of them with half their weight at or below it. A mean or
     median of fewer than three values is refused, since it would tell them. Categories beyond the limit of an ordinal
-    variable are merged with it: "bachelor or higher".
+    variable are merged with it: "bachelor or higher"; where both limits by share meet in one category it stays as it
+    is.
 
     >>> import pyarrow as pa
     >>> pay = pa.table({"income": [5, 20, 30, 40, 50, 900, 1000, 1100]})
@@ -225,7 +226,7 @@ def _merged_ends(
         into[part] = [name] * len(into[part])
         if category in dict(variable.labels):
             labels[name] = f"{variable.spelled(category)} {words}"
-    return merged(who, variable, codes, into, labels)
+    return merged(who, variable, codes, into, labels=labels)
 
 
 def _told(variable: Variable) -> str:
