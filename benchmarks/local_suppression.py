@@ -1,0 +1,84 @@
+"""Local suppression at 100,000 x 7 for k = 3: time, memory, growth with records, keys and missing values.
+
+Each measurement runs in a fresh process, after the machine code has been loaded on a small table; "extra MB" is the
+peak of memory above that of the process with the table made. The result is checked: fewer than k records may share
+what a record shows in none of the tables.
+
+    python benchmarks/local_suppression.py
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato import LocalSuppression, Microdata, Schema, Variable
+from sfumato.kernels.wildcards import frequencies
+
+CATEGORIES = (16, 2, 18, 7, 4, 6, 9, 3, 5, 12)
+K = 3
+
+
+def survey(records: int, keys: int, missing: float) -> Microdata:
+    """Keys that hang together and have rare categories, as those of a survey do."""
+    rng = np.random.default_rng(20_240_601)
+    common = rng.normal(size=records)
+    columns, variables = {}, []
+    for j, categories in enumerate(CATEGORIES[:keys]):
+        score = 0.6 * common + 0.8 * rng.normal(size=records)
+        codes = np.minimum((np.exp(score) * categories / 6).astype(np.int64), categories - 1)
+        columns[f"key{j}"] = pa.array([str(code) for code in codes], mask=rng.random(records) < missing)
+        variables.append(Variable(f"key{j}", kind="nominal", role="key"))
+    return Microdata.from_frame(pa.table(columns), Schema(tuple(variables)))
+
+
+def peak() -> float:
+    """Megabytes; Linux counts kibibytes, macOS bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def measure_here(text: str, records: int, keys: int, missing: float) -> dict[str, float]:
+    method = eval(text, {"LocalSuppression": LocalSuppression})
+    method.protect(survey(12_000, keys, missing))
+    data = survey(records, keys, missing)
+    before, wall, cpu = peak(), time.perf_counter(), time.process_time()
+    masked = method.protect(data)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    extra = peak() - before
+    codes = masked.codes()
+    if method.subsets is None and frequencies(codes).min() < K:
+        raise SystemExit("a violation is left")
+    lost = sum(masked.schema[name].treatment.suppressed for name in masked.names)
+    violating = float((frequencies(data.codes()) < K).mean())
+    return {"wall": wall, "cpu": cpu, "extra": extra, "violating": violating, "lost": lost / codes.size}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        text, records, keys, missing = arguments.one
+        print(json.dumps(measure_here(text, int(records), int(keys), float(missing))))
+        return
+    plain = f"LocalSuppression({K})"
+    runs: list[tuple[str, int, int, float]] = [(plain, records, 7, 0.0) for records in (50_000, 100_000, 200_000)]
+    runs += [(plain, 1_000_000, 7, 0.0), (f"LocalSuppression({K}, subsets=3)", 100_000, 7, 0.0)]
+    runs += [(plain, 100_000, 7, missing) for missing in (0.005, 0.05)]
+    runs += [(plain, 100_000, keys, 0.0) for keys in (8, 9, 10)]
+    print("  records keys missing    wall s    cpu s  extra MB   violating   suppressed")
+    for run in runs:
+        command = [sys.executable, __file__, "--one", *map(str, run)]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        line = f"{found['wall']:8.2f} {found['cpu']:8.2f} {found['extra']:9.0f}"
+        shares = f"{found['violating']:10.1%} {found['lost']:11.2%}"
+        print(f"{run[1]:>9,} {run[2]:>4} {run[3]:7.1%}  {line}  {shares}   {run[0]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
