@@ -5,6 +5,7 @@ that could be it (Hundepool et al. 2012; sdcMicro counts so too): suppressing a 
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +46,12 @@ class KeyClasses:
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", np.rint(self.sums(None)).astype(np.int64))
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether no key is missing, so that combinations are classes."""
         return bool(self.codes.min(initial=0) >= 0)
 
-    @property
+    @cached_property
     def cells(self) -> Codes:
         """The key values of each combination."""
         return self.codes[self.first]
@@ -100,7 +101,7 @@ def present_keys(
     notes = []
     if gone:
         notes.append(f"left out, not in the protected table: {', '.join(gone)}")
-    perturbed = [name for name in kept if protected.schema[name].treatment.perturbed]
+    perturbed = [name for name in kept if _perturbed(original, protected, name)]
     if perturbed:
         notes.append(
             f"values of {', '.join(perturbed)} were perturbed, so records that agree in the keys need not do so in "
@@ -112,6 +113,27 @@ def present_keys(
             "records it says nothing, for there is nobody to re-identify"
         )
     return kept, tuple(notes)
+
+
+def _perturbed(original: Microdata, protected: Microdata, name: str) -> bool:
+    """Tell whether a key's published values need not be true: as its treatment says, else as the records show.
+
+    A frame tells no treatment. Where record i is record i, a value that became two different ones was not recoded.
+    """
+    variable = protected.schema[name]
+    if variable.treatment or not protected.matched or len(original) != len(protected):
+        return variable.treatment.perturbed
+    before, after = original.columns[name], protected.columns[name]
+    if before.dtype == after.dtype and np.array_equal(before, after, equal_nan=before.dtype.kind == "f"):
+        return False
+    present = ~(missing_values(before) | missing_values(after))
+    pair = [np.unique(column[present], return_inverse=True)[1] for column in (before, after)]
+    return len(classes(np.column_stack(pair))[1]) > len(np.unique(pair[0]))
+
+
+def missing_values(column: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which values of a column are missing."""
+    return np.isnan(column) if column.dtype.kind == "f" else column < 0
 
 
 def design_weights(
@@ -149,5 +171,5 @@ def spelled(data: Microdata, name: str, record: int) -> str:
 def smallest(found: KeyClasses, data: Microdata) -> Table:
     """List the combinations of key values that the fewest records agree with."""
     counts = found.counts[found.first]
-    order = np.lexsort((*found.cells.T[::-1], counts))[:SHOWN]  # ties by key values: the order of records is no matter
+    order = np.argsort(counts, kind="stable")[:SHOWN]
     return tuple({**found.spelled(data, int(cell)), "records": int(counts[cell])} for cell in order)

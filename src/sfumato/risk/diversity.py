@@ -13,7 +13,7 @@ from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, classes, first_records
-from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes
+from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes, missing_values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,25 +50,17 @@ class Confidential(Measure):
 
     confidential: tuple[str, ...] | None
 
-    def _profiles(self, found: KeyClasses, data: Microdata) -> tuple[dict[str, Profile], tuple[str, ...]]:
-        """Count the confidential values of each class."""
-        who = type(self).__name__
-        names = self.confidential if self.confidential is not None else data.schema.analysed(role="confidential")
-        names = tuple(name for name in names if name not in found.names)
-        others = [name for name in data.schema.analysed() if name not in found.names]
-        if not names:
-            raise NotApplicable(
-                f"{who}: no variable besides the keys is confidential; give confidential=[...], or role = "
-                f'"confidential" in the schema to one of {", ".join(others) or "the others (none is left)"}'
-            )
-        notes = []
+    def _profiles(
+        self, found: KeyClasses, original: Microdata, protected: Microdata
+    ) -> tuple[dict[str, Profile], tuple[str, ...]]:
+        """Count the confidential values of each class; say what was left out."""
+        names, gone = self._confidential(found, original, protected)
+        notes = [f"left out, not in the protected table: {', '.join(gone)}"] if gone else []
         cell, record = found.members()
         profiles = {}
         for name in names:
-            if name not in data.schema:
-                raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
-            column = data.columns[name]
-            missing = np.isnan(column) if data.schema[name].kind == "numeric" else column < 0
+            column = protected.columns[name]
+            missing = missing_values(column)
             if missing.all():
                 notes.append(f"{name} is missing in every record, so nothing can be learned of it")
                 continue
@@ -76,10 +68,31 @@ class Confidential(Measure):
             value = np.full(len(column), -1, dtype=np.int64)
             value[~missing] = ranks
             profiles[name] = _profile(cell, value[record], len(found.sizes), len(listed))
-        perturbed = [name for name in profiles if data.schema[name].treatment.perturbed]
+        perturbed = [name for name in profiles if protected.schema[name].treatment.perturbed]
         if perturbed:
             notes.append(f"values of {', '.join(perturbed)} were perturbed: what a class tells need not be true")
         return profiles, tuple(notes)
+
+    def _confidential(
+        self, found: KeyClasses, original: Microdata, protected: Microdata
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Name the confidential variables that are no keys: those the protected table has, and those it has not."""
+        who, schema = type(self).__name__, original.schema
+        named = self.confidential if self.confidential is not None else schema.analysed(role="confidential")
+        for name in named:
+            if name not in schema:
+                raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(original.names)}")
+        names = tuple(name for name in named if name not in found.names)
+        if not names:
+            others = [name for name in schema.analysed() if name not in found.names]
+            raise NotApplicable(
+                f"{who}: no variable besides the keys is confidential; give confidential=[...], or role = "
+                f'"confidential" in the schema to one of {", ".join(others) or "the others (none is left)"}'
+            )
+        kept = tuple(name for name in names if name in protected.schema)
+        if not kept:
+            raise NotApplicable(f"{who}: the protected table has none of the confidential {', '.join(names)}")
+        return kept, tuple(name for name in names if name not in kept)
 
 
 def _profile(cell: Integers, value: Integers, cells: int, values: int) -> Profile:
@@ -135,7 +148,7 @@ class LDiversity(Confidential):
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         found = key_classes(self, original, protected)
-        profiles, notes = self._profiles(found, protected)
+        profiles, notes = self._profiles(found, original, protected)
         violates = {name: self._violates(profile)[found.cell_of] for name, profile in profiles.items()}
         risky = np.zeros(len(found.cell_of), dtype=bool)
         for record in violates.values():
@@ -211,7 +224,7 @@ class TCloseness(Confidential):
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         found = key_classes(self, original, protected)
-        profiles, notes = self._profiles(found, protected)
+        profiles, notes = self._profiles(found, original, protected)
         distances = {}
         for name, profile in profiles.items():
             whole = _file_shares(protected.columns[name])
@@ -264,8 +277,7 @@ def ordered_distance(profile: Profile, whole: Floats) -> Floats:
 
 def _file_shares(column: NDArray[np.float64] | NDArray[np.int32]) -> Floats:
     """Return the share of each value that occurs, in the order of the values."""
-    present = column[~np.isnan(column)] if column.dtype.kind == "f" else column[column >= 0]
-    counts = np.unique(present, return_counts=True)[1].astype(np.float64)
+    counts = np.unique(column[~missing_values(column)], return_counts=True)[1].astype(np.float64)
     shares: Floats = counts / counts.sum()
     return shares
 
@@ -276,7 +288,7 @@ def _beyond(distance: Floats, t: float) -> float:
 
 def _farthest(found: KeyClasses, data: Microdata, distance: Floats) -> Table:
     counts = found.counts[found.first]
-    order = np.lexsort((*found.cells.T[::-1], -counts, -distance))[:SHOWN]
+    order = np.lexsort((-counts, -distance.round(12)))[:SHOWN]
     return tuple(
         {**found.spelled(data, int(cell)), "records": int(counts[cell]), "distance": float(distance[cell])}
         for cell in order

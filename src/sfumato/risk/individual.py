@@ -7,7 +7,7 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
-from sfumato.risk.classes import MISSING_KEYS, design_weights, key_classes
+from sfumato.risk.classes import MISSING_KEYS, design_weights, key_classes, missing_values
 
 Floats = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def household_risk(risk: Floats, household: NDArray[np.int64]) -> Floats:
 def _households(data: Microdata, name: str) -> NDArray[np.int64]:
     """Number the households; a record whose household is missing is one of its own."""
     column = data.columns[name]
-    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
+    missing = missing_values(column)
     _, numbered = np.unique(column, return_inverse=True)
     numbered = numbered.astype(np.int64)
     numbered[missing] = len(column) + np.arange(int(missing.sum()))

@@ -39,7 +39,7 @@ class KAnonymity(Measure):
 
     >>> import pyarrow as pa
     >>> towns = pa.table({"town": ["A", "A", "A", "B", "B"]})
-    >>> KAnonymity(3, variables="town").evaluate(towns, towns).value
+    >>> KAnonymity(3, variables=("town",)).evaluate(towns, towns).value
     0.4
     """
 

@@ -1,6 +1,7 @@
 """Population uniques by a Poisson log-linear model of the keys."""
 
 from collections.abc import Callable
+from math import factorial
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ Terms = Literal["main", "two-way"]
 Shape = Callable[[Floats], tuple[Floats, Floats, Floats]]
 MOST_CELLS = 5_000_000
 POOR = 1.96
+SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(12)])  # of (1 - exp(-h)) / h
 
 
 @catalogued(
@@ -134,12 +136,12 @@ def one_in(h: Floats) -> tuple[Floats, Floats, Floats]:
     >>> [round(float(value[0]), 6) for value in one_in(np.array([2.0]))]
     [0.432332, -0.148499, 0.080831]
     """
-    small = h < 1e-2  # where differences of nearly equal numbers would lose digits
+    small = h < 0.1  # where differences of nearly equal numbers would lose digits
     x = np.where(small, 1.0, h)
     tail = np.exp(-x)
-    value = np.where(h > 0, -np.expm1(-h) / np.where(h > 0, h, 1.0), 1.0)
-    first = np.where(small, -1 / 2 + h / 3 - h**2 / 8 + h**3 / 30 - h**4 / 144, (tail * (1 + x) - 1) / x**2)
-    second = np.where(small, 1 / 3 - h / 4 + h**2 / 10 - h**3 / 36, (2 - tail * (x**2 + 2 * x + 2)) / x**3)
+    value = np.where(small, SERIES(h), (1 - tail) / x)
+    first = np.where(small, SERIES.deriv()(h), (tail * (1 + x) - 1) / x**2)
+    second = np.where(small, SERIES.deriv(2)(h), (2 - tail * (x**2 + 2 * x + 2)) / x**3)
     return value, first, second
 
 

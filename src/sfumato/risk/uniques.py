@@ -9,7 +9,8 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
-from sfumato.risk.classes import MISSING_KEYS, KeyClasses, by_codes, key_classes
+from sfumato.kernels.wildcards import matching_sums
+from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
 
 
 @catalogued(
@@ -83,6 +84,6 @@ class SampleUniques(Measure):
 
 def _share(found: KeyClasses, columns: tuple[int, ...]) -> float:
     """Return the share of records that are unique on these keys."""
-    if not columns:
-        return float(len(found.codes) == 1)
-    return float((by_codes((), found.codes[:, list(columns)]).counts == 1).mean())
+    cells = found.cells[:, list(columns)]
+    counts = matching_sums(cells, cells, found.sizes)
+    return float((counts == 1).sum() / len(found.codes))  # one record has a count of one, so its cell counts for one

@@ -1,0 +1,175 @@
+"""l-diversity and t-closeness against plain loops, scipy's distance, and by hand."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from sfumato import LDiversity, Microdata, NotApplicable, ParameterError, Schema, TCloseness, Variable
+from tables import persons
+
+
+def survey(seed: int, n: int | None = None, *, holes: bool = False) -> Microdata:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 60)) if n is None else n
+    keys = rng.integers(-1 if holes else 0, 3, (n, 2))
+    illness = rng.integers(-1 if holes else 0, 4, n)
+    income = rng.choice([10.0, 20.0, 20.5, 70.0, 1000.0], n)
+    table = pa.table(
+        {
+            "a": [None if v < 0 else f"a{v}" for v in keys[:, 0]],
+            "b": [None if v < 0 else f"b{v}" for v in keys[:, 1]],
+            "illness": [None if v < 0 else f"i{v}" for v in illness],
+            "income": np.where(rng.random(n) < 0.1, np.nan, income) if holes else income,
+        }
+    )
+    schema = Schema(
+        (
+            Variable("a", kind="nominal", role="key"),
+            Variable("b", kind="nominal", role="key"),
+            Variable("illness", kind="nominal", role="confidential"),
+            Variable("income", role="confidential"),
+        )
+    )
+    return Microdata.from_frame(table, schema)
+
+
+def neighbours(data: Microdata) -> list[np.ndarray]:
+    """The records that agree with each one, spelled out."""
+    keys = data.codes(("a", "b"))
+    return [
+        np.flatnonzero([all(x == y or x < 0 or y < 0 for x, y in zip(one, other, strict=True)) for other in keys])
+        for one in keys
+    ]
+
+
+def values(data: Microdata, name: str, rows: np.ndarray) -> np.ndarray:
+    column: np.ndarray = data.columns[name][rows]
+    present: np.ndarray = column[~np.isnan(column)] if column.dtype.kind == "f" else column[column >= 0]
+    return present
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 100_000), st.booleans(), st.sampled_from(["distinct", "entropy", "recursive"]))
+def test_l_diversity_equals_a_plain_loop(seed: int, holes: bool, kind: str) -> None:
+    data = survey(seed, holes=holes)
+    measure = LDiversity(3, kind, 1.5)  # type: ignore[arg-type]
+    expected = {}
+    for name in ("illness", "income"):
+        rows = []
+        for near in neighbours(data):
+            counts = np.sort(np.unique(values(data, name, near), return_counts=True)[1])[::-1]
+            p = counts / counts.sum()
+            if not counts.size:
+                rows.append(False)
+            elif kind == "distinct":
+                rows.append(len(counts) < 3)
+            elif kind == "entropy":
+                rows.append(bool(-(p * np.log(p)).sum() < np.log(3) - 1e-9))
+            else:
+                rows.append(bool(counts[0] >= 1.5 * counts[2:].sum()))
+        expected[name] = np.array(rows)
+    found = measure.evaluate(data, data)
+    assert found.by_record is not None
+    np.testing.assert_array_equal(found.by_record, expected["illness"] | expected["income"])
+    assert found.by_variable == pytest.approx({name: rows.mean() for name, rows in expected.items()})
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 100_000), st.booleans())
+def test_t_closeness_equals_scipys_distance_on_ranks(seed: int, holes: bool) -> None:
+    data = survey(seed, holes=holes)
+    everybody = np.arange(len(data))
+    distances = np.zeros((len(data), 2))
+    income, illness = values(data, "income", everybody), values(data, "illness", everybody)
+    if not income.size or not illness.size:
+        return
+    levels = np.unique(income)
+    for i, near in enumerate(neighbours(data)):
+        here = values(data, "income", near)
+        if here.size and len(levels) > 1:
+            ranks = (np.searchsorted(levels, here), np.searchsorted(levels, income))
+            distances[i, 0] = stats.wasserstein_distance(*ranks) / (len(levels) - 1)
+        here = values(data, "illness", near)
+        if here.size:
+            shares = [np.bincount(v.astype(int), minlength=4) / v.size for v in (here, illness)]
+            distances[i, 1] = np.abs(shares[0] - shares[1]).sum() / 2
+    found = TCloseness().evaluate(data, data)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, distances.max(axis=1), atol=1e-12)
+    assert found.by_variable == pytest.approx({"income": distances[:, 0].max(), "illness": distances[:, 1].max()})
+
+
+def test_the_example_of_the_paper() -> None:
+    # Li, Li and Venkatasubramanian, section 5: incomes 3k..11k; the classes {3k,4k,5k} and {6k,8k,11k} are at
+    # distances 0.375 and 0.167 from the whole
+    table = pa.table({"group": ["P1"] * 3 + ["P2"] * 3 + ["rest"] * 3, "income": [3.0, 4, 5, 6, 8, 11, 7, 9, 10]})
+    found = TCloseness(variables=("group",), confidential=("income",)).evaluate(table, table)
+    rows = {row["group"]: row["distance"] for row in found.tables["farthest classes"]}
+    assert rows["P1"] == pytest.approx(0.375) and rows["P2"] == pytest.approx(1 / 6)
+    assert found.value == pytest.approx(0.375)
+
+
+def test_classes_that_mirror_the_file_are_at_distance_zero() -> None:
+    rows = list(product(["x", "y"], ["ill", "ill", "well"]))
+    table = pa.table({"key": [key for key, _ in rows], "health": [health for _, health in rows]})
+    assert TCloseness(variables=("key",), confidential=("health",)).evaluate(table, table).value == pytest.approx(0.0)
+    alike = pa.table({"key": ["x", "x", "y", "y"], "health": ["ill", "ill", "well", "well"]})
+    assert TCloseness(variables=("key",), confidential=("health",)).evaluate(alike, alike).value == pytest.approx(0.5)
+
+
+def test_an_ordinal_variable_is_ordered_by_its_categories() -> None:
+    # shares of the file 1/2, 0, 1/2 of low < middle < high, of which two values occur: distance 1/2 by either rule;
+    # with a middle record, low is nearer to the file than by the equal distance
+    levels = ("low", "middle", "high")
+    table = pa.table({"key": ["x", "y", "y"], "grade": ["low", "middle", "high"]})
+    schema = Schema((Variable("grade", kind="ordinal", categories=levels),))
+    data = Microdata.from_frame(table, schema)
+    ordered = TCloseness(variables=("key",), confidential=("grade",)).evaluate(data, data)
+    # cumulated shares of x: 1, 1; of the file: 1/3, 2/3: (2/3 + 1/3) / 2
+    assert ordered.by_record is not None
+    np.testing.assert_allclose(ordered.by_record, [0.5, 0.25, 0.25])
+    nominal = TCloseness(variables=("key",), confidential=("grade",)).evaluate(table, table)
+    assert nominal.value == pytest.approx(2 / 3)
+
+
+def test_entropy_of_ln_l_exactly_is_enough() -> None:
+    table = pa.table({"key": ["x"] * 3, "health": ["a", "b", "c"]})
+    assert LDiversity(3, "entropy", variables=("key",), confidential=("health",)).evaluate(table, table).value == 0.0
+
+
+def test_what_is_confidential_must_be_known_and_no_key() -> None:
+    data = persons()
+    for cls in (LDiversity, TCloseness):
+        with pytest.raises(NotApplicable, match=f"{cls.__name__}: there is no variable 'helth'"):
+            cls(confidential=("helth",)).evaluate(data, data)
+        with pytest.raises(NotApplicable, match=f"{cls.__name__}: no variable besides the keys is confidential"):
+            cls(confidential=("region",)).evaluate(data, data)
+        with pytest.raises(NotApplicable, match="none of the confidential income, health"):
+            cls().evaluate(data, data.without(["income", "health"]))
+        left = cls().evaluate(data, data.without(["income"]))
+        assert any("income" in note for note in left.notes) and list(left.by_variable) == ["health"]
+    with pytest.raises(ParameterError, match="LDiversity: diversity must be one of"):
+        LDiversity(diversity="most")  # type: ignore[arg-type]
+
+
+def test_distinct_diversity_equals_pandas() -> None:
+    data = persons()
+    frame = data.to_arrow().to_pandas()
+    found = LDiversity(variables=("region", "sex"), confidential=("health",)).evaluate(data, data)
+    different = frame.groupby(["region", "sex"])["health"].transform("nunique")
+    assert found.value == (different < 2).mean() and isinstance(different, pd.Series)
+    assert found.parts["smallest, health"] == different.min()
+
+
+def test_a_confidential_variable_that_is_missing_everywhere_tells_nothing() -> None:
+    data = persons()
+    empty = data.replace({"health": np.full(len(data), -1, dtype=np.int32)})
+    for cls in (LDiversity, TCloseness):
+        found = cls(confidential=("health",)).evaluate(data, empty)
+        assert found.value == 0.0 and any("nothing can be learned" in note for note in found.notes)

@@ -1,0 +1,149 @@
+"""The log-linear model against statsmodels, its risks against a simulated population."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+
+from sfumato import LogLinearRisk, Microdata, NotApplicable, SampleUniques, Schema, Variable
+from sfumato.kernels.log_linear import fitted_table
+from sfumato.risk.log_linear import Shape, model_check, one_in, only_one
+from tables import persons
+
+
+def association(rng: np.random.Generator, dims: tuple[int, ...], strength: float) -> np.ndarray:
+    """Shares of a table with main effects and, where asked for, all associations of two."""
+    logs = np.zeros(dims)
+    for axis, size in enumerate(dims):
+        shape = [1] * len(dims)
+        shape[axis] = size
+        logs = logs + np.log(rng.dirichlet(np.full(size, 2.0))).reshape(shape)
+        for other in range(axis):
+            pair = [1] * len(dims)
+            pair[axis], pair[other] = size, dims[other]
+            logs = logs + strength * rng.normal(size=pair)
+    shares: np.ndarray = np.exp(logs) / np.exp(logs).sum()
+    return shares
+
+
+def test_the_fit_equals_a_poisson_regression_on_the_whole_table() -> None:
+    rng = np.random.default_rng(4)
+    counts = rng.poisson(900 * association(rng, (3, 4, 3), 0.4)).astype(float) + 1  # no empty margin: the MLE exists
+    cells = pd.DataFrame(np.argwhere(np.ones(counts.shape)), columns=["a", "b", "c"]).assign(f=counts.ravel())
+    for order, formula in ((1, "f ~ C(a) + C(b) + C(c)"), (2, "f ~ (C(a) + C(b) + C(c)) ** 2")):
+        model = smf.glm(formula, cells, family=sm.families.Poisson()).fit(tol=1e-13)
+        table, converged = fitted_table(counts, order)
+        assert converged
+        np.testing.assert_allclose(table.ravel(), model.fittedvalues, rtol=1e-6)
+
+
+@pytest.mark.parametrize("terms", ["main", "two-way"])
+def test_tau_follows_from_the_fit(terms: str) -> None:
+    data = persons()
+    keys = ["region", "sex", "education"]
+    frame = data.to_arrow().to_pandas()
+    full = frame.groupby(keys, observed=False)["id"].size().rename("f").reset_index()
+    every = pd.MultiIndex.from_product([sorted(frame[key].unique()) for key in keys], names=keys)
+    full = full.set_index(keys).reindex(every, fill_value=0).reset_index()
+    formula = "f ~ region + sex + education" if terms == "main" else "f ~ (region + sex + education) ** 2"
+    fit = smf.glm(formula, full, family=sm.families.Poisson()).fit(tol=1e-13)
+    pi = 240 / frame["weight"].sum()
+    h = fit.fittedvalues[full["f"] == 1] / pi * (1 - pi)  # population mean outside the sample
+    found = LogLinearRisk(terms, variables=tuple(keys)).evaluate(data, data)  # type: ignore[arg-type]
+    assert found.parts["uniques"] == (full["f"] == 1).sum() > 0
+    assert found.parts["tau1"] == pytest.approx(np.exp(-h).sum(), rel=1e-5)
+    assert found.parts["tau2"] == pytest.approx(((1 - np.exp(-h)) / h).sum(), rel=1e-5)
+    assert found.value == pytest.approx(found.parts["tau2"] / 240)
+    assert found.by_record is not None and found.by_record.mean() == pytest.approx(found.value)
+
+
+def simulated(seed: int, strength: float) -> tuple[Microdata, int, float]:
+    """A sample of a population, how many of its uniques are population uniques, and its correct matches."""
+    rng = np.random.default_rng(seed)
+    dims, pi = (8, 6, 5, 10), 0.05
+    population = rng.poisson(20_000 * association(rng, dims, strength))
+    sample = rng.binomial(population, pi)
+    rows = np.repeat(np.argwhere(np.ones(dims)), sample.ravel(), axis=0)
+    table = pa.table({name: rows[:, j].astype(str) for j, name in enumerate("abcd")} | {"w": np.full(len(rows), 20.0)})
+    schema = Schema((*(Variable(key, kind="nominal", role="key") for key in "abcd"), Variable("w")), weight="w")
+    unique = sample == 1
+    return (
+        Microdata.from_frame(table, schema),
+        int((population[unique] == 1).sum()),
+        float((1 / population[unique]).sum()),
+    )
+
+
+def test_the_right_model_finds_the_risk_of_a_population() -> None:
+    runs = [simulated(seed, 0.0) for seed in range(8)]
+    found = [LogLinearRisk("main").evaluate(data, data) for data, _, _ in runs]
+    assert sum(f.parts["tau1"] for f in found) == pytest.approx(sum(one for _, one, _ in runs), rel=0.15)
+    assert sum(f.parts["tau2"] for f in found) == pytest.approx(sum(match for _, _, match in runs), rel=0.05)
+    assert all(not f.notes for f in found)
+
+
+def test_a_model_that_is_too_simple_overstates_the_risk_and_says_so() -> None:
+    data, alone, matches = simulated(3, 0.7)
+    poor = LogLinearRisk("main").evaluate(data, data)
+    assert poor.parts["tau1"] > alone and poor.parts["tau2"] > matches
+    assert poor.parts["B1, standardised"] > 2 and poor.parts["B2, standardised"] > 2
+    assert any("fits poorly: the figure is probably too high" in note for note in poor.notes)
+    better = LogLinearRisk("two-way").evaluate(data, data)
+    assert abs(better.parts["B2, standardised"]) < 2 and not better.notes
+    assert abs(better.parts["tau2"] - matches) < abs(poor.parts["tau2"] - matches)
+
+
+def test_the_check_is_the_expected_bias_to_second_order() -> None:
+    # with means m near the fitted m', the expectation of the estimated bias is that of the uniques' sum
+    rng = np.random.default_rng(0)
+    fitted = rng.uniform(0.05, 0.6, 40)
+    true = fitted * rng.uniform(0.9, 1.1, 40)
+    growth = 3.0
+    for shape in (only_one, one_in):
+        exact = float((true * np.exp(-true) * (shape(growth * fitted)[0] - shape(growth * true)[0])).sum())
+        drawn = [model_check(rng.poisson(true).astype(float), fitted, growth, shape) for _ in range(6_000)]
+        error = np.std([bias for bias, _ in drawn]) / np.sqrt(len(drawn))
+        assert np.mean([bias for bias, _ in drawn]) == pytest.approx(exact, abs=4 * error + 0.02 * abs(exact))
+        under = [model_check(rng.poisson(fitted).astype(float), fitted, growth, shape) for _ in range(6_000)]
+        assert np.std([bias for bias, _ in under]) == pytest.approx(under[0][1], rel=0.05)
+
+
+@pytest.mark.parametrize("shape", [only_one, one_in])
+def test_derivatives(shape: Shape) -> None:
+    at, step = np.array([1e-3, 0.05, 0.099, 0.101, 0.3, 2.0, 30.0]), 1e-4
+    for order in (0, 1):
+        near = (shape(at + step)[order] - shape(at - step)[order]) / (2 * step)
+        np.testing.assert_allclose(shape(at)[order + 1], near, rtol=1e-6, atol=1e-8)
+
+
+def test_a_census_makes_every_unique_certain() -> None:
+    data = persons().without(["weight"])
+    found = LogLinearRisk(variables=("region", "sex", "education")).evaluate(data, data)
+    uniques = SampleUniques(variables=("region", "sex", "education")).evaluate(data, data)
+    assert found.value == uniques.value and found.parts["B1"] == found.parts["B2"] == 0.0
+
+
+def test_a_missing_key_takes_the_expected_count_of_all_it_may_be() -> None:
+    # complete: x u, x u, y v, y v, y u; the last record lacks a and has b = w, which nobody else has: nothing to sum
+    table = pa.table(
+        {"a": ["x", "x", "y", "y", "y", None], "b": ["u", "u", "v", "v", "u", "w"], "w": [2.0] * 6},
+    )
+    schema = Schema((Variable("a", kind="nominal"), Variable("b", kind="nominal"), Variable("w")), weight="w")
+    data = Microdata.from_frame(table, schema)
+    found = LogLinearRisk("main", variables=("a", "b")).evaluate(data, data)
+    # uniques: y u (record 5) and the last. pi = 1/2, so h = the expected count: 3 * 3 / 5 times 6/5 for the sixth
+    h = 3 * 3 / 5 * 6 / 5
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [0, 0, 0, 0, (1 - np.exp(-h)) / h, 1])
+
+
+def test_records_that_all_lack_a_key_and_tables_without_end_are_refused() -> None:
+    data = persons()
+    empty = data.replace({"region": np.full(len(data), -1, dtype=np.int32)})
+    with pytest.raises(NotApplicable, match="LogLinearRisk: every record lacks a key"):
+        LogLinearRisk().evaluate(data, empty)
+    wide = pa.table({f"k{j}": np.arange(60) % 30 for j in range(5)})
+    with pytest.raises(NotApplicable, match="have 24,300,000 combinations"):
+        LogLinearRisk(variables=tuple(wide.column_names)).evaluate(wide, wide)
