@@ -1,4 +1,4 @@
-"""Tables from and to files: delimited text and Parquet."""
+"""Tables from and to files: delimited text, Parquet, and the labelled files of SPSS, Stata and SAS."""
 
 import os
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from sfumato.data.atomic import reason, replacing
 from sfumato.data.csv_reading import MISSING, read_csv
 from sfumato.data.csv_writing import write_csv
 from sfumato.data.dialect import Dialect
+from sfumato.data.labelled import FAMILIES
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.schema_file import read_schema
@@ -20,6 +21,7 @@ from sfumato.errors import DataError, FileError, ParameterError
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
+LABELLED = tuple(FAMILIES)
 PathLike = str | os.PathLike[str]
 
 
@@ -32,10 +34,12 @@ def read(
     encoding: str | None = None,
     missing: Sequence[str] | None = None,
 ) -> Microdata:
-    """Read a table from a CSV (.csv, .tsv, .txt) or Parquet (.parquet, .pq) file.
+    """Read a table from a CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq), SPSS, Stata or SAS file.
 
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
-    ``sfumato.data.microdata``. The other arguments are for text files and say what is otherwise told by this rule:
+    ``sfumato.data.microdata``. SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt) files say themselves
+    what their variables are, by the rule in ``sfumato.data.labelled_reading``; they need ``sfumato[labelled]``. The
+    other arguments are for text files (``encoding`` for labelled ones too) and say what is otherwise told by this rule:
 
     - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
       is a delimiter at the end of every line.
@@ -56,6 +60,10 @@ def read(
         if any(option is not None for option in (delimiter, decimal, encoding, missing)):
             raise ParameterError(f"{file}: delimiter, decimal, encoding and missing are for text files, not Parquet")
         table, dialect = _parquet(file), None
+    elif file.suffix.lower() in LABELLED:
+        if any(option is not None for option in (delimiter, decimal, missing)):
+            raise ParameterError(f"{file}: delimiter, decimal and missing are for text files, not {file.suffix} files")
+        return _read_labelled(file, stated, encoding)
     else:
         _known_suffix(file)
         _check_options(delimiter, decimal, missing)
@@ -78,27 +86,35 @@ def read(
         raise type(error)(f"{file}: {error}") from None
 
 
-def write(data: Any, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write a table to a CSV (.csv, .tsv, .txt) or Parquet (.parquet, .pq) file, by the suffix.
+def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, ...]:
+    """Write a table to a CSV, Parquet, SPSS (.sav, .zsav), Stata (.dta) or SAS (.xpt) file, by the suffix.
 
     Text is written as it came: with the delimiter, decimal sign, encoding, line ends, quotes and missing markers of the
-    file the table was read from; a table from elsewhere is written as plain CSV. Numbers read back exactly. The file is
+    file the table was read from; a table from elsewhere is written as plain CSV. Labelled files keep labels, missing
+    codes, formats and measurement levels (``sfumato.data.labelled_writing``). Numbers read back exactly. The file is
     complete or not there at all. The file the table was read from is replaced only if ``overwrite`` says so.
+
+    Returned is what the format could not hold, in sentences; nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), Path(path)
-    parquet = file.suffix.lower() in PARQUET
-    if not parquet:
+    parquet, labelled = (file.suffix.lower() in suffixes for suffixes in (PARQUET, LABELLED))
+    if not parquet and not labelled:
         _known_suffix(file)
     source = table.origin.path
     if source is not None and not overwrite and _same(source, file):
         raise FileError(f"{file} is the file the table was read from; choose another name or say overwrite=True")
+    if labelled:
+        from sfumato.data.labelled_writing import write_labelled
+
+        with replacing(file) as out:
+            return write_labelled(table, file, out.name)
     arrow, _ = frames.to_arrow(table.to_frame())
     with replacing(file) as out:
         if parquet:
             import pyarrow.parquet as pq
 
             pq.write_table(arrow, out)
-            return
+            return _labels_lost(table)
         dialect = table.origin.dialect or Dialect()
         if file.suffix.lower() == ".tsv":
             dialect = replace(dialect, delimiter="\t")
@@ -111,12 +127,39 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> None:
             ) from None
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
+    return _labels_lost(table)
+
+
+def _read_labelled(file: Path, stated: Schema | None, encoding: str | None) -> Microdata:
+    from sfumato.data.labelled_reading import read_labelled
+
+    try:
+        table, schema, labelled, notes = read_labelled(file, stated, encoding)
+        arrow, origin = frames.to_arrow(table)
+        data = Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), labelled=labelled), schema)
+    except DataError as error:
+        raise type(error)(f"{file}: {error}") from None
+    return replace(data, notes=notes)
+
+
+def _labels_lost(table: Microdata) -> tuple[str, ...]:
+    """Say what text and Parquet files do not hold of a labelled table."""
+    named = [variable.name for variable in table.schema if variable.label or variable.labels]
+    lost = []
+    if named:
+        lost.append(
+            "labels are not in the file; write_schema(data, 'schema.toml') keeps them beside it: " + ", ".join(named)
+        )
+    if table.origin.labelled and table.origin.labelled.cells:
+        lost.append("missing values lose their codes: " + ", ".join(table.origin.labelled.cells))
+    return tuple(lost)
 
 
 def _known_suffix(file: Path) -> None:
     if file.suffix.lower() not in TEXT:
         given = f"the suffix {file.suffix!r}" if file.suffix else "no suffix"
-        raise FileError(f"{file} has {given}; Sfumato reads and writes {', '.join((*TEXT, *PARQUET))}")
+        known = ", ".join((*TEXT, *PARQUET, *LABELLED))
+        raise FileError(f"{file} has {given}; Sfumato reads and writes {known}")
 
 
 def _check_options(delimiter: str | None, decimal: str | None, missing: Sequence[str] | None) -> None:

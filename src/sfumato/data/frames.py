@@ -1,13 +1,16 @@
 """Any frame in, the same kind of frame out: pandas, polars and pyarrow, through narwhals and arrow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.data.dialect import Dialect
+from sfumato.data.labelled import Labelled
 from sfumato.errors import DataError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -23,6 +26,11 @@ class Origin:
     index: Any = None  # pandas only: its row labels
     path: Path | None = None  # the file it was read from
     dialect: Dialect | None = None  # text files only: how it was written
+    labelled: Labelled | None = None  # SPSS, Stata and SAS files only: what they say beyond their values
+
+    def take(self, rows: NDArray[np.intp]) -> "Origin":
+        """Return the origin of a table that has only these records."""
+        return replace(self, index=None, labelled=self.labelled.take(rows) if self.labelled else None)
 
 
 def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:

@@ -193,7 +193,7 @@ class Microdata:
         return replace(
             self,
             columns={name: column[rows] for name, column in self.columns.items()},
-            origin=replace(self.origin, index=None),
+            origin=self.origin.take(rows),
         )
 
     @cached_property
