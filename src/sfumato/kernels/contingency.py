@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import WORTH_COMPILING
 from sfumato.kernels.ranks import AT_ONCE, Progress, in_threads
+from sfumato.kernels.spread import ROUNDING
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint32]
 Indices = NDArray[np.intp]
 
 CELLS_PER_RECORD = 8  # a table with more cells than this is sorted instead of counted
+FEW_CELLS = 4_096  # and one with fewer than this never is
 DENSE = 1_000_000  # cells of two tables compared at a time
 
 
@@ -33,10 +35,9 @@ class Table:
 
     def margins(self) -> tuple[Floats, Floats]:
         """Return the totals of the rows and of the columns."""
-        return (
-            np.bincount(self.rows, self.observed, minlength=self.shape[0]),
-            np.bincount(self.columns, self.observed, minlength=self.shape[1]),
-        )
+        rows = np.bincount(self.rows, self.observed, minlength=self.shape[0])
+        columns = np.bincount(self.columns, self.observed, minlength=self.shape[1])
+        return rows.astype(np.float64, copy=False), columns.astype(np.float64, copy=False)
 
     def chi_squared(self) -> tuple[float, int, int]:
         """Return Pearson's chi-squared of independence and how many rows and columns are not empty.
@@ -64,6 +65,7 @@ class Table:
         here = (self.rows >= start) & (self.rows < end)
         rows, columns = self.rows[here], self.columns[here]
         found[rows - start, columns] += self.observed[here] / total / (row[rows] * column[columns])
+        found[np.abs(found) <= ROUNDING] = 0.0
         return found
 
 
@@ -94,7 +96,7 @@ def each_table(
     ``codes`` holds one column in each row, where ``counts[j]`` stands for a missing value of column j; a record counts
     where both are present. Weights are positive.
     """
-    dense = (counts[first] + 1) * (counts[second] + 1) <= max(CELLS_PER_RECORD * codes.shape[1], 4096)
+    dense = (counts[first] + 1) * (counts[second] + 1) <= max(CELLS_PER_RECORD * codes.shape[1], FEW_CELLS)
 
     def plain(k: int) -> None:
         i, j = first[k], second[k]
@@ -132,7 +134,7 @@ def tabulate(first: Codes, second: Codes, shape: tuple[int, int], weights: Float
     place = first[both].astype(np.int64) * shape[1] + second[both]
     w = None if weights is None else weights[both]
     squares = len(place) if w is None else float(w @ w)
-    if shape[0] * shape[1] <= max(CELLS_PER_RECORD * len(first), 4096):
+    if shape[0] * shape[1] <= max(CELLS_PER_RECORD * len(first), FEW_CELLS):
         whole = np.bincount(place, w, minlength=shape[0] * shape[1])
         cells = np.flatnonzero(whole)
         observed = whole[cells]

@@ -49,7 +49,8 @@ class Ranked:
     @property
     def present(self) -> Counts:
         """How many records have each column."""
-        return self.places.shape[1] - np.diff(self.missing_starts).astype(np.int64)
+        there: Counts = self.places.shape[1] - np.diff(self.missing_starts).astype(np.int64)
+        return there
 
     def table(self, j: int, lost: NDArray[np.int64] | None = None) -> tuple[Floats, int, float]:
         """Return the doubled, centred rank of each distinct value and 0 for a missing one, their count and squares.
@@ -77,9 +78,10 @@ def ranked(columns: Sequence[NDArray[Any]], records: int) -> Ranked:
 
 def _place(column: Floats, places: Places) -> Codes:
     order = np.argsort(column)  # NaN comes last
-    ordered = column[order]
     present = len(column) - int(np.isnan(column).sum())
-    last = np.append(ordered[1:present] != ordered[: present - 1], [True] * (present > 0))  # of its equals
+    ordered = column[order[:present]]
+    last = np.ones(present, dtype=np.bool_)  # of its equals
+    last[:-1] = ordered[1:] != ordered[:-1]
     ends = np.flatnonzero(last).astype(np.int32) + np.int32(1)
     places[order[:present]] = np.cumsum(last) - last
     places[order[present:]] = len(ends)

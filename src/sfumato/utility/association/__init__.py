@@ -1,6 +1,7 @@
 """How strongly the variables of a file are associated, for every pair at once and whatever their scales."""
 
 from sfumato.utility.association.columns import Column, Scale
+from sfumato.utility.association.direction import turned
 from sfumato.utility.association.pairs import REASONS, TESTS, WEIGHTED, PairTests, pair_tests
 
-__all__ = ["REASONS", "TESTS", "WEIGHTED", "Column", "PairTests", "Scale", "pair_tests"]
+__all__ = ["REASONS", "TESTS", "WEIGHTED", "Column", "PairTests", "Scale", "pair_tests", "turned"]

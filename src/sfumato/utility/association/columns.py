@@ -18,7 +18,8 @@ Indices = NDArray[np.intp]
 Scale = Literal["nominal", "ordinal", "skewed", "normal"]
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
-BLOCK = 16_384  # records taken at a time: what is made of them stays small beside the file
+BLOCK = 8_192  # records taken at a time: what is made of them stays in the cache
+CELLS = 8_000_000  # and where threads of the linear algebra wait for each other after every block: numbers at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +127,9 @@ class File:
             found[place] = not gaps.any()
         return found
 
-    def blocks(self) -> list[slice]:
+    def blocks(self, size: int = BLOCK) -> list[slice]:
         """Cut the records into blocks."""
-        return [slice(start, min(start + BLOCK, self.records)) for start in range(0, self.records, BLOCK)]
+        return [slice(start, min(start + size, self.records)) for start in range(0, self.records, size)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.ranks import Progress, rank_correlations
-from sfumato.utility.association.columns import File, Floats, Indices, Standardised
+from sfumato.utility.association.columns import BLOCK, CELLS, File, Floats, Indices, Standardised
 
 CANCELLED = 1e-6  # a sum of squares of which less than this share is left is computed again, in two passes
 
@@ -21,7 +21,7 @@ class Correlations:
 
 
 def spearman(file: File, first: Indices, second: Indices, progress: Progress | None = None) -> Correlations:
-    """Correlate ranks among the records that have both; the ranks of columns without gaps are the same for all pairs."""
+    """Correlate ranks among the records that have both; columns without gaps keep their ranks in all pairs."""
     i, j = file.row[first], file.row[second]
     records = np.full(len(first), file.records, dtype=np.int64)
     products, squares, others = np.zeros(len(first)), np.zeros(len(first)), np.zeros(len(first))
@@ -32,7 +32,7 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
         place[rows] = np.arange(len(rows))
         tables = [file.ranks.table(row) for row in rows]
         gram = np.zeros((len(rows), len(rows)))
-        for block in file.blocks():
+        for block in file.blocks(max(BLOCK, CELLS // len(rows))):
             ranks = np.empty((block.stop - block.start, len(rows)))
             for k, row in enumerate(rows):
                 ranks[:, k] = tables[k][0][file.ranks.places[row, block]]
@@ -51,7 +51,7 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
     scale = np.sqrt(squares * others)
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = np.where(scale > 0, np.clip(products / scale, -1.0, 1.0), np.nan)
-    return Correlations(rho, records, records * 1.0)
+    return Correlations(rho, records, records.astype(np.float64))
 
 
 def pearson(file: File, places: Indices, first: Indices, second: Indices, scores: Standardised) -> Correlations:
@@ -59,7 +59,7 @@ def pearson(file: File, places: Indices, first: Indices, second: Indices, scores
     size = len(places)
     products, sums, squares, weight, weights, count = (np.zeros((size, size)) for _ in range(6))
     whole = bool(file.complete[places].all())
-    for block in file.blocks():
+    for block in file.blocks(max(BLOCK, CELLS // size)):
         z, there = scores.block(block)
         w = 1.0 if file.weights is None else file.weights[block, None]
         products += (w * z).T @ z
@@ -87,7 +87,8 @@ def pearson(file: File, places: Indices, first: Indices, second: Indices, scores
     for k in np.flatnonzero(doubtful[first, second]):
         coefficient[k] = _two_passes(scores, int(first[k]), int(second[k]), file.weights)
     found = np.rint(count[first, second]).astype(np.int64)
-    return Correlations(coefficient, found, effective[first, second] if file.weights is not None else found * 1.0)
+    weighed = found.astype(np.float64) if file.weights is None else effective[first, second]
+    return Correlations(coefficient, found, weighed)
 
 
 def _two_passes(scores: Standardised, i: int, j: int, weights: Floats | None) -> float:

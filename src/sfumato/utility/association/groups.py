@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.ranks import rank_sums
+from sfumato.kernels.spread import ROUNDING
 from sfumato.utility.association.columns import File, Floats, Indices, Standardised
 
 SUMS = 4_000_000  # sums held at a time: nominal variables with many categories are taken a few at a time
@@ -38,6 +39,7 @@ class Groups:
     def signed(self) -> Floats:
         """Return each group's share of it per unit of weight, negative where the group lies below the mean."""
         deviations = self.sums / np.where(self.weight > 0, self.weight, 1.0) - self._mean()
+        deviations[np.abs(deviations) <= ROUNDING] = 0.0  # of z-scores; ranks differ by more or not at all
         found: Floats = self.weight * deviations * np.abs(deviations) / self._weight()
         return found
 
@@ -46,7 +48,7 @@ class Groups:
         return np.asarray((self.weight > 0).sum(axis=0), dtype=np.int64)
 
     def _weight(self) -> Floats:
-        return np.maximum(self.weight.sum(axis=0), np.finfo(np.float64).tiny)
+        return np.asarray(np.maximum(self.weight.sum(axis=0), np.finfo(np.float64).tiny))
 
     def _mean(self) -> Floats:
         return np.asarray(self.sums.sum(axis=0) / self._weight())
@@ -61,7 +63,14 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
         counts, sums, squares = rank_sums(file.ranks, file.codes[g], int(file.counts[g]), rows)
         records = counts.sum(axis=1)
         yield Groups(
-            int(nominal), others, counts.T.astype(np.float64), sums.T, squares, squares, records, records * 1.0
+            int(nominal),
+            others,
+            counts.T.astype(np.float64),
+            sums.T,
+            squares,
+            squares,
+            records,
+            records.astype(np.float64),
         )
     tables = [file.ranks.table(row) for row in rows]
     present = file.ranks.present[rows]
@@ -77,34 +86,32 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
                 there[:, k] = places[row] < len(table) - 1
         return ranks, there
 
-    for nominal, weight, sums in _summed(file, nominals[gaps], others, block, None):
-        yield Groups(nominal, others, weight, sums, squares, squares, present, present * 1.0)
+    for nominal, weight, sums in _summed(file, nominals[gaps], others, block, len(others), None):
+        yield Groups(nominal, others, weight, sums, squares, squares, present, present.astype(np.float64))
 
 
 def value_groups(file: File, nominals: Indices, others: Indices, scores: Standardised) -> Iterator[Groups]:
     """Sum the z-scores of variables by group, with the file's weights; ``scores`` holds those of ``others``."""
-    rows = file.row[nominals]
-    records, weighed, squares = (np.zeros((len(nominals), len(others))) for _ in range(3))
-    for block in file.blocks():
-        z, there = scores.block(block)
-        here = (file.codes[rows, block] < file.counts[rows, None]).astype(np.float64)
-        count = here @ there
-        records += count
-        if file.weights is None:
-            squares += here @ z**2
-            weighed += count
-        else:
-            w = file.weights[block, None]
-            squares += here @ (w * z**2)
-            weighed += here @ (w**2 * there)
-    for nominal, weight, sums in _summed(file, nominals, others, scores.block, file.weights):
-        k = int(np.flatnonzero(nominals == nominal)[0])
-        all_weight = weight.sum(axis=0)
-        safe = np.maximum(all_weight, np.finfo(np.float64).tiny)
-        total = np.maximum(squares[k] - sums.sum(axis=0) ** 2 / safe, 0.0)
-        counted = np.rint(records[k]).astype(np.int64)
-        effective = records[k] if file.weights is None else all_weight**2 / np.where(counted > 0, weighed[k], 1.0)
-        yield Groups(nominal, others, weight, sums, total, squares[k], counted, effective)
+    size = len(others)
+
+    def block(rows: slice) -> tuple[Floats, Floats]:
+        z, there = scores.block(rows)
+        return np.hstack([z, z**2]), there
+
+    def squared_weights(rows: slice) -> tuple[Floats, Floats]:
+        there = scores.block(rows)[1]
+        return there if file.weights is None else file.weights[rows, None] ** 2 * there, there
+
+    counting = None if file.weights is None else _summed(file, nominals, others, squared_weights, size, None)
+    for nominal, weight, found in _summed(file, nominals, others, block, 2 * size, file.weights):
+        sums, squares, both = found[:, :size], found[:, size:].sum(axis=0), weight.sum(axis=0)
+        total = np.maximum(squares - sums.sum(axis=0) ** 2 / np.where(both > 0, both, 1.0), 0.0)
+        records, effective = both, both
+        if counting is not None:
+            _, counted, weighed = next(counting)
+            records = counted.sum(axis=0)
+            effective = both**2 / np.where(records > 0, weighed.sum(axis=0), 1.0)
+        yield Groups(nominal, others, weight, sums, total, squares, np.rint(records).astype(np.int64), effective)
 
 
 def two_passes(file: File, nominal: int, scores: Standardised, k: int) -> tuple[float, float]:
@@ -130,36 +137,39 @@ def _summed(
     nominals: Indices,
     others: Indices,
     make: Callable[[slice], tuple[Floats, Floats]],
+    width: int,
     weights: Floats | None,
 ) -> Iterator[tuple[int, Floats, Floats]]:
-    """Sum weights and values (0 where missing) by category: a sparse matrix of who is in which, times the values."""
+    """Sum by category: a sparse matrix of who is in which, times what ``make`` says of a block of records.
+
+    ``make`` gives ``width`` columns of values, 0 where missing, and whether each of ``others`` is present. Yields the
+    nominal variable, the weight of each category where each of the others is present, and the sums of the values.
+    """
     from scipy.sparse import csc_array
 
     gaps = np.flatnonzero(~file.complete[others])  # the others have the same weight in all columns
-    width = len(others) + len(gaps) + 1
-    for part in _parts(file, nominals, width):
+    for part in parts(file, nominals, width + len(gaps) + 1):
         rows = file.row[part]
         sizes = file.counts[rows] + 1  # the last takes the missing ones
         ends = np.cumsum(sizes)
-        sums = np.zeros((int(ends[-1]), width))
+        sums = np.zeros((int(ends[-1]), width + len(gaps) + 1))
         for block in file.blocks():
             values, there = make(block)
             size = len(values)
-            stacked = np.hstack([values, there[:, gaps], np.ones((size, 1))])
             where = (file.codes[rows, block] + (ends - sizes)[:, None]).T.astype(np.int32)
             w = np.ones(size) if weights is None else weights[block]
             belongs = csc_array(
                 (np.repeat(w, len(part)), where.ravel(), np.arange(size + 1, dtype=np.int32) * len(part)),
                 shape=(len(sums), size),
             )
-            sums += belongs @ stacked
+            sums += belongs @ np.hstack([values, there[:, gaps], np.ones((size, 1))])
         for nominal, start, end in zip(part, ends - sizes, ends - 1, strict=True):
             weight = np.repeat(sums[start:end, -1:], len(others), axis=1)
-            weight[:, gaps] = sums[start:end, len(others) : -1]
-            yield int(nominal), weight, sums[start:end, : len(others)]
+            weight[:, gaps] = sums[start:end, width:-1]
+            yield int(nominal), weight, sums[start:end, :width]
 
 
-def _parts(file: File, nominals: Indices, width: int) -> Iterator[Indices]:
+def parts(file: File, nominals: Indices, width: int) -> Iterator[Indices]:
     """Cut the nominal variables into runs whose sums are not too many."""
     start, slots = 0, 0
     for k, nominal in enumerate(nominals):

@@ -126,9 +126,7 @@ class _Found:
         found = (self.statistic, self.p, self.coefficient, self.squared)
         for figures in found:
             figures[self.reason > 0] = np.nan
-        return PairTests(
-            self.first, self.second, self.test, *found, self.count, self.effective, self.reason, self.size
-        )
+        return PairTests(self.first, self.second, self.test, *found, self.count, self.effective, self.reason, self.size)
 
     def tables(self) -> None:
         from scipy.special import chdtrc
@@ -215,9 +213,8 @@ class _Found:
     def _say(self, where: Indices, *, constant: Flags, single: Flags | bool = False) -> None:
         """Give the first reason that holds."""
         count, effective = self.count[where], self.effective[where]
-        self.reason[where] = np.select(
-            [count == 0, effective < 3, constant, np.broadcast_to(single, count.shape)], [NONE, FEW, CONSTANT, SINGLE], 0
-        )
+        holds = [count == 0, effective < 3, constant, np.broadcast_to(single, count.shape)]
+        self.reason[where] = np.select(holds, [NONE, FEW, CONSTANT, SINGLE], 0)
 
     def _report(self, more: int) -> None:
         if self.progress is not None:
