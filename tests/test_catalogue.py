@@ -1,6 +1,6 @@
 import pytest
 
-from sfumato import MDAV, DistanceLinkage, GlobalRecoding, ParameterError, RankSwapping
+from sfumato import MDAV, PRAM, DistanceLinkage, GlobalRecoding, ParameterError, RankSwapping
 from sfumato.catalogue import find, parse
 
 
@@ -44,6 +44,18 @@ def test_a_dict_is_one_value_and_its_lists_are_no_grid() -> None:
     ]
     (made,) = parse(text)
     assert parse(repr(made)) == [made] and hash(parse(repr(made))[0]) == hash(made)
+
+
+def test_a_list_of_names_is_one_value_and_a_list_of_lists_a_grid() -> None:
+    assert parse("PRAM(0.9, strata=['region', 'sex'])") == [PRAM(0.9, strata=("region", "sex"))]
+    assert parse("PRAM([0.9, 0.8], strata=[['region'], ['region', 'sex']])") == [
+        PRAM(retention, strata=strata) for retention in (0.9, 0.8) for strata in (("region",), ("region", "sex"))
+    ]
+    assert parse("PRAM(0.9, spread=['frequency', 'uniform'])") == [PRAM(0.9), PRAM(0.9, spread="uniform")]
+    with pytest.raises(ParameterError, match="strata must be a list of variable names"):
+        parse("PRAM(0.9, strata=[])")
+    with pytest.raises(ParameterError, match="positional"):
+        parse("PRAM(0.9, 'uniform')")
 
 
 @pytest.mark.parametrize(

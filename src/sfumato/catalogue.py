@@ -5,8 +5,8 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from itertools import product
-from typing import Any, TypeVar, cast, dataclass_transform
+from itertools import product, zip_longest
+from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_origin
 
 from sfumato.about import About, MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
@@ -69,9 +69,9 @@ def parse(text: str) -> list[Method | Measure]:
     """Build what a text such as ``MDAV(k=[3, 5, 10])`` stands for: one instance per combination of listed values.
 
     A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
-    entry, but for a list of variable names; of a measure, a list is one value, as in Python. Methods joined by ``+``
-    are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])`` gives two chains. A dict is one value, lists
-    inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``.
+    entry; where the parameter is itself a list (names of variables, say), a list of lists does. Of a measure, a list is
+    one value, as in Python. Methods joined by ``+`` are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])``
+    gives two chains. A dict is one value, lists inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``.
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -87,11 +87,9 @@ def parse(text: str) -> list[Method | Measure]:
     cls: Any = find(name)
     if isinstance(call, ast.Name) and isinstance(cls.about, MethodAbout):
         return list(default_grid(cls))
-    grid = isinstance(cls.about, MethodAbout)
-    given = [*((None, value) for value in positional), *keywords.items()]
-    choices = [
-        value if isinstance(value, list) and grid and name != "variables" else [frozen(value)] for name, value in given
-    ]
+    in_order = [entry.name for entry in fields(cls) if not entry.kw_only]
+    given = [*zip_longest(in_order[: len(positional)], positional), *keywords.items()]
+    choices = [_choices(cls, parameter, value) for parameter, value in given]
     made: list[Method | Measure] = []
     for combination in product(*choices):
         first, rest = combination[: len(positional)], combination[len(positional) :]
@@ -100,6 +98,17 @@ def parse(text: str) -> list[Method | Measure]:
         except TypeError as error:
             raise _misused(cls, error) from None
     return made
+
+
+def _choices(cls: type[Method] | type[Measure], parameter: str | None, value: Any) -> list[Any]:
+    """Return the values a parameter is to take in turn."""
+    if not isinstance(value, list) or not isinstance(cls.about, MethodAbout):
+        return [frozen(value)]
+    hint = next((entry.type for entry in fields(cls) if entry.name == parameter), None)
+    if any(get_origin(part) is tuple for part in (hint, *get_args(hint))):  # itself a list, so a list is one value
+        several = value and all(isinstance(entry, list | tuple) for entry in value)
+        return [frozen(entry) for entry in value] if several else [frozen(value)]
+    return [frozen(entry) for entry in value]
 
 
 def _chained(call: ast.BinOp) -> list[Method | Measure]:
