@@ -1,6 +1,6 @@
 """Post-randomisation of categories."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Literal
 from zlib import crc32
@@ -143,14 +143,15 @@ class PRAM(Method):
             said.append(f"{name} {share:.1%}")
         return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
 
-    def _matrices(self, data: Microdata, name: str, parts: Strata) -> list[tuple[NDArray[np.intp], Codes, Transition]]:
-        """Return for each stratum its records with a value, the codes the matrix is over, and the matrix."""
+    def _matrices(
+        self, data: Microdata, name: str, parts: Strata
+    ) -> Iterator[tuple[NDArray[np.intp], Codes, Transition]]:
+        """Give for each stratum its records with a value, the codes the matrix is over, and the matrix."""
         variable, column, weights = data.schema[name], data.columns[name], data.weights()
         stated = self._stated(variable, column) if name in (self.transition or {}) else None
         present = np.flatnonzero(column >= 0)
         order = present[np.argsort(parts.codes[present], kind="stable")]
         ends = np.searchsorted(parts.codes[order], np.arange(len(parts.values) + 1))
-        found = []
         for stratum in np.flatnonzero(np.diff(ends)).tolist():
             rows = order[ends[stratum] : ends[stratum + 1]]
             codes = np.unique(column[rows]) if stated is None else np.arange(len(stated), dtype=np.int32)
@@ -158,8 +159,7 @@ class PRAM(Method):
             frequencies = np.bincount(place, weights[rows], minlength=len(codes)).astype(np.float64, copy=False)
             matrix = self._matrix(name, frequencies, stated)
             categories = tuple(variable.categories[code] for code in codes)
-            found.append((rows, codes, Transition(parts.spelled(stratum), categories, frequencies, matrix)))
-        return found
+            yield rows, codes, Transition(parts.spelled(stratum), categories, frequencies, matrix)
 
     def _matrix(self, name: str, frequencies: Floats, stated: Floats | None) -> Floats:
         if len(frequencies) > MOST_CATEGORIES:
