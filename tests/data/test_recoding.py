@@ -116,7 +116,7 @@ def test_stated_cuts_and_classes_read_off_the_records() -> None:
     ages = [3.0, 18.0, 25.0, 64.0, 65.0, 80.0]
     labels = ["child", "adult", "adult", "adult", "old", "old"]  # cut at 18 and 65; a class holds its lower limit
     before = table(ages)
-    known = dict(kind="ordinal", categories=("child", "adult", "old"))
+    known = {"kind": "ordinal", "categories": ("child", "adult", "old")}
     stated = table(labels[:5], **known, treatment=Treatment(cuts=(18.0, 65.0)))
     for after, matched, source in ((stated, False, "stated"), (table(labels), True, "records")):
         banded = found(before, after, matched=matched)

@@ -25,7 +25,13 @@ def function_of_categories(x: Codes, y: Codes, before: int, after: int) -> tuple
     (array([1, 0, 0]), 1.0)
     """
     both = (x >= 0) & (y >= 0)
-    cells, counts = np.unique(x[both].astype(np.int64) * after + y[both], return_counts=True)
+    place = x[both].astype(np.int64) * after + y[both]
+    if before * after <= len(x):
+        whole = np.bincount(place, minlength=before * after)
+        cells = np.flatnonzero(whole)
+        counts = whole[cells]
+    else:  # a table with more cells than records is sorted, not laid out
+        cells, counts = np.unique(place, return_counts=True)
     target = np.full(before, -1, dtype=np.int64)
     if not cells.size:
         return target, 0.0

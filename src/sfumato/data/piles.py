@@ -6,6 +6,7 @@ from sfumato.data.microdata import Floats
 
 LEAST_PILE = 0.005  # of the records: smaller piles at an end are ordinary ties
 LIKELY = 3.0  # standard errors within which a pile is as large as what was cut off
+GLANCE = 500  # records looked at first
 HEIGHT = 5  # times what the other values hold at the median
 
 
@@ -44,11 +45,15 @@ def capped_records(x: Floats, y: Floats) -> Floats | None:
 def rounding_base(x: Floats, y: Floats) -> float | None:
     """Return the base to whose nearest multiple every record was rounded, or None.
 
+    Rounding so fine that the first few hundred records have no ties is not looked for.
+
     >>> rounding_base(np.array([12.0, 18.0, 22.0, 34.0]), np.array([10.0, 20.0, 20.0, 30.0]))
     10.0
     """
     both = ~(np.isnan(x) | np.isnan(y))
     was, now = x[both], y[both]
+    if len(np.unique(now[:GLANCE])) == min(len(now), GLANCE) > 2:  # no ties: too fine to matter, if it is rounding
+        return None
     values = np.unique(now)
     if len(values) < 3 or len(values) == len(np.unique(was)):
         return None
@@ -83,6 +88,8 @@ def piled(x: Floats, y: Floats) -> Floats | None:
 
 def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:
     """Return the greatest protected value below the pile at the top, and the pile's value; None without a pile."""
+    if np.count_nonzero(now == now.max()) < LEAST_PILE * len(now):
+        return None
     values, counts = np.unique(now, return_counts=True)
     if len(values) < 3:
         return None
