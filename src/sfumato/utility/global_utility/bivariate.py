@@ -1,0 +1,260 @@
+"""What is left of the association of each pair of variables: the three steps of section 3.4 and Figure 2."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Floats
+from sfumato.data.recoding import Recoding
+from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, pair_tests, turned
+from sfumato.utility.global_utility.univariate import Weights
+
+SPARSEST = 0.1  # records per cell: below it a table has next to none with two, and chi-squared says nothing
+THIN = 5.0  # records per cell below which its P is rough
+AS_BEFORE = 0.9  # squared coefficients within a tenth of the larger one are called the same
+CORRELATIONS = tuple(TESTS.index(name) for name in ("Spearman", "Pearson"))
+SQUARED = {
+    "chi-squared": "Cramér's V",
+    "Kruskal-Wallis": "epsilon squared",
+    "ANOVA": "eta squared",
+    "Spearman": "Spearman's rho",
+    "Pearson": "Pearson's r",
+}
+OUTCOMES = (
+    "as before",
+    "no association in either",
+    "weaker",
+    "stronger",
+    "association lost",
+    "association introduced",
+    "direction reversed",
+    "no longer testable",
+    "not comparable",
+    "removed",
+)
+(SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(len(OUTCOMES))
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One variable as the tests take it: on its own footing in each table, and on the common one for directions."""
+
+    name: str
+    before: Column
+    after: Column
+    shared: tuple[Column, Column] | None  # None where which category became which cannot be told
+
+
+def side(name: str, recoding: Recoding, scales: tuple[Scale, Scale], column: NDArray[Any], number: int) -> Side:
+    """Lay out a variable; ``column`` is the original's own, with ``number`` categories."""
+    count = len(recoding.categories)
+    before = Column(name, scales[0], column, number)
+    after = Column(name, scales[1], recoding.protected, count)
+    if not recoding.comparable and "nominal" in scales:
+        return Side(name, before, after, None)
+    if "nominal" in scales:
+        return Side(name, before, after, (Column(name, scales[1], recoding.original, count), after))
+    return Side(name, before, after, (before, after))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Every pair of the variables that both tables have: tests, outcome, utility (NaN where it cannot be told)."""
+
+    names: tuple[str, ...]
+    before: PairTests
+    after: PairTests
+    outcome: NDArray[np.int8]
+    utility: Floats
+    effect: Floats  # how far the squared coefficients lie apart, those of opposite directions with opposite signs
+    untold: Mapping[int, str]  # why a pair cannot be compared, by its place
+    thin: NDArray[np.bool_]  # tables of few records per cell
+
+    def __len__(self) -> int:
+        return len(self.utility)
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean utility of each variable's pairs; NaN where it has none that can be compared."""
+        return self._means(self.utility)
+
+    @cached_property
+    def effect_means(self) -> Floats:
+        """The mean over each variable's pairs of one minus the difference of the squared coefficients."""
+        kept = 1 - np.minimum(self.effect, 1.0)
+        return self._means(np.where(np.isnan(self.utility), np.nan, np.where(np.isnan(kept), 0.0, kept)))
+
+    def _means(self, values: Floats) -> Floats:
+        told = ~np.isnan(values)
+        sums, counts = np.zeros(len(self.names)), np.zeros(len(self.names))
+        for end in (self.before.first, self.before.second):
+            np.add.at(sums, end[told], values[told])
+            np.add.at(counts, end[told], 1.0)
+        return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)
+
+    def ends(self, place: int) -> tuple[str, str]:
+        """Name the two variables of a pair."""
+        return self.names[self.before.first[place]], self.names[self.before.second[place]]
+
+    def reason(self, place: int) -> str:
+        """Say what became of a pair."""
+        said = OUTCOMES[self.outcome[place]]
+        return f"{said}: {self.untold[place]}" if place in self.untold else said
+
+    def test(self, place: int) -> str:
+        """Name the test of a pair: both, where it is not the same in both tables."""
+        before, after = TESTS[self.before.test[place]], TESTS[self.after.test[place]]
+        return before if before == after else f"{before}, then {after}"
+
+    def row(self, place: int, labels: Mapping[str, str]) -> Mapping[str, Any]:
+        """Lay out one row of the table of pairs."""
+        first, second = self.ends(place)
+        outcome = self.outcome[place]
+        judged = outcome in (SAME, WEAKER, STRONGER)
+        return {
+            "first": first,
+            "second": second,
+            "first_label": labels[first],
+            "second_label": labels[second],
+            "test": self.test(place),
+            "p_before": _figure(self.before.p[place]),
+            "p_after": _figure(self.after.p[place]),
+            "before": _figure(self.before.coefficient[place]),
+            "after": _figure(self.after.coefficient[place]),
+            "direction": "reversed" if outcome == REVERSED else "same" if judged else "",
+            "utility": _figure(self.utility[place]),
+            "effect": _figure(self.effect[place]),
+            "reason": self.reason(place),
+        }
+
+
+def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[str, Any]:
+    """Lay out the row of a pair of which the protected table lacks a variable."""
+    names = {"first": first, "second": second, "first_label": labels[first], "second_label": labels[second]}
+    nothing = dict.fromkeys(("p_before", "p_after", "before", "after"))
+    return {
+        **names,
+        "test": "",
+        **nothing,
+        "direction": "",
+        "utility": 0.0,
+        "effect": None,
+        "reason": OUTCOMES[REMOVED],
+    }
+
+
+def _figure(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def compared(
+    sides: Sequence[Side], threshold: float, weights: Weights, progress: Callable[[int], None] | None
+) -> Pairs:
+    """Test every pair in both tables and follow the three steps: significance, direction, strength."""
+    of_before, of_after = weights if weights is not None else (None, None)
+    before = pair_tests([s.before for s in sides], weights=of_before, progress=progress)
+    told = None if progress is None else lambda done: progress(len(before.p) + done)
+    after = pair_tests([s.after for s in sides], weights=of_after, progress=told)
+    outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)
+    utility = np.full(len(before.p), np.nan)
+    untold = _untold(sides, before, after)
+    open_ = np.ones(len(before.p), dtype=bool)
+    open_[list(untold)] = False
+
+    gone = open_ & (after.reason > 0)  # the original tells, the protected table no longer does
+    outcome[gone], utility[gone] = UNTESTABLE, 0.0
+    untold |= {int(place): REASONS[after.reason[place]] for place in np.flatnonzero(gone)}
+    open_ &= ~gone
+
+    # step 1: significance
+    seen, seen_after = before.p < threshold, after.p < threshold
+    for found, result, worth in (
+        (~seen & ~seen_after, NEITHER, 1.0),
+        (seen & ~seen_after, LOST, 0.0),
+        (~seen & seen_after, INTRODUCED, 0.0),
+    ):
+        outcome[open_ & found], utility[open_ & found] = result, worth
+    # step 2: direction
+    both = open_ & seen & seen_after
+    opposite = _opposite(sides, before, after, both, (of_before, of_after))
+    outcome[both & opposite], utility[both & opposite] = REVERSED, 0.0
+    # step 3: strength
+    both &= ~opposite
+    a, b = before.squared, after.squared
+    larger = np.maximum(a, b)
+    ratio = 1 - np.abs(a - b) / np.where(larger > 0, larger, 1.0)
+    utility[both] = ratio[both]
+    outcome[both] = np.where(ratio >= AS_BEFORE, SAME, np.where(b < a, WEAKER, STRONGER))[both]
+    effect = np.where(opposite, a + b, np.abs(a - b))
+    effect[(before.test != after.test) & ~_correlated(before, after)] = np.nan  # of two different coefficients
+    thin = open_ & (_records_per_cell(sides, before) < THIN)
+    return Pairs(tuple(s.name for s in sides), before, after, outcome, utility, effect, untold, thin)
+
+
+def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.isin(before.test, CORRELATIONS) & np.isin(after.test, CORRELATIONS)
+    return found
+
+
+def _untold(sides: Sequence[Side], before: PairTests, after: PairTests) -> dict[int, str]:
+    """Say of which pairs nothing can be said, and why (section 3.4.3)."""
+    untold: dict[int, str] = {}
+    blind = np.array([s.shared is None for s in sides], dtype=bool)
+    for place in np.flatnonzero(blind[before.first] | blind[before.second]):
+        end = before.first[place] if blind[before.first[place]] else before.second[place]
+        untold[int(place)] = f"which value of {sides[end].name} became which cannot be told"
+    for place in np.flatnonzero(_records_per_cell(sides, before) < SPARSEST):
+        untold.setdefault(int(place), f"fewer than {SPARSEST:g} records per cell of the table, too sparse for a test")
+    differ = (before.test != after.test) & ~_correlated(before, after)
+    for place in np.flatnonzero(differ):
+        one, other = (SQUARED[TESTS[tests.test[place]]] for tests in (before, after))
+        untold.setdefault(int(place), f"a variable changed its type, and {one} is no {other}")
+    for place in np.flatnonzero(before.reason > 0):
+        untold[int(place)] = f"in the original, {REASONS[before.reason[place]]}"
+    return untold
+
+
+def _records_per_cell(sides: Sequence[Side], tests: PairTests) -> Floats:
+    """Return how many records of the original a cell of each pair's contingency table holds in the mean."""
+    used = np.array([_used(s.before) for s in sides], dtype=np.float64)
+    cells = used[tests.first] * used[tests.second]
+    table = tests.test == TESTS.index("chi-squared")
+    return np.where(table, tests.count / np.maximum(cells, 1.0), np.inf)
+
+
+def _used(column: Column) -> int:
+    """Return how many categories of a nominal variable occur."""
+    if column.scale != "nominal":
+        return 1
+    return int(np.count_nonzero(np.bincount(column.values[column.values >= 0], minlength=1)))
+
+
+def _opposite(
+    sides: Sequence[Side],
+    before: PairTests,
+    after: PairTests,
+    both: NDArray[np.bool_],
+    weights: tuple[Floats | None, Floats | None],
+) -> NDArray[np.bool_]:
+    """Tell which pairs have opposite directions: by the sign, or by sum|MSD_o - MSD_p| - sum|MSD_o| > 0 of 3.4.1.
+
+    As printed, that also exceeds 0 where an association has more than doubled in its old direction. So it must exceed 0
+    with either table in the original's place: sum|MSD_o - MSD_p| is then more than both sum|MSD_o| and sum|MSD_p|.
+    """
+    correlated = _correlated(before, after)
+    signs = np.sign(before.coefficient) * np.sign(after.coefficient)
+    opposite: NDArray[np.bool_] = both & correlated & (signs < 0)
+    shared = [s.shared or (s.before, s.after) for s in sides]
+    tables = [s for s, _ in shared], [s for _, s in shared]
+    places = np.flatnonzero(both & ~correlated)
+    for one, other in ((0, 1), (1, 0)):
+        if len(places):
+            pairs = np.column_stack([before.first[places], before.second[places]])
+            found = turned(tables[one], tables[other], pairs, weights=(weights[one], weights[other]))
+            places = places[found > 0]
+    opposite[places] = True
+    return opposite

@@ -1,0 +1,85 @@
+"""What is lost when values are put together: the three alternatives of section 3.3."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Codes, Floats
+
+Alternative = Literal["comparisons", "allocation", "heterogeneity"]
+
+
+def comparisons(before: int, after: int) -> float:
+    """Return the share of comparisons between two values that are still possible: (n-m)(n-m-1) / n(n-1).
+
+    m of the n values are lost. (In print m is "the reduced number"; the example, 10 values made 5: 10 of 45
+    comparisons, shows that it counts those lost.)
+
+    >>> round(comparisons(10, 5), 3)
+    0.222
+    """
+    return 1.0 if before < 2 else after * (after - 1) / (before * (before - 1))
+
+
+def allocation(values: Floats, classes: Codes, weights: Floats | None = None) -> float:
+    """Return the share of records that are not in a biased class: 1 - n_ba / n.
+
+    A record is if it is nearer to some record of another class than to some record of its own: age 39 in the class
+    30-39, with 40 in the next and 33 in its own.
+
+    >>> ages = np.array([30.0, 31.0, 39.0, 40.0, 49.0])
+    >>> allocation(ages, np.array([0, 0, 0, 1, 1]))  # 39 is 1 from 40 and 9 from 30; 40 is 1 from 39 and 9 from 49
+    0.6
+    """
+    order = np.argsort(values, kind="stable")
+    x, own = values[order], classes[order]
+    new = np.append(True, own[1:] != own[:-1])
+    run = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], len(x)) - 1
+    below = np.append(-np.inf, x[ends[:-1]])[run]  # the nearest value of another class on either side
+    above = np.append(x[starts[1:]], np.inf)[run]
+    low, high = _ends(x, own)
+    biased = np.minimum(x - below, above - x) < np.maximum(x - low, high - x)
+    if weights is None:
+        return float(1 - biased.mean())
+    return float(1 - weights[order][biased].sum() / weights.sum())
+
+
+def _ends(x: Floats, classes: Codes) -> tuple[Floats, Floats]:
+    """Return the least and the greatest value of each record's own class."""
+    number = int(classes.max()) + 1
+    low, high = np.full(number, np.inf), np.full(number, -np.inf)
+    np.minimum.at(low, classes, x)
+    np.maximum.at(high, classes, x)
+    return low[classes], high[classes]
+
+
+def heterogeneity(values: Floats, classes: Codes, weights: Floats | None = None) -> float:
+    """Return one minus the mean distance to the class's mean, as a share of the mean distance to the mean of all.
+
+    In print the bars of the absolute values are lost, without which both sums are zero.
+
+    >>> heterogeneity(np.array([1.0, 3.0, 7.0, 9.0]), np.array([0, 0, 1, 1]))  # 1 - 1 / 3
+    0.6666666666666667
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    x = values - values.min()  # so that a constant is exactly zero
+    sums, sizes = np.bincount(classes, w * x), np.bincount(classes, w)
+    means = sums / np.where(sizes > 0, sizes, 1.0)
+    every = float(np.abs(x - w @ x / w.sum()) @ w)
+    within = float(np.abs(x - means[classes]) @ w)
+    return 1.0 if every == 0 else max(0.0, 1 - within / every)
+
+
+def kept(alternative: Alternative, before: NDArray[Any], recoded: NDArray[Any], weights: Floats | None) -> float:
+    """Return what is left of a variable after its values were put together; both columns without missing values.
+
+    Categories have no distances: for them only comparisons are counted.
+    """
+    values, classes = (np.unique(column, return_inverse=True) for column in (before, recoded))
+    if alternative == "comparisons" or before.dtype.kind != "f":
+        return comparisons(len(values[0]), len(classes[0]))
+    measure = allocation if alternative == "allocation" else heterogeneity
+    return measure(before, classes[1].astype(np.int32), weights)

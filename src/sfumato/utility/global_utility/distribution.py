@@ -1,0 +1,136 @@
+"""Whether one variable is distributed alike in two tables: Kolmogorov-Smirnov for numbers, chi-squared for categories.
+
+Both give a P value and a distance that does not grow with the number of records: the largest gap between the two
+distribution functions, or half the sum of the differences between the shares (total variation).
+
+Survey weights: distribution functions and shares are weighted. The K-S test then takes Kish's effective numbers of
+records, (sum w)^2 / sum w^2, in the asymptotic distribution; the chi-squared test has the first-order correction of Rao
+and Scott (1981), with the design effects of the shares by linearisation.
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.data.microdata import Codes, Floats
+
+EXACT = 10_000  # records up to which P is exact
+STEEPNESS = 14.0  # section 3.2: P = .05 then counts one half
+LEAST_EXPECTED = 5.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a test says of a variable in both tables."""
+
+    test: str
+    statistic: float
+    p: float
+    distance: float
+    sparse: float = 0.0  # share of the expected counts below 5
+
+    @property
+    def utility(self) -> float:
+        """What is left of the variable: 1 - exp(-14 P) of section 3.2."""
+        return float(-np.expm1(-STEEPNESS * self.p))
+
+
+def numbers_alike(x: Floats, y: Floats, weights: tuple[Floats, Floats] | None = None) -> Comparison:
+    """Compare numbers (none missing) by the two-sample Kolmogorov-Smirnov test.
+
+    P is that of ``scipy.stats.ks_2samp``: exact up to 10,000 records, asymptotic beyond.
+    """
+    name = "Kolmogorov-Smirnov"
+    if weights is not None:
+        distance, effective = _weighted_gap(x, y, *weights)
+        return Comparison(name, distance, _asymptotic(distance, effective), distance)
+    if len(x) == len(y) and np.array_equal(x, y):
+        return Comparison(name, 0.0, 1.0, 0.0)
+    if max(len(x), len(y)) > EXACT:
+        distance = _gap(np.sort(x), np.sort(y))
+        return Comparison(name, distance, _asymptotic(distance, len(x) * len(y) / (len(x) + len(y))), distance)
+    from scipy.stats import ks_2samp
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # it takes the asymptotic P where the exact one overflows
+        found = ks_2samp(x, y)
+    return Comparison(name, float(found.statistic), min(1.0, float(found.pvalue)), float(found.statistic))
+
+
+def _gap(x: Floats, y: Floats) -> float:
+    """Return the largest gap between the distribution functions of sorted values, at and just before each of y."""
+    n, m = len(x), len(y)
+    last = np.append(y[1:] != y[:-1], True)
+    first = np.append(True, last[:-1])
+    upto, before = np.flatnonzero(last) + 1, np.flatnonzero(first)
+    at = np.abs(np.searchsorted(x, y[last], side="right") * m - upto * n).max()
+    below = np.abs(np.searchsorted(x, y[first], side="left") * m - before * n).max()
+    return float(max(at, below) / (n * m))
+
+
+def _asymptotic(distance: float, size: float) -> float:
+    """Return P of a gap by the one-sample distribution with n m / (n + m) records, as scipy does for large tables."""
+    from scipy.special import gammaln
+    from scipy.stats import kstwo
+
+    n = max(1, round(size))
+    if n < EXACT // 4 or n * distance**2 < 2.2:
+        return float(kstwo.sf(distance, n))
+    # twice Smirnov's one-sided sum, whose terms scipy adds one by one: 20 times faster as arrays
+    j = np.arange(np.ceil(n * (1 - distance)))
+    share = distance + j / n
+    binomial = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
+    return float(2 * distance * np.exp(binomial + (j - 1) * np.log(share) + (n - j) * np.log1p(-share)).sum())
+
+
+def _weighted_gap(x: Floats, y: Floats, of_x: Floats, of_y: Floats) -> tuple[float, float]:
+    """Return the largest gap between the weighted distribution functions, and the effective number of records."""
+    values = np.concatenate([x, y])
+    steps = np.concatenate([of_x / of_x.sum(), -of_y / of_y.sum()])
+    order = np.argsort(values, kind="stable")
+    gaps, last = np.cumsum(steps[order]), np.append(np.diff(values[order]) > 0, True)
+    sizes = [w.sum() ** 2 / (w @ w) for w in (of_x, of_y)]
+    gap = float(np.abs(gaps[last]).max())
+    return (min(gap, 1.0) if gap > 1e-12 else 0.0), float(sizes[0] * sizes[1] / (sizes[0] + sizes[1]))
+
+
+def categories_alike(x: Codes, y: Codes, number: int, weights: tuple[Floats, Floats] | None = None) -> Comparison:
+    """Compare codes (none missing) by the chi-squared test of homogeneity; categories that occur nowhere do not count.
+
+    Pearson's statistic without a correction for continuity.
+    """
+    from scipy.special import chdtrc
+
+    counts = np.stack([np.bincount(codes, minlength=number) for codes in (x, y)]).astype(np.float64)
+    sizes = counts.sum(axis=1)
+    shares, effects = counts / sizes[:, None], np.ones_like(counts)
+    if weights is not None:
+        found = [_weighted_shares(codes, number, w) for codes, w in zip((x, y), weights, strict=True)]
+        shares, effects = np.stack([s for s, _ in found]), np.stack([e for _, e in found])
+    used = shares.sum(axis=0) > 0
+    shares, effects = shares[:, used], effects[:, used]
+    part = sizes / sizes.sum()
+    pooled = part @ shares
+    free = int(used.sum()) - 1
+    distance = float(np.abs(shares[0] - shares[1]).sum() / 2)
+    sparse = float(np.mean(np.outer(sizes, pooled) < LEAST_EXPECTED))
+    if free < 1:
+        return Comparison("chi-squared", 0.0, 1.0, distance, sparse)
+    statistic = float((sizes[:, None] * (shares - pooled) ** 2 / pooled).sum())
+    if weights is not None:
+        # E X^2 = sum over tables and categories of (1 - n_i/n)(1 - p_j) d_ij; without weights that is r - 1
+        statistic /= float(((1 - part)[:, None] * (1 - pooled) * effects).sum() / free)
+    return Comparison("chi-squared", statistic, float(chdtrc(free, statistic)), distance, sparse)
+
+
+def _weighted_shares(codes: Codes, number: int, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted share of each category, and its design effect by linearisation."""
+    total, squares = float(weights.sum()), np.bincount(codes, weights**2, minlength=number)
+    shares = np.bincount(codes, weights, minlength=number) / total
+    every = float(squares.sum())
+    variance = (squares * (1 - shares) ** 2 + (every - squares) * shares**2) / total**2
+    simple = shares * (1 - shares) / len(codes)
+    kish = len(codes) * every / total**2
+    safe = np.where(simple > 0, simple, 1.0)
+    return shares, np.where(simple > 0, variance / safe, kish)

@@ -1,0 +1,190 @@
+"""What is left of models and scales that users name: section 3.6 of the paper.
+
+Each is summed up in one coefficient, adjusted R squared (linear models), Cox and Snell's R squared (logistic and
+Poisson models) or Cronbach's alpha (scales), and compared as pairs are: 1 - |a - b| / max(a, b). These coefficients are
+shares of variance already, so they are not squared; below zero they count as zero.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.microdata import Floats, Microdata
+from sfumato.errors import NotApplicable
+from sfumato.utility.models.design import Coding, Design
+from sfumato.utility.models.generalised import estimate
+from sfumato.utility.models.linear import gather
+from sfumato.utility.models.model import Model
+from sfumato.utility.models.rows import Rows, Usable
+from sfumato.utility.models.statistics import Moments, filled, triangle
+
+Figures = Mapping[str, float]  # the coefficient that counts first, then those listed beside it
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model or scale in both tables; ``after`` is empty where the protected table does not allow it."""
+
+    name: str
+    weight: float
+    before: Figures
+    after: Figures
+    note: str = ""
+
+    @property
+    def statistic(self) -> str:
+        """The name of the coefficient that counts."""
+        return next(iter(self.before))
+
+    @property
+    def utility(self) -> float:
+        """What is left of it; 0 where the protected table does not allow it at all."""
+        return _ratio(self.before[self.statistic], self.after[self.statistic]) if self.after else 0.0
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Lay out its coefficients."""
+        return [
+            {
+                "model": self.name,
+                "coefficient": name,
+                "before": value,
+                "after": self.after.get(name),
+                "utility": _alike(name, value, self.after[name]) if name in self.after else 0.0,
+                "counts": name == self.statistic,
+                "note": self.note,
+            }
+            for name, value in self.before.items()
+        ]
+
+
+def _ratio(a: float, b: float) -> float:
+    a, b = max(a, 0.0), max(b, 0.0)
+    return 1.0 if a == b else 1 - abs(a - b) / max(a, b)
+
+
+def _alike(name: str, a: float, b: float) -> float:
+    """Compare one coefficient: standardised betas squared, and not at all alike where the sign differs."""
+    if not name.startswith("beta"):
+        return _ratio(a, b)
+    return 0.0 if a * b < 0 else _ratio(a * a, b * b)
+
+
+def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+    """Fit models to both tables, in the original's coding; what only the protected table refuses is an outcome."""
+    usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
+    coding, found = Coding(usable[0]), []
+    for model in models:
+        design = coding.design(model, who)
+        before = _strength(design, usable[0], tables[0])
+        after: Figures = {}
+        note = ""
+        try:
+            after = _strength(design, usable[1], tables[0])
+        except NotApplicable as refusal:
+            note = str(refusal).removeprefix(f"{who}: ")
+        found.append(Outcome(model.label, model.weight, before, after, note))
+    return found
+
+
+def _strength(design: Design, usable: Usable, original: Microdata) -> Figures:
+    rows = design.rows(usable, original)
+    moments = gather([design], rows)
+    return _linear(design, moments, rows) if design.model.family == "linear" else _likelihood(design, moments, rows)
+
+
+def _linear(design: Design, moments: Moments, rows: Rows) -> Figures:
+    count, start = len(design.columns), int(design.intercept)
+    factor = triangle(moments.factor(design), design, rows)
+    coefficients = np.linalg.solve(factor[:count, :count], factor[:count, count])
+    place = {column: j for j, column in enumerate(moments.columns)}
+    spread = np.sqrt(np.diag(moments.products))
+    rest = float(factor[count, count] ** 2)
+    whole = float(np.sum(factor[start:, count] ** 2))  # about the mean where there is a constant, else about zero
+    explained = 1 - rest / whole * (rows.count - start) / (rows.count - count)
+    found = {"adjusted R squared": explained}
+    for column, coefficient in zip(design.columns, coefficients, strict=True):
+        if column.parts:
+            found[f"beta of {column.name}"] = float(
+                coefficient * spread[place[column]] / spread[place[design.response]]
+            )
+    return found
+
+
+def _likelihood(design: Design, moments: Moments, rows: Rows) -> Figures:
+    """Return Cox and Snell's R squared, 1 - (L0 / L)^(2/n), and the odds (or rate) ratios."""
+    coefficients = estimate(design, moments, robust=False).coefficients
+    logistic = design.model.family == "logistic"
+    place = {column: j for j, column in enumerate(moments.columns)}
+    mean = float(moments.means[place[design.response]])
+    gain = 0.0
+    for block in rows.blocks():
+        values = filled(block, (*design.columns, design.response))
+        weights = block.weights()
+        gains = _gain(values[:, :-1] @ coefficients, values[:, -1], mean, logistic)
+        gain += float(gains.sum() if weights is None else weights @ gains)
+    found = {"Cox and Snell's R squared": float(-np.expm1(-2 * gain / rows.count))}
+    word = "odds ratio" if logistic else "rate ratio"
+    for column, coefficient in zip(design.columns, coefficients, strict=True):
+        if column.parts:
+            found[f"{word} of {column.name}"] = float(np.exp(min(coefficient, 700.0)))
+    return found
+
+
+def _gain(predictor: Floats, response: Floats, mean: float, logistic: bool) -> Floats:
+    """Return the log-likelihood of each record above that of the model that knows the mean only."""
+    if logistic:
+        null = float(np.log(mean / (1 - mean)))
+        return np.asarray(response * (predictor - null) - np.logaddexp(0.0, predictor) + float(np.logaddexp(0.0, null)))
+    return np.asarray(response * (predictor - np.log(mean)) - np.exp(predictor) + mean)
+
+
+def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+    """Compare Cronbach's alpha of scales, and alpha without each item."""
+    found = []
+    for items in scales:
+        name = f"scale of {', '.join(items)}"
+        before = _alphas(items, tables[0], "original", who)
+        after: Figures = {}
+        note = ""
+        try:
+            after = _alphas(items, tables[1], "protected", who)
+        except NotApplicable as refusal:
+            note = str(refusal).removeprefix(f"{who}: ")
+        found.append(Outcome(name, 1.0, before, after, note))
+    return found
+
+
+def _alphas(items: tuple[str, ...], table: Microdata, label: str, who: str) -> Figures:
+    for name in items:
+        if name not in table.schema:
+            raise NotApplicable(f"{who}: the {label} table has no variable {name!r} for the scale")
+        if table.schema[name].kind == "nominal":
+            raise NotApplicable(
+                f"{who}: item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
+            )
+    columns = [table.columns[name].astype(np.float64) for name in items]
+    for name, column in zip(items, columns, strict=True):
+        if table.schema[name].kind == "ordinal":
+            column[column < 0] = np.nan  # the place among the categories is the score
+    values = np.column_stack(columns)
+    weights = table.weights()
+    complete = ~np.isnan(values).any(axis=1) & (weights > 0)
+    if np.count_nonzero(complete) < 2:
+        raise NotApplicable(f"{who}: fewer than two records of the {label} table have all items of {', '.join(items)}")
+    products = np.cov(values[complete], rowvar=False, aweights=weights[complete])
+    found = {"Cronbach's alpha": _alpha(products)}
+    if np.isnan(found["Cronbach's alpha"]):
+        raise NotApplicable(f"{who}: the sum of {', '.join(items)} does not vary in the {label} table")
+    if len(items) > 2:
+        for place, name in enumerate(items):
+            others = np.delete(np.delete(products, place, axis=0), place, axis=1)
+            found[f"alpha without {name}"] = _alpha(others)
+    return found
+
+
+def _alpha(products: Floats) -> float:
+    """Return k/(k - 1) (1 - sum of the items' variances / variance of their sum)."""
+    count, total = len(products), float(products.sum())
+    return float("nan") if total <= 0 else count / (count - 1) * (1 - float(np.trace(products)) / total)
