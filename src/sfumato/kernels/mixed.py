@@ -21,22 +21,31 @@ APART = 2.0
 """Values this far apart are as far as can be: a category lies so from the next, a missing value from 0."""
 SAME = 1e-9
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
-_CELLS = 2_000_000  # distances held at once
+_CELLS = 100_000  # distances held at once: what stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The distinct rows of a table, the place of each row among them, and how many rows there are of each."""
+    """The distinct rows of a table, the place of each row among them, and how many rows there are of each.
+
+    ``unit`` is the unit (person, household) whose rows alone are at a point, and -1 where several have rows there.
+    """
 
     rows: Floats
     place: Integers
     copies: Integers
+    unit: Integers
 
     @classmethod
-    def of(cls, table: Floats) -> "Points":
-        """Put equal rows together, so that coarse tables cost no more than others."""
+    def of(cls, table: Floats, units: Integers | None = None) -> "Points":
+        """Put equal rows together, so that coarse tables cost no more than others; each row is a unit unless told."""
         rows, place, copies = distinct(table)
-        return cls(rows, place.astype(np.int64), copies.astype(np.int64))
+        units = np.arange(len(table)) if units is None else units
+        least, greatest = np.full(len(rows), np.iinfo(np.int64).max), np.full(len(rows), -1)
+        np.minimum.at(least, place, units)
+        np.maximum.at(greatest, place, units)
+        unit = np.where(least == greatest, least, -1)
+        return cls(rows, place.astype(np.int64), copies.astype(np.int64), unit.astype(np.int64))
 
     @cached_property
     def boxes(self) -> Boxes:
@@ -70,9 +79,10 @@ def slack(distance: Floats, columns: int) -> Floats:
 
 def apart(here: Floats, there: Floats) -> Floats:
     """Return all distances between the rows of two tables."""
-    total = np.zeros((len(here), len(there)))
+    total, gap = np.zeros((len(here), len(there))), np.empty((len(here), len(there)))
     for mine, theirs in zip(here.T, there.T, strict=True):
-        gap = np.abs(mine[:, None] - theirs[None, :])
+        np.subtract(mine[:, None], theirs[None, :], out=gap)
+        np.abs(gap, out=gap)
         total += np.minimum(gap, 1.0, out=gap)
     return total
 
@@ -92,23 +102,36 @@ def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) 
     return np.minimum(nearer, 2), tied
 
 
-def nearest(points: Points, here: Floats, but: Integers | None = None) -> Nearest:
-    """Find the points nearest to each row of ``here``, all that tie; ``but`` names one point per row to pass over.
+def nearest(points: Points, here: Floats) -> Nearest:
+    """Find the points nearest to each row of ``here``, all that tie."""
+    return _nearest(points, here, np.full(len(here), -1, dtype=np.int64))
 
-    A row that has no point left has an infinite distance and none found.
+
+def nearest_others(points: Points) -> Nearest:
+    """Find, for each point that is of one unit alone, the nearest of other units; for the others, none.
+
+    A unit that has no other has an infinite distance; a point of several units has its nearest right there, at 0.
     """
-    passed = np.full(len(here), -1, dtype=np.int64) if but is None else but
+    single = np.flatnonzero(points.unit >= 0)
+    found = _nearest(points, points.rows[single], points.unit[single])
+    counts, distance = np.zeros(len(points.rows) + 1, dtype=np.int64), np.zeros(len(points.rows))
+    counts[single + 1] = found.counts
+    distance[single] = found.distance
+    return Nearest(distance, np.cumsum(counts), found.found)
+
+
+def _nearest(points: Points, here: Floats, but: Integers) -> Nearest:
+    """Find the nearest points, those of one unit per row of ``here`` passed over (-1: of none)."""
     if points.large:
         from sfumato.kernels import mixed_tree
 
-        return Nearest(*mixed_tree.nearest(points.boxes, here, passed, threads=available_threads()))
+        return Nearest(*mixed_tree.nearest(points.boxes, points.unit, here, but, threads=available_threads()))
     least: list[Floats] = [np.empty(0)]
     counts: list[Integers] = [np.zeros(1, dtype=np.int64)]
     found: list[Integers] = [np.empty(0, dtype=np.int64)]
     for rows in _blocks(len(here), len(points.rows)):
         distance = apart(here[rows], points.rows)
-        skip = np.flatnonzero(passed[rows] >= 0)
-        distance[skip, passed[rows][skip]] = np.inf
+        distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
         closest = distance.min(axis=1)
         tied = (distance <= (closest + slack(closest, here.shape[1]))[:, None]) & np.isfinite(distance)
         least.append(closest)

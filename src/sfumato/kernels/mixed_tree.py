@@ -38,28 +38,31 @@ def nearer_and_tied(
     return nearer, tied
 
 
-def nearest(boxes: Boxes, here: Floats, but: Integers, *, threads: int) -> tuple[Floats, Integers, Integers]:
-    """Return the least distance of each row, the starts of its points among all those found, and these."""
+def nearest(
+    boxes: Boxes, unit: Integers, here: Floats, but: Integers, *, threads: int
+) -> tuple[Floats, Integers, Integers]:
+    """Return the least distance of each row, the starts of its points among all those found, and these.
+
+    Points of the unit ``but`` names are passed over; -1 names none.
+    """
     distance = np.empty(len(here))
     starts = np.zeros(len(here) + 1, dtype=np.int64)
     queries = np.ascontiguousarray(here)
-    rank = np.empty(len(boxes.order), dtype=np.int64)  # of each point in the order of the tree
-    rank[boxes.order] = np.arange(len(boxes.order))
-    passed = np.where(but >= 0, rank[but], -1)
+    units = np.ascontiguousarray(unit[boxes.order])
 
     def search(rows: slice) -> None:
-        _least(boxes, queries[rows], passed[rows], distance[rows])
-        _count(boxes, queries[rows], passed[rows], distance[rows], starts[1:][rows])
+        _least(boxes, units, queries[rows], but[rows], distance[rows])
+        _count(boxes, units, queries[rows], but[rows], distance[rows], starts[1:][rows])
 
     _in_chunks(search, len(here), threads)
     np.cumsum(starts, out=starts)
     found = np.empty(starts[-1], dtype=np.int64)
 
     def collect(rows: slice) -> None:
-        _collect(boxes, queries[rows], passed[rows], distance[rows], starts[:-1][rows], found)
+        _collect(boxes, units, queries[rows], but[rows], distance[rows], starts[:-1][rows], found)
 
     _in_chunks(collect, len(here), threads)
-    return distance, starts, boxes.order[found]
+    return distance, starts, boxes.order[found].astype(np.int64)
 
 
 def _in_chunks(work: Callable[[slice], None], rows: int, threads: int) -> None:
@@ -95,7 +98,7 @@ def _nearer_and_tied(
 
 
 @compiled
-def _least(boxes: Boxes, here: Floats, passed: Integers, distance: Floats) -> None:
+def _least(boxes: Boxes, units: Integers, here: Floats, but: Integers, distance: Floats) -> None:
     first_leaf = len(boxes.low) - (len(boxes.starts) - 1)
     stack = np.empty(DEPTH, dtype=np.int64)
     for row in range(len(here)):
@@ -112,26 +115,34 @@ def _least(boxes: Boxes, here: Floats, passed: Integers, distance: Floats) -> No
                 continue
             leaf = node - first_leaf
             for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
-                if point != passed[row]:
+                if but[row] < 0 or units[point] != but[row]:
                     best = min(best, _to_point(boxes, point, here[row]))
         distance[row] = best
 
 
 @compiled
-def _count(boxes: Boxes, here: Floats, passed: Integers, distance: Floats, counts: Integers) -> None:
+def _count(boxes: Boxes, units: Integers, here: Floats, but: Integers, distance: Floats, counts: Integers) -> None:
     nothing = np.empty(0, dtype=np.int64)
     for row in range(len(here)):
-        counts[row] = _within(boxes, here[row], passed[row], distance[row], nothing)
+        counts[row] = _within(boxes, units, here[row], but[row], distance[row], nothing)
 
 
 @compiled
-def _collect(boxes: Boxes, here: Floats, passed: Integers, distance: Floats, starts: Integers, found: Integers) -> None:
+def _collect(
+    boxes: Boxes,
+    units: Integers,
+    here: Floats,
+    but: Integers,
+    distance: Floats,
+    starts: Integers,
+    found: Integers,
+) -> None:
     for row in range(len(here)):
-        _within(boxes, here[row], passed[row], distance[row], found[starts[row] :])
+        _within(boxes, units, here[row], but[row], distance[row], found[starts[row] :])
 
 
 @compiled
-def _within(boxes: Boxes, centre: Floats, passed: int, distance: float, found: Integers) -> int:
+def _within(boxes: Boxes, units: Integers, centre: Floats, but: int, distance: float, found: Integers) -> int:
     """Number the points within a distance, ties by rounding included, and note them where there is room."""
     if not np.isfinite(distance):
         return 0
@@ -153,7 +164,8 @@ def _within(boxes: Boxes, centre: Floats, passed: int, distance: float, found: I
             continue
         leaf = node - first_leaf
         for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
-            if point != passed and _to_point(boxes, point, centre) <= reach:
+            other = but < 0 or units[point] != but
+            if other and _to_point(boxes, point, centre) <= reach:
                 if count < len(found):
                     found[count] = point
                 count += 1

@@ -5,12 +5,14 @@ functions here return the chance of success, which no draw can change.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.mixed import Nearest, Points, nearest
+from sfumato.kernels.groups import classes
+from sfumato.kernels.mixed import Nearest, Points, nearest, nearest_others
 from sfumato.risk.footing import Codes, Floats
 
 Integers = NDArray[np.int64]
@@ -18,71 +20,85 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Bridge:
-    """People, and the records of the file an attacker has, as points in the same variables."""
+    """People, and the records of the file an attacker has, as points in the same variables.
+
+    ``units`` number the units of people who belong together: whoever is of a person's unit is no other person.
+    """
 
     people: Points
     file: Points
+    units: Integers
 
     @classmethod
-    def of(cls, before: Floats, after: Floats) -> "Bridge":
+    def of(cls, before: Floats, after: Floats, units: Integers) -> "Bridge":
         """Take the placed records of both tables."""
-        return cls(Points.of(before), Points.of(after))
+        return cls(Points.of(before, units), Points.of(after), units)
+
+    @cached_property
+    def drawn(self) -> Any:
+        """Matrix of the people's points by the file's: the chance that a record drawn from the nearest is there."""
+        return _drawn(nearest(self.file, self.people.rows), self.file.copies)
+
+    @cached_property
+    def drawn_others(self) -> Any:
+        """The same for the nearest other people, of the points at which there is but one unit."""
+        return _drawn(nearest_others(self.people), self.people.copies)
+
+    @cached_property
+    def kin(self) -> Integers:
+        """The class of each person among those of its unit at its point, who are no others."""
+        return classes(np.column_stack([self.people.place, self.units]))[0]
+
+    @cached_property
+    def strangers(self) -> Integers:
+        """How many people of other units are at each person's point."""
+        return self.people.copies[self.people.place] - np.bincount(self.kin)[self.kin]
 
 
 def inferred(bridge: Bridge, truth: Codes, shown: Codes) -> Floats:
     """Return, for each person, the chance that the record nearest to it shows the true value; missing is never true."""
-    drawn = _drawn(nearest(bridge.file, bridge.people.rows), bridge.file.copies)
     values = _counted(bridge.file.place, shown + 1, (len(bridge.file.rows), _values(truth, shown)))
-    chance = _entries(drawn @ _divided(values, bridge.file.copies), bridge.people.place, truth + 1)
+    chance = _entries(bridge.drawn @ _divided(values, bridge.file.copies), bridge.people.place, truth + 1)
     return np.where(truth < 0, 0.0, chance)
 
 
-def inferred_by_others(people: Points, truth: Codes) -> Floats:
+def inferred_by_others(bridge: Bridge, truth: Codes) -> Floats:
     """Return, for each person, the chance that the nearest other person has the same value; missing is never true."""
+    people, kin = bridge.people, bridge.kin
     values = _counted(people.place, truth + 1, (len(people.rows), _values(truth)))
-    far = _drawn(_nearest_others(people), people.copies) @ _divided(values, people.copies)
-    chance = _entries(far, people.place, truth + 1)
-    twins = people.copies[people.place] > 1
-    near = (_entries(values, people.place, truth + 1) - 1) / np.maximum(people.copies[people.place] - 1, 1)
-    return np.where(truth < 0, 0.0, np.where(twins, near, chance))
+    of_kin = _counted(kin, truth + 1, (int(kin.max()) + 1, _values(truth)))
+    far = _entries(bridge.drawn_others @ _divided(values, people.copies), people.place, truth + 1)
+    here = _entries(values, people.place, truth + 1) - _entries(of_kin, kin, truth + 1)
+    chance = np.where(bridge.strangers > 0, here / np.maximum(bridge.strangers, 1), far)
+    return np.where(truth < 0, 0.0, chance)
 
 
 def linked(one: Bridge, two: Bridge) -> Floats:
     """Return, for each person, the chance that the record nearest to it in one source leads to it in the other."""
-    drawn = _drawn(nearest(one.file, one.people.rows), one.file.copies)
-    across = _divided(
-        _counted(one.file.place, two.file.place, (len(one.file.rows), len(two.file.rows))), one.file.copies
-    )
+    shape = len(one.file.rows), len(two.file.rows)
+    across = _divided(_counted(one.file.place, two.file.place, shape), one.file.copies)
     back = _each(nearest(two.people, two.file.rows), two.people.copies)
-    return _entries(drawn @ across @ back, one.people.place, two.people.place)
+    return _entries(one.drawn @ across @ back, one.people.place, two.people.place)
 
 
-def linked_by_others(one: Points, two: Points) -> Floats:
+def linked_by_others(one: Bridge, two: Bridge) -> Floats:
     """Return, for each person, the chance that the nearest other person in one source leads to it in the other.
 
-    That other person is not in the second source: it would lead to itself.
+    That other person, and whoever is of its unit, is not in the second source: it would lead to itself.
     """
-    from scipy.sparse import diags
+    from scipy.sparse import csr_matrix
 
-    across = _counted(one.place, two.place, (len(one.rows), len(two.rows)))
-    twins = np.where(two.copies > 1, 1 / np.maximum(two.copies - 1, 1), 0.0)
-    back = (_each(_nearest_others(two), two.copies) + diags(twins)).tocsr()
-    far = _drawn(_nearest_others(one), one.copies) @ _divided(across, one.copies) @ back
-    # of those equal in the first source everyone but the person itself may be drawn
-    near = _entries(across @ back, one.place, two.place) - back.diagonal()[two.place]
-    near /= np.maximum(one.copies[one.place] - 1, 1)
-    return np.where(one.copies[one.place] > 1, near, _entries(far, one.place, two.place))
-
-
-def _nearest_others(points: Points) -> Nearest:
-    """Find the points nearest to each that stands alone; those of several records have none."""
-    alone = np.flatnonzero(points.copies == 1)
-    found = nearest(points, points.rows[alone], alone)
-    counts = np.zeros(len(points.rows), dtype=np.int64)
-    counts[alone] = found.counts
-    distance = np.zeros(len(points.rows))
-    distance[alone] = found.distance
-    return Nearest(distance, np.concatenate([[0], np.cumsum(counts)]), found.found)
+    everyone = np.arange(len(one.units))
+    place, goal = one.people.place, two.people.place
+    # from each person of the file to the nearest in the second source: strangers at its own point, or those around
+    around = _each(nearest_others(two.people), two.people.copies)[goal]
+    there = np.where(two.strangers > 0, 1 / np.maximum(two.strangers, 1), 0.0)
+    back = around + csr_matrix((there, (everyone, goal)), shape=around.shape)
+    members = _counted(place, everyone, (len(one.people.rows), len(everyone)))
+    of_kin = _counted(one.kin, everyone, (int(one.kin.max()) + 1, len(everyone)))
+    far = _entries(one.drawn_others @ _divided(members, one.people.copies) @ back, place, goal)
+    here = _entries(members @ back, place, goal) - _entries(of_kin @ back, one.kin, goal)
+    return np.where(one.strangers > 0, here / np.maximum(one.strangers, 1), far)
 
 
 def _drawn(found: Nearest, copies: Integers) -> Any:

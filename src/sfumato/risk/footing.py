@@ -20,6 +20,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed import APART
 
 Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Notes = tuple[str, ...]
 
@@ -157,3 +158,14 @@ def mixed_points(columns: Iterable[Recoding]) -> tuple[Floats, Floats]:
         before.append(placed[: len(pair[0])])
         after.append(placed[len(pair[0]) :])
     return np.column_stack(before).astype(np.float64), np.column_stack(after).astype(np.float64)
+
+
+def units(data: Microdata) -> Integers:
+    """Number the units whose records belong together: households where the schema names them, else each record."""
+    name = data.schema.household
+    if name is None:
+        return np.arange(len(data))
+    column = data.columns[name]
+    number = np.unique(column, return_inverse=True)[1].astype(np.int64)
+    alone = np.isnan(column) if data.schema[name].kind == "numeric" else column < 0
+    return np.where(alone, len(data) + np.arange(len(data)), number)

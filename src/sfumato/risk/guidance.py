@@ -3,7 +3,8 @@
 The guidance asks of an anonymised file whether a person can be singled out, whether two records about one person can be
 linked, and whether a value can be inferred from others. Each class here lets an attacker use the protected table and
 counts successes; the control is the same attacker who has true records of other people of the same population instead,
-so that what anyone can learn about people in general is not held against the file. Both rates have Wilson intervals.
+so that what anyone can learn about people in general is not held against the file. Members of a household, where the
+schema names it, are not other people. Both rates have Wilson intervals.
 """
 
 from abc import abstractmethod
@@ -23,7 +24,7 @@ from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes as classes_of
 from sfumato.risk.bridge import Bridge, inferred, inferred_by_others, linked, linked_by_others
-from sfumato.risk.footing import Codes, Floats, Notes, compared, grouped, mixed_points
+from sfumato.risk.footing import Codes, Floats, Integers, Notes, compared, grouped, mixed_points, units
 
 GUIDANCE = "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216)"
 EXCESS = "attack minus control over 1 minus control, with Wilson (1927) intervals"
@@ -44,7 +45,7 @@ def wilson(rate: float, attacks: int, level: float) -> tuple[float, float]:
     middle = rate + z * z / (2 * attacks)
     half = z * np.sqrt(rate * (1 - rate) / attacks + z * z / (4 * attacks * attacks))
     low, high = (middle - half) / (1 + z * z / attacks), (middle + half) / (1 + z * z / attacks)
-    return max(float(low), 0.0), min(float(high), 1.0)
+    return max(min(float(low), rate), 0.0), min(max(float(high), rate), 1.0)  # whatever rounding does at 0 and 1
 
 
 def excess(attack: float, control: float) -> float:
@@ -68,8 +69,11 @@ class Question(Measure):
             raise parameters.refuse(self, f"level must be a share from 0.5 to below 1; got {self.level!r}")
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        if len(original) < 2:
-            raise NotApplicable(f"{type(self).__name__}: with one original record there is no other as a control")
+        if len(np.unique(units(original))) < 2:
+            raise NotApplicable(
+                f"{type(self).__name__}: all original records are of one person or household, so that nobody is left "
+                "as a control"
+            )
         names, notes = self._shared(original, protected)
         columns, more = compared(self, original, protected, names)
         outcome = self._attacked(original, columns, rng)
@@ -160,11 +164,11 @@ class SinglingOut(Question):
         file, people = _described(kinds, [column.protected for column in seen], ours, self.classes)
         attacks = [_isolated(file, people, order) for order in orders]
         # the records are drawn by their place in an order of their own, so that that in the table changes no draw
-        place = np.lexsort(people.T)
+        unit = _ordered_units(people, units(original))
+        number = int(unit.max()) + 1
         controls = []
         for order in orders:
-            half = np.zeros(len(original), dtype=bool)
-            half[place[rng.permutation(len(original))[: len(original) // 2]]] = True
+            half = (rng.permutation(number) < number // 2)[unit]
             for mine in (half, ~half):
                 pair = [column[mine] for column in ours], [column[~mine] for column in ours]
                 controls.append(_isolated(*_described(kinds, *pair, self.classes), order)[1])
@@ -174,6 +178,16 @@ class SinglingOut(Question):
             controls=len(original),
             parts={"isolated": float(np.mean([alone for alone, _ in attacks]))},
         )
+
+
+def _ordered_units(people: Codes, together: Integers) -> Integers:
+    """Number the units in the order of what their records hold, not of where they stand in the table."""
+    order = np.lexsort(people.T)
+    first = np.unique(together[order], return_index=True)[1]  # of each unit, the first of its records in that order
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    each: Integers = number[np.unique(together, return_inverse=True)[1]]
+    return each
 
 
 def _described(
@@ -238,11 +252,12 @@ class Linkability(Question):
 
     def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> _Outcome:
         first, second = self._sources(original, tuple(columns))
-        one = Bridge.of(*mixed_points(columns[name] for name in first))
-        two = Bridge.of(*mixed_points(columns[name] for name in second))
+        together = units(original)
+        one = Bridge.of(*mixed_points(columns[name] for name in first), together)
+        two = Bridge.of(*mixed_points(columns[name] for name in second), together)
         return _Outcome(
             attack=linked(one, two),
-            control=float(linked_by_others(one.people, two.people).mean()),
+            control=float(linked_by_others(one, two).mean()),
             controls=len(original),
             parts={},
             notes=(f"one source has {', '.join(first)}; the other {', '.join(second)}",),
@@ -291,9 +306,10 @@ class Inference(Question):
 
     The control is the same attacker with the nearest other original: what can be inferred about somebody from true
     records of everyone else. The value is (attack - control) / (1 - control), 0 where negative, of the target for which
-    it is greatest (``by_variable`` has them all). Parts hold both rates and their Wilson intervals at ``level``; low
-    and high, the value at the ends of both intervals that are least and most alarming, hence wider than the level; the
-    attacks, one per original record, as in ``by_record``; and the most frequent value, what a guess would earn.
+    it is greatest (``by_variable`` has them all; the greatest of several is also the luckiest: see low). Parts hold
+    both rates and their Wilson intervals at ``level``; low and high, the value at the ends of both intervals that are
+    least and most alarming, hence wider than the level; the attacks, one per original record, as in ``by_record``; and
+    the most frequent value, what a guess would earn.
     """
 
     targets: tuple[str, ...] | None = None
@@ -307,11 +323,14 @@ class Inference(Question):
 
     def _attacked(self, original: Microdata, columns: dict[str, Recoding], rng: np.random.Generator) -> _Outcome:
         outcomes, gains = {}, {}
+        bridges: dict[tuple[str, ...], Bridge] = {}  # targets inferred from the same variables share their search
         for target, known in self._attacks(original, tuple(columns)).items():
             seen = columns[target]
             truth, shown, _ = grouped(seen.kind, seen.original, seen.protected, self.classes)
-            bridge = Bridge.of(*mixed_points(columns[name] for name in known))
-            attack, control = inferred(bridge, truth, shown), inferred_by_others(bridge.people, truth)
+            if known not in bridges:
+                bridges[known] = Bridge.of(*mixed_points(columns[name] for name in known), units(original))
+            bridge = bridges[known]
+            attack, control = inferred(bridge, truth, shown), inferred_by_others(bridge, truth)
             present = truth[truth >= 0]
             often = float(np.bincount(present).max() / len(truth)) if present.size else 0.0
             outcomes[target] = _Outcome(

@@ -9,8 +9,8 @@ from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
-from sfumato.kernels.mixed import Points, nearest, slack
-from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points
+from sfumato.kernels.mixed import Points, nearest, nearest_others, slack
+from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points, units
 
 WEAK = (
     "distance to the closest record is weak evidence: a file can pass and still give away who is in it; never release "
@@ -38,11 +38,11 @@ class NearestRecord(Measure):
 
     Distances are of Gower's kind: per variable 0 to 1 (numbers by the range of both tables, ordered categories by their
     place, unordered ones equal or not), averaged. The yardstick is how near people come to an original who are not that
-    original: without a ``holdout``, each original record's distance to the nearest other one; with it, the distance of
-    each held-out record to the nearest original. A protected record is too near when its distance to the nearest
-    original is below the ``closest`` quantile of those; one exactly at it counts in part, so that a file of fresh draws
-    from the same population scores ``closest``, 5 percent, on average, also where many records coincide. A copy of
-    distinct records scores 1.
+    original: without a ``holdout``, each original record's distance to the nearest other one (of another household,
+    where the schema names them); with it, the distance of each held-out record to the nearest original. A protected
+    record is too near when its distance to the nearest original is below the ``closest`` quantile of those; one exactly
+    at it counts in part, so that a file of fresh draws from the same population scores ``closest``, 5 percent, on
+    average, also where many records coincide. A copy of distinct records scores 1.
 
     ``holdout`` is the path of a file of records of the same population and variables that had no part in making the
     protected table. A random part of the original itself will not do where all of it was released, for then an exact
@@ -75,10 +75,11 @@ class NearestRecord(Measure):
         if len(original) < 2:
             raise NotApplicable("NearestRecord: with one original record there is no other to compare distances with")
         before, after = mixed_points(columns.values())
-        points = Points.of(before)
-        near = nearest(points, after).distance
-        others = _to_others(points)
-        return self._measured(near, others, len(columns), {}, notes)
+        points = Points.of(before, units(original))
+        others = nearest_others(points).distance[points.place]
+        if not np.isfinite(others).all():
+            raise NotApplicable("NearestRecord: all original records are of one household; there is no other person")
+        return self._measured(nearest(points, after).distance, others, len(columns), {}, notes)
 
     def _against_holdout(self, original: Microdata, columns: dict[str, Recoding], notes: Notes) -> Measurement:
         kept = self._held_out(original, tuple(columns))
@@ -156,12 +157,3 @@ def too_near(near: Floats, others: Floats, closest: float, tie: Floats) -> Float
     at = np.abs(near - limit) <= tie
     counted: Floats = np.where(at, min(part, 1.0), near < limit)
     return counted
-
-
-def _to_others(points: Points) -> Floats:
-    """Return each record's distance to the nearest other one; 0 where it has a twin."""
-    alone = np.flatnonzero(points.copies == 1)
-    distance = np.zeros(len(points.rows))
-    distance[alone] = nearest(points, points.rows[alone], alone).distance
-    each: Floats = distance[points.place]
-    return each

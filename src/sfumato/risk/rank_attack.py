@@ -15,9 +15,8 @@ from sfumato.risk.known import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-MISSING = -1e12  # the place of a missing value: far from every rank, so that only missing ones are in its window
-CLASSES = 20  # of moves, by their length
-_CELLS = 2_000_000
+MISSING = -1e10  # the place of a missing value: far from every rank, so that only missing ones are in its window
+_CELLS = 500_000  # pairs of records held at once
 
 
 @catalogued(
@@ -32,8 +31,7 @@ _CELLS = 2_000_000
         missing="a missing value is looked for among the missing, a present one among those present; a record with a "
         "value made missing is not found by an intruder who knows that value",
         column_order=True,
-        caveat="made against rank swapping; of other methods it shows what an intruder gains who knows how far ranks "
-        "have moved at most, and one record moved far spoils it",
+        caveat="made against rank swapping; of other methods, which move most values little, it says next to nothing",
     )
 )
 class RankSwappingAttack(Measure):
@@ -42,13 +40,13 @@ class RankSwappingAttack(Measure):
     A value swapped with one at most p n ranks away lies in a known window. For each variable an intruder knows, the
     candidates are the masked records whose value is at most that many ranks from the known one (from its first to its
     last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
-    these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the
-    most likely is taken: the product, over the variables, of how often values move that far (in up to 20 classes of
-    differences of mean ranks, in the file itself; whoever knows the method learns it by swapping numbers of his own).
-    Candidates as likely share the link. (The nearest would be a poor choice, worse than a guess: swapping makes long
-    moves at least as often as short ones, so the own record is seldom near in all variables.) The figure is the mean
-    over the sets of variables that become ``known``, as in :class:`DistanceLinkage`, which it should be read beside:
-    distance linkage alone understates the risk of rank swapping, several times over where p is large.
+    these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the one
+    that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free ones
+    of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have more
+    often been taken before; so the product of these frequencies over the variables is greatest where the sum of d/w is.
+    Candidates as far share the link. (The nearest, the choice of distance linkage, would be worse than a guess.) The
+    figure is the mean over the sets of variables that become ``known``, as in :class:`DistanceLinkage`, which it should
+    be read beside: distance linkage alone understates the risk of rank swapping, several times over where p is large.
 
     ``p`` is the share of the records that a value may have moved, as in ``RankSwapping``; None means the largest move
     there is in each variable, which an intruder who knows the method knows well enough. Parts hold the share for each
@@ -60,8 +58,8 @@ class RankSwappingAttack(Measure):
     >>> original = pa.table({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]})
     >>> swapped = pa.table({"a": [2, 1, 4, 3], "b": [1, 3, 2, 4]})
     >>> found = RankSwappingAttack(known=2).evaluate(original, swapped)
-    >>> round(found.parts["knows a, b"], 3), found.parts["own record a candidate"]
-    (0.75, 1.0)
+    >>> found.parts["knows a, b"], found.parts["own record a candidate"]
+    (1.0, 1.0)
     """
 
     known: Known = 7
@@ -86,12 +84,12 @@ class RankSwappingAttack(Measure):
                 np.column_stack([getattr(windows[name], side) for name in known])
                 for side in ("masked", "low", "high", "centre")
             )
-            steps = np.array([windows[name].step for name in known])
-            scores = np.stack([windows[name].scores for name in known])
+            # whole numbers, so that sums of mean ranks are exact and candidates that have moved as far tie
+            steps = np.array([np.round(2**20 / (windows[name].reach + 1)) for name in known])
             there = ((low <= table) & (table <= high)).all(axis=1)
-            own = _score(table, centre, steps, scores)
-            inside, likelier, tied = _searched(table, low, high, centre, own, steps, scores)
-            linked = np.where(there & (likelier == 0), 1 / np.maximum(tied, 1), 0.0)
+            own = (np.abs(table - centre) * steps).sum(axis=1)
+            inside, farther, tied = _searched(table, low, high, centre, own, steps)
+            linked = np.where(there & (farther == 0), 1 / np.maximum(tied, 1), 0.0)
             found += linked / len(sets)
             parts[f"knows {', '.join(known)}"] = float(linked.mean())
             rows.append(
@@ -125,8 +123,6 @@ class _Window:
     high: Floats
     centre: Floats
     reach: int
-    step: float  # classes of moves per rank
-    scores: Floats  # of each class of moves: the logarithm of how often values move that far
 
 
 def _window(before: Floats, after: Floats, p: float | None) -> _Window:
@@ -138,7 +134,7 @@ def _window(before: Floats, after: Floats, p: float | None) -> _Window:
     if n == 0 or not known.any():  # nobody is in a window of ranks, but those missing in both
         high[known], low[known] = -1.0, 0.0
         masked[there] = 0.0
-        return _Window(masked, low, high, centre, 0, 1.0, np.zeros(CLASSES))
+        return _Window(masked, low, high, centre, 0)
     first, last = np.searchsorted(ordered, before, "left"), np.searchsorted(ordered, before, "right") - 1
     their_first, their_last = np.searchsorted(ordered, after, "left"), np.searchsorted(ordered, after, "right") - 1
     if p is None:
@@ -154,47 +150,24 @@ def _window(before: Floats, after: Floats, p: float | None) -> _Window:
     # a window without any rank, of a value that does not occur, holds nobody: its ends change places
     low[known] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][known]
     high[known] = np.append(mean_rank, -np.inf)[to_rank][known]
-    inside = known & there & (low <= masked) & (masked <= high)
-    step, scores = _moves(np.abs(masked - centre)[inside], reach)
-    return _Window(masked, low, high, centre, reach, step, scores)
-
-
-def _moves(moves: Floats, reach: int) -> tuple[float, Floats]:
-    """Return how many classes of moves there are to a rank, and a score for each class, from the moves there are.
-
-    A class needs twenty moves on average to tell anything, and half a move is added to each; the scores are rounded
-    to 2^-20, so that their sums are exact and candidates that are as likely tie.
-    """
-    classes = int(np.clip(len(moves) // 20, 1, CLASSES))
-    step = classes / (reach + 1)
-    counts = np.bincount(np.minimum((moves * step).astype(np.int64), classes - 1), minlength=classes) + 0.5
-    # a class is as wide as the next, so its share is as good as its density
-    scores = np.round(np.log(counts / counts.sum()) * 2**20) / 2**20
-    return step, np.append(scores, np.full(CLASSES - classes, scores[-1]))
-
-
-def _score(table: Floats, centre: Floats, steps: Floats, scores: Floats) -> Floats:
-    """Return how likely row i of a table is to be where row i of the centres went."""
-    places = np.minimum((np.abs(table - centre) * steps).astype(np.int64), CLASSES - 1)
-    total: Floats = scores[np.arange(len(steps)), places].sum(axis=-1)
-    return total
+    return _Window(masked, low, high, centre, reach)
 
 
 def _searched(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, scores: Floats
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
 ) -> tuple[Integers, Integers, Integers]:
     if len(table) < WORTH_COMPILING:
-        return search_windows(table, low, high, centre, own, steps, scores)
+        return search_windows(table, low, high, centre, own, steps)
     from sfumato.kernels import windows
 
-    return windows.search_windows(table, low, high, centre, own, steps, scores, threads=available_threads())
+    return windows.search_windows(table, low, high, centre, own, steps, threads=available_threads())
 
 
 def search_windows(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, scores: Floats
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
 ) -> tuple[Integers, Integers, Integers]:
-    """Count the rows of ``table`` inside each window, those likelier than ``own``, and those as likely."""
-    inside, likelier, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
+    """Count the rows of ``table`` inside each window, those farther than ``own`` from its centre, and those as far."""
+    inside, farther, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
     block = max(1, _CELLS // len(table))
     for start in range(0, len(low), block):
         part = slice(start, start + block)
@@ -203,9 +176,9 @@ def search_windows(
             within &= column >= least[:, None]
             within &= column <= most[:, None]
         record, candidate = np.nonzero(within)
-        score = _score(table[candidate], centre[part][record], steps, scores)
+        moved = (np.abs(table[candidate] - centre[part][record]) * steps).sum(axis=1)
         size = len(within)
         inside[part] = np.bincount(record, minlength=size)
-        likelier[part] = np.bincount(record, score > own[part][record], minlength=size) > 0
-        tied[part] = np.bincount(record, score == own[part][record], minlength=size)
-    return inside, likelier, tied
+        farther[part] = np.bincount(record, moved > own[part][record], minlength=size) > 0
+        tied[part] = np.bincount(record, moved == own[part][record], minlength=size)
+    return inside, farther, tied

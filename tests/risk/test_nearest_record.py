@@ -1,0 +1,131 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato import Microdata, NearestRecord, Noise, NotApplicable, ParameterError, household_survey, write
+from sfumato.risk.nearest_record import too_near
+from tables import incomes, numbers, persons
+
+
+def test_by_hand_nearer_than_people_are_to_each_other() -> None:
+    people = numbers(x=[0.0, 10.0, 30.0, 60.0, 100.0])
+    # nearest others: 10, 10, 20, 30, 40; with closest = 0.4, two of five, the limit is 10 and both at it count
+    found = NearestRecord(0.4).evaluate(people, numbers(x=[1.0, 50.0, 43.0, 100.0]))
+    # distances 1, 10, 13, 0: below 10; at 10; above; below. The share left at the limit is 2 of the 2 at it: all
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1, 1, 0, 1])
+    quarter = NearestRecord(0.2).evaluate(people, numbers(x=[1.0, 50.0, 43.0, 100.0]))
+    # one of five: the limit is 10 again, of whose two records one is meant: half
+    assert quarter.by_record is not None
+    np.testing.assert_allclose(quarter.by_record, [1, 0.5, 0, 1])
+    assert quarter.value == pytest.approx(2.5 / 4)
+    assert quarter.parts["expected of fresh draws"] == 0.2
+    assert quarter.parts["copies of an original"] == 0.25
+    assert quarter.parts["median distance"] == pytest.approx(5.5 / 100)
+    assert quarter.parts["median distance of others"] == pytest.approx(20 / 100)
+    assert any("weak evidence" in note for note in quarter.notes)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.floats(0.01, 1.0))
+def test_by_theory_the_same_distances_score_what_is_expected(distances: list[int], closest: float) -> None:
+    others = np.array(distances, dtype=float)
+    assert too_near(others, others, closest, np.zeros(len(others))).mean() == pytest.approx(closest)
+
+
+def test_by_theory_fresh_draws_score_five_percent_and_a_copy_one() -> None:
+    scores = []
+    for seed in range(12):
+        original, fresh = persons(400, seed=seed), persons(400, seed=seed + 100)
+        scores.append(NearestRecord().evaluate(original, replace(fresh, matched=False)).value)
+    # 12 x 400 records that count about 5 percent; the limit itself is an estimate from as many: twice the variance,
+    # and half the people share a household, which is passed over
+    assert np.mean(scores) == pytest.approx(0.05, abs=4 * np.sqrt(2 * 0.05 * 0.95 / 4_800))
+    assert NearestRecord().evaluate(original, original).value == 1
+
+
+def test_members_of_a_household_are_not_other_people() -> None:
+    survey = household_survey(150)
+    noisy = Noise(0.1).protect(survey, rng=1)
+    apart = NearestRecord().evaluate(survey, noisy)
+    one_by_one = replace(survey, schema=replace(survey.schema, household=None))
+    together = NearestRecord(variables=survey.schema.analysed()).evaluate(one_by_one, noisy)
+    # relatives share region, tenure and rent: measured against them a noisy copy looks far away
+    assert apart.parts["median distance of others"] > together.parts["median distance of others"]
+    assert apart.value > together.value
+
+
+def test_a_file_where_people_coincide_is_not_called_copied() -> None:
+    coarse = Microdata.from_frame(pa.table({"sex": ["f", "m"] * 50, "town": ["a", "a", "b", "b"] * 25}))
+    found = NearestRecord().evaluate(coarse, coarse)
+    assert found.value == pytest.approx(0.05)
+    assert found.parts["originals with a twin"] == 1
+
+
+def test_a_holdout_is_the_yardstick_where_there_is_one(tmp_path: Path) -> None:
+    everyone = incomes(900, seed=4)
+    original, held = everyone.take(np.arange(600)), everyone.take(np.arange(600, 900))
+    write(held, tmp_path / "held.csv")
+    measure = NearestRecord(holdout=str(tmp_path / "held.csv"))
+    copy = measure.evaluate(original, original)
+    assert copy.value == 1
+    assert copy.parts["nearer to an original than to the holdout"] == 1
+    fresh = measure.evaluate(original, incomes(600, seed=8))
+    assert fresh.value < 0.15
+    # a stranger is nearest to any of the 900 alike, so to one of the 600 with a chance of 2/3: 4 standard errors
+    assert fresh.parts["expected so"] == pytest.approx(2 / 3)
+    near = fresh.parts["nearer to an original than to the holdout"]
+    assert near == pytest.approx(2 / 3, abs=4 * np.sqrt(2 / 9 / 600 + 2 / 9 / 900))
+
+
+def test_by_hand_the_holdout_against_the_original(tmp_path: Path) -> None:
+    write(numbers(x=[2.0, 11.0, 50.0]), tmp_path / "held.csv")
+    found = NearestRecord(0.5, holdout=str(tmp_path / "held.csv")).evaluate(
+        numbers(x=[0.0, 10.0, 100.0]), numbers(x=[1.0, 30.5, 60.0, 98.0])
+    )
+    # held out: 2, 1 and 40 from the nearest original; the limit of a half is the second, 2, of which half counts
+    # distances to an original: 1, 20.5, 40, 2; to the holdout: 1, 19.5, 10, 48: a tie, no, no, yes
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1, 0, 0, 0.5])
+    assert found.parts["nearer to an original than to the holdout"] == pytest.approx((0.5 + 0 + 0 + 1) / 4)
+
+
+def test_a_holdout_that_was_released_is_refused_or_said(tmp_path: Path) -> None:
+    data = persons()
+    write(data.take(np.arange(40)), tmp_path / "part.csv")
+    with pytest.raises(NotApplicable, match="NearestRecord: 40 of the 40 held-out records have the id of an original"):
+        NearestRecord(holdout=str(tmp_path / "part.csv")).evaluate(data, data)
+    unnamed = data.without(["id"])
+    write(unnamed.take(np.arange(40)), tmp_path / "unnamed.csv")
+    found = NearestRecord(holdout=str(tmp_path / "unnamed.csv")).evaluate(data, data)
+    assert any("40 of 40 held-out records equal an original" in note for note in found.notes)
+    write(unnamed.without(["age"]), tmp_path / "short.csv")
+    with pytest.raises(NotApplicable, match=r"the holdout '.*short.csv' has no age"):
+        NearestRecord(holdout=str(tmp_path / "short.csv")).evaluate(data, data)
+
+
+def test_held_out_values_are_recoded_as_the_originals_were(tmp_path: Path) -> None:
+    original = Microdata.from_frame(pa.table({"town": ["Aix", "Bonn", "Cork", "Dax"], "age": [21.0, 34.0, 38.0, 64.0]}))
+    protected = Microdata.from_frame(
+        pa.table({"town": ["south", "north", "north", "south"], "age": ["20s", "30s", "30s", "60s"]})
+    )
+    write(
+        Microdata.from_frame(pa.table({"town": ["Bonn", "Dax", "Ulm"], "age": [36.0, 25.0, 61.0]})), tmp_path / "h.csv"
+    )
+    found = NearestRecord(1.0, holdout=str(tmp_path / "h.csv")).evaluate(original, protected)
+    # (north, 30s) equals two originals; (south, 20s) equals one, Aix; (strange, 60s) differs from Dax in the town: 1
+    assert found.parts["median distance of others"] == 0
+    assert any("2 of 3 held-out records equal an original" in note for note in found.notes)
+
+
+def test_bad_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"NearestRecord: closest must be in \(0, 1\]; got 5"):
+        NearestRecord(5)
+    with pytest.raises(ParameterError, match="NearestRecord: holdout must be the path of a file"):
+        NearestRecord(holdout=3)  # type: ignore[arg-type]
+    with pytest.raises(NotApplicable, match="NearestRecord: with one original record"):
+        NearestRecord().evaluate(numbers(x=[1.0]), numbers(x=[1.0]))
