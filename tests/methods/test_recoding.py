@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import (
+    PRAM,
     GlobalRecoding,
     Microdata,
     NotApplicable,
@@ -382,3 +383,24 @@ def test_a_recoded_file_is_written_and_read_back(tmp_path: Path, suffix: str) ->
     for name in ("age", "income", "occupation", "education"):
         assert back.schema[name].categories == done.schema[name].categories
         assert np.array_equal(back.columns[name], done.columns[name])
+
+
+def test_the_weight_the_household_and_the_id_are_not_recoded() -> None:
+    for name in ("weight", "household"):
+        with pytest.raises(NotApplicable, match=f"GlobalRecoding: '{name}' is the {name} of the records"):
+            GlobalRecoding(bins={name: 5}).protect(persons())
+    with pytest.raises(NotApplicable, match="PRAM: 'id' is the id of the records"):
+        PRAM(0.9, variables=("id",)).protect(persons())
+
+
+def test_a_dict_is_written_on_the_command_line_as_in_python(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from sfumato.cli import app
+
+    source, target = tmp_path / "people.csv", tmp_path / "out.csv"
+    source.write_text("region,age\nnorth,17\nsouth,40\neast,70\n")
+    method = 'GlobalRecoding(map={"region": {"north": "N", "east": "N"}}, bins={"age": [18, 65]})'
+    done = CliRunner().invoke(app, ["protect", str(source), "--method", method, "--out", str(target)])
+    assert done.exit_code == 0
+    assert target.read_text().splitlines() == ["region,age", "N,<18", "south,18-64", "N,65+"]

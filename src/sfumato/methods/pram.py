@@ -16,7 +16,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.errors import NotApplicable
 from sfumato.methods.merging import listed, places
-from sfumato.methods.selection import Strata, checked, keys_or_all, strata
+from sfumato.methods.selection import Strata, checked, keys_or_all, refuse_special, strata
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
 
 Floats = NDArray[np.float64]
@@ -115,6 +115,7 @@ class PRAM(Method):
             others = chosen(self, data)
         elif self.retention is not None:
             others = keys_or_all(who, data, self.about.kinds, (*stated, *(self.strata or ())))
+        refuse_special(who, data, (*stated, *others))
         return tuple(name for name in data.names if name in stated or name in others)
 
     def transitions(self, data: Any) -> dict[str, tuple[Transition, ...]]:

@@ -19,7 +19,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods import bands, hierarchies
 from sfumato.methods.merging import listed, merged, places
-from sfumato.methods.selection import checked, keys_or_all
+from sfumato.methods.selection import checked, keys_or_all, refuse_special
 
 Column = tuple[Variable, NDArray[Any]]
 OTHER = "other"
@@ -119,6 +119,7 @@ class GlobalRecoding(Method):
                 if kind not in kinds and name not in named:
                     hint = "rare=0.05, a map or a hierarchy" if kind == "nominal" else "groups=5, bins or a map"
                     raise NotApplicable(f"{who}: variable {name!r} is {kind}; recode it with {hint}")
+        refuse_special(who, data, (*named, *others))
         return tuple(name for name in data.names if name in {*named, *others})
 
     def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:

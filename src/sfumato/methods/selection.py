@@ -34,6 +34,16 @@ def checked(who: str, data: Microdata, names: Iterable[str]) -> None:
             raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
 
 
+def refuse_special(who: str, data: Microdata, names: Iterable[str]) -> None:
+    """Refuse to change the categories of what weighs, groups or names the records."""
+    for special, name in data.schema.special().items():
+        if name in names:
+            raise NotApplicable(
+                f"{who}: {name!r} is the {special} of the records, which would no longer work as one; leave it, or "
+                "take it out with VariableRemoval"
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Strata:
     """The parts of a table that are treated each by itself: each record's part, and the values that make each part."""
