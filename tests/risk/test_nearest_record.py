@@ -14,21 +14,17 @@ from tables import incomes, numbers, persons
 
 def test_by_hand_nearer_than_people_are_to_each_other() -> None:
     people = numbers(x=[0.0, 10.0, 30.0, 60.0, 100.0])
-    # nearest others: 10, 10, 20, 30, 40; with closest = 0.4, two of five, the limit is 10 and both at it count
-    found = NearestRecord(0.4).evaluate(people, numbers(x=[1.0, 50.0, 43.0, 100.0]))
-    # distances 1, 10, 13, 0: below 10; at 10; above; below. The share left at the limit is 2 of the 2 at it: all
+    found = NearestRecord().evaluate(people, numbers(x=[1.0, 50.0, 43.0, 100.0]))
+    # nearest others: 10, 10, 20, 30, 40. Distances 1, 10, 13, 0: nearer than all; than 3, and 2 tie; than 3; than all
     assert found.by_record is not None
-    np.testing.assert_allclose(found.by_record, [1, 1, 0, 1])
-    quarter = NearestRecord(0.2).evaluate(people, numbers(x=[1.0, 50.0, 43.0, 100.0]))
-    # one of five: the limit is 10 again, of whose two records one is meant: half
-    assert quarter.by_record is not None
-    np.testing.assert_allclose(quarter.by_record, [1, 0.5, 0, 1])
-    assert quarter.value == pytest.approx(2.5 / 4)
-    assert quarter.parts["expected of fresh draws"] == 0.2
-    assert quarter.parts["copies of an original"] == 0.25
-    assert quarter.parts["median distance"] == pytest.approx(5.5 / 100)
-    assert quarter.parts["median distance of others"] == pytest.approx(20 / 100)
-    assert any("weak evidence" in note for note in quarter.notes)
+    np.testing.assert_allclose(found.by_record, [1, 0.8, 0.6, 1])
+    assert found.value == pytest.approx(2 * 3.4 / 4 - 1)
+    assert found.parts["copies of an original"] == 0.25
+    assert found.parts["median distance"] == pytest.approx(5.5 / 100)
+    assert found.parts["median distance of others"] == pytest.approx(20 / 100)
+    # below 10, the limit of 5 percent: 1 and 0; at it 10, of whose two records 5 percent of five are meant: 1/8
+    assert found.parts["nearer than all but 5 % of people"] == pytest.approx((1 + 1 / 8 + 0 + 1) / 4)
+    assert any("weak evidence" in note for note in found.notes)
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.floats(0.01, 1.0))
@@ -37,14 +33,20 @@ def test_by_theory_the_same_distances_score_what_is_expected(distances: list[int
     assert too_near(others, others, closest, np.zeros(len(others))).mean() == pytest.approx(closest)
 
 
-def test_by_theory_fresh_draws_score_five_percent_and_a_copy_one() -> None:
-    scores = []
+def test_by_theory_fresh_draws_score_nothing_a_copy_all_and_a_mixture_its_share() -> None:
+    near, tail, mixed = [], [], []
     for seed in range(12):
-        original, fresh = persons(400, seed=seed), persons(400, seed=seed + 100)
-        scores.append(NearestRecord().evaluate(original, replace(fresh, matched=False)).value)
-    # 12 x 400 records that count about 5 percent; the limit itself is an estimate from as many: twice the variance,
-    # and half the people share a household, which is passed over
-    assert np.mean(scores) == pytest.approx(0.05, abs=4 * np.sqrt(2 * 0.05 * 0.95 / 4_800))
+        original, fresh = incomes(400, seed=seed), incomes(400, seed=seed + 100)
+        found = NearestRecord().evaluate(original, fresh)
+        assert found.by_record is not None
+        near.append(found.by_record.mean())
+        tail.append(found.parts["nearer than all but 5 % of people"])
+        half = {n: np.where(np.arange(400) % 4 > 0, fresh.columns[n], original.columns[n]) for n in original.names}
+        mixed.append(NearestRecord().evaluate(original, original.replace(half)).value)
+    # the variance of u is (n + m + 1) / (12 n m), that of the tail twice 0.05 x 0.95 / n: 12 tables, 4 standard errors
+    assert np.mean(near) == pytest.approx(0.5, abs=4 * np.sqrt(801 / (12 * 400**2) / 12))
+    assert np.mean(tail) == pytest.approx(0.05, abs=4 * np.sqrt(2 * 0.05 * 0.95 / 400 / 12))
+    assert np.mean(mixed) == pytest.approx(0.25, abs=2 * 4 * np.sqrt(801 / (12 * 400**2) / 12))
     assert NearestRecord().evaluate(original, original).value == 1
 
 
@@ -62,7 +64,8 @@ def test_members_of_a_household_are_not_other_people() -> None:
 def test_a_file_where_people_coincide_is_not_called_copied() -> None:
     coarse = Microdata.from_frame(pa.table({"sex": ["f", "m"] * 50, "town": ["a", "a", "b", "b"] * 25}))
     found = NearestRecord().evaluate(coarse, coarse)
-    assert found.value == pytest.approx(0.05)
+    assert found.value == 0
+    assert found.parts["nearer than all but 5 % of people"] == pytest.approx(0.05)
     assert found.parts["originals with a twin"] == 1
 
 
@@ -75,7 +78,7 @@ def test_a_holdout_is_the_yardstick_where_there_is_one(tmp_path: Path) -> None:
     assert copy.value == 1
     assert copy.parts["nearer to an original than to the holdout"] == 1
     fresh = measure.evaluate(original, incomes(600, seed=8))
-    assert fresh.value < 0.15
+    assert fresh.value < 0.2
     # a stranger is nearest to any of the 900 alike, so to one of the 600 with a chance of 2/3: 4 standard errors
     assert fresh.parts["expected so"] == pytest.approx(2 / 3)
     near = fresh.parts["nearer to an original than to the holdout"]
@@ -84,13 +87,14 @@ def test_a_holdout_is_the_yardstick_where_there_is_one(tmp_path: Path) -> None:
 
 def test_by_hand_the_holdout_against_the_original(tmp_path: Path) -> None:
     write(numbers(x=[2.0, 11.0, 50.0]), tmp_path / "held.csv")
-    found = NearestRecord(0.5, holdout=str(tmp_path / "held.csv")).evaluate(
+    found = NearestRecord(str(tmp_path / "held.csv")).evaluate(
         numbers(x=[0.0, 10.0, 100.0]), numbers(x=[1.0, 30.5, 60.0, 98.0])
     )
-    # held out: 2, 1 and 40 from the nearest original; the limit of a half is the second, 2, of which half counts
-    # distances to an original: 1, 20.5, 40, 2; to the holdout: 1, 19.5, 10, 48: a tie, no, no, yes
+    # held out: 2, 1 and 40 from the nearest original. Distances to an original: 1, 20.5, 40, 2, nearer than 2.5 of
+    # three, 1, 0.5, 1.5; to the holdout: 1, 19.5, 10, 48: a tie, no, no, yes
     assert found.by_record is not None
-    np.testing.assert_allclose(found.by_record, [1, 0, 0, 0.5])
+    np.testing.assert_allclose(found.by_record, [2.5 / 3, 1 / 3, 0.5 / 3, 1.5 / 3])
+    assert found.value == 0
     assert found.parts["nearer to an original than to the holdout"] == pytest.approx((0.5 + 0 + 0 + 1) / 4)
 
 
@@ -116,15 +120,13 @@ def test_held_out_values_are_recoded_as_the_originals_were(tmp_path: Path) -> No
     write(
         Microdata.from_frame(pa.table({"town": ["Bonn", "Dax", "Ulm"], "age": [36.0, 25.0, 61.0]})), tmp_path / "h.csv"
     )
-    found = NearestRecord(1.0, holdout=str(tmp_path / "h.csv")).evaluate(original, protected)
+    found = NearestRecord(holdout=str(tmp_path / "h.csv")).evaluate(original, protected)
     # (north, 30s) equals two originals; (south, 20s) equals one, Aix; (strange, 60s) differs from Dax in the town: 1
     assert found.parts["median distance of others"] == 0
     assert any("2 of 3 held-out records equal an original" in note for note in found.notes)
 
 
 def test_bad_parameters_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"NearestRecord: closest must be in \(0, 1\]; got 5"):
-        NearestRecord(5)
     with pytest.raises(ParameterError, match="NearestRecord: holdout must be the path of a file"):
         NearestRecord(holdout=3)  # type: ignore[arg-type]
     with pytest.raises(NotApplicable, match="NearestRecord: with one original record"):

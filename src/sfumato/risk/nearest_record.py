@@ -12,6 +12,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed import Points, nearest, nearest_others, slack
 from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points, units
 
+CLOSEST = 0.05
 WEAK = (
     "distance to the closest record is weak evidence: a file can pass and still give away who is in it; never release "
     "on its strength"
@@ -20,7 +21,7 @@ WEAK = (
 
 @catalogued(
     MeasureAbout(
-        title="Records nearer to an original than people are to each other",
+        title="Nearness to the original records, beside that of other people",
         source="Distance to the closest record, as in Park et al. (2018), Data synthesis based on generative "
         "adversarial networks; its weakness: Yao et al. (2025), The DCR delusion, arXiv 2505.01524",
         purpose="risk",
@@ -34,35 +35,35 @@ WEAK = (
     )
 )
 class NearestRecord(Measure):
-    """Share of protected records that lie nearer to an original record than nearly all other people do.
+    """How much nearer to the original records the protected ones lie than other people do: 0 no more, 1 all of them.
 
     Distances are of Gower's kind: per variable 0 to 1 (numbers by the range of both tables, ordered categories by their
     place, unordered ones equal or not), averaged. The yardstick is how near people come to an original who are not that
     original: without a ``holdout``, each original record's distance to the nearest other one (of another household,
-    where the schema names them); with it, the distance of each held-out record to the nearest original. A protected
-    record is too near when its distance to the nearest original is below the ``closest`` quantile of those; one exactly
-    at it counts in part, so that a file of fresh draws from the same population scores ``closest``, 5 percent, on
-    average, also where many records coincide. A copy of distinct records scores 1.
+    where the schema names them); with it, the distance of each held-out record to the nearest original. With u the
+    probability that a protected record lies nearer to its nearest original than such a person does, ties counting half,
+    the value is 2u - 1, or 0 if that is negative (Cliff's delta): 0 is expected of fresh draws from the same
+    population, 1 of a copy of distinct records, and about q where a share q are copies and the rest are fresh. Means
+    and modes lie near many people without being anyone's, so that a file can also score by being too smooth.
 
     ``holdout`` is the path of a file of records of the same population and variables that had no part in making the
     protected table. A random part of the original itself will not do where all of it was released, for then an exact
     copy passes; records that carry the id of an original are refused. With a holdout the parts also tell the share of
-    protected records nearer to an original than to any held-out one, and what it would be if the file knew neither.
-    Parts hold the median distances as well. ``by_record`` has one value per protected record. A low figure shows
-    little: see the caveat.
+    protected records nearer to an original than to any held-out one, and what is expected of that if the file knows
+    neither. Other parts: the share of protected records nearer than all but 5 percent of people come (5 percent is
+    expected), of copies of an original, of originals with a twin, and the median distances. ``by_record`` is, per
+    protected record, the share of people who come less near. A low figure shows little: see the caveat.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"x": [0.0, 10.0, 20.0, 30.0, 40.0]})
-    >>> NearestRecord().evaluate(people, pa.table({"x": [1.0, 40.0, 25.0]})).value  # 1 and 0 are below 10, 5 as well
-    1.0
+    >>> NearestRecord().evaluate(people, pa.table({"x": [1.0, 40.0, 50.0, 55.0]})).value  # 1 and 0 are nearer, 10 ties
+    0.25
     """
 
-    closest: float = 0.05
     holdout: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parameters.share(self, "closest")
         if self.holdout is not None and (not isinstance(self.holdout, str) or not self.holdout):
             raise parameters.refuse(self, f"holdout must be the path of a file, as text; got {self.holdout!r}")
 
@@ -127,11 +128,12 @@ class NearestRecord(Measure):
     def _measured(
         self, near: Floats, others: Floats, variables: int, parts: dict[str, float], notes: Notes
     ) -> Measurement:
-        by_record = too_near(near, others, self.closest, slack(near, variables))
+        tie = slack(near, variables)
+        by_record = less_near(near, others, tie)
         return self.measurement(
-            float(by_record.mean()),
+            max(2 * float(by_record.mean()) - 1, 0.0),
             parts={
-                "expected of fresh draws": self.closest,
+                "nearer than all but 5 % of people": float(too_near(near, others, CLOSEST, tie).mean()),
                 "copies of an original": float((near == 0).mean()),
                 "originals with a twin": float((others == 0).mean()),
                 "median distance": float(np.median(near)) / variables,
@@ -141,6 +143,18 @@ class NearestRecord(Measure):
             by_record=by_record,
             notes=(*notes, WEAK),
         )
+
+
+def less_near(near: Floats, others: Floats, tie: Floats) -> Floats:
+    """Return, for each distance, the share of the others that are greater; those that tie count half.
+
+    >>> less_near(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0, 3.0]), np.zeros(3)).tolist()
+    [1.0, 0.625, 0.25]
+    """
+    ordered = np.sort(others)
+    below, upto = np.searchsorted(ordered, near - tie, "left"), np.searchsorted(ordered, near + tie, "right")
+    share: Floats = 1 - (below + upto) / (2 * len(ordered))
+    return share
 
 
 def too_near(near: Floats, others: Floats, closest: float, tie: Floats) -> Floats:
