@@ -28,6 +28,15 @@ def test_by_hand_stated_limits_and_what_replaces_the_values_beyond() -> None:
         TopBottomCoding(bottom={"x": 2}, by="mean").protect(data)
 
 
+def test_beyond_a_limit_by_share_too_few_for_a_mean_get_the_limit_and_it_is_said() -> None:
+    x = [1.0] * 15 + [2.0, 3.0, 4.0, 5.0, 90.0]
+    done = TopBottomCoding(0.05, ends="top", by="mean").protect(numbers(x=x, y=[*range(20)]))
+    assert done.columns["x"][-2:].tolist() == [5, 5] and done.columns["y"][-2:].tolist() == [18, 18]
+    assert "x above 5 (by the limit, too few for a mean)" in done.notes[-1]
+    more = TopBottomCoding(0.15, ends="top", by="mean").protect(numbers(x=x))  # 4, 5 and 90
+    assert more.columns["x"][-3:].tolist() == [33, 33, 33] and "too few" not in more.notes[-1]
+
+
 def test_by_hand_limits_by_share_follow_the_weights() -> None:
     # ten values of weight one: at most a tenth above 9, at most a tenth below 2
     x = np.arange(1.0, 11.0)

@@ -50,8 +50,9 @@ class TopBottomCoding(Method):
 
     ``by`` says what replaces a number: the ``limit``; the survey-weighted ``mean`` of the values beyond, which keeps
     means and totals; or their weighted ``median``, the least of them with half their weight at or below it. A mean or
-    median of fewer than three values is refused, since it would tell them. Categories beyond the limit of an ordinal
-    variable are merged with it: "bachelor or higher"; where both limits by share meet in one category it stays as it
+    median of fewer than three values would tell them: beyond a stated limit it is refused; beyond one by share the
+    limit stands in for it, and the note of the protected table says where. Categories beyond the limit of an ordinal
+    variable are merged with it, "bachelor or higher"; where both limits by share meet in one category it stays as it
     is.
 
     >>> import pyarrow as pa
@@ -120,19 +121,22 @@ class TopBottomCoding(Method):
 
     def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
-        said = []
+        said: list[str] = []
         for name in self.masked(data):
             variable, column = data.schema[name], data.columns[name]
             code = self._numbers if variable.kind == "numeric" else self._categories
             coded, values = code(variable, column, data.weights())
             if coded is not variable:
                 changed[name] = coded, values
-                said.append(_told(coded))
+                said.append(self._told(coded, column))
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
+
+    def _stated(self, name: str) -> bool:
+        return name in (self.top or {}) or name in (self.bottom or {})
 
     def _limits(self, name: str, values: NDArray[Any], weights: Floats) -> Limits:
         """Return the limits of a variable, bottom and top, as stated or by its share."""
-        if name in (self.top or {}) or name in (self.bottom or {}):
+        if self._stated(name):
             return (self.bottom or {}).get(name), (self.top or {}).get(name)
         share = self.share.get(name, 0.0) if isinstance(self.share, Mapping) else float(self.share or 0)
         bottom = -upper_limit(-values, weights, share) if self.ends != "top" else None
@@ -165,6 +169,8 @@ class TopBottomCoding(Method):
     def _replacement(self, name: str, limit: float, beyond: Floats, weights: Floats) -> float:
         if self.by == "limit":
             return limit
+        if beyond.size < FEWEST and not self._stated(name):
+            return limit
         if beyond.size < FEWEST:
             raise NotApplicable(
                 f"{type(self).__name__}: {beyond.size} of the values of {name!r} lie beyond {shown(limit)}, and their "
@@ -179,7 +185,7 @@ class TopBottomCoding(Method):
         if not present.size:
             return variable, codes
         limits: list[int | None] = []
-        stated = variable.name in (self.top or {}) or variable.name in (self.bottom or {})
+        stated = self._stated(variable.name)
         for end, limit in zip(
             ("bottom", "top"), self._limits(variable.name, codes[present], weights[present]), strict=True
         ):
@@ -193,6 +199,17 @@ class TopBottomCoding(Method):
                 raise NotApplicable(f"{who}: the bottom of {variable.name!r} must be below its top")
             return variable, codes  # most records are in one category: little is left to code
         return _merged_ends(who, variable, codes, low, high)
+
+    def _told(self, coded: Variable, before: NDArray[Any]) -> str:
+        """Say what a variable has become."""
+        if coded.kind != "numeric":
+            return f"{coded.name} in {listed(coded.categories, 6)}"
+        said = []
+        for word, limit, sign in (("below", coded.treatment.bottom, -1), ("above", coded.treatment.top, 1)):
+            if limit is not None:
+                few = self.by != "limit" and np.count_nonzero(sign * before > sign * limit) < FEWEST
+                said.append(f"{word} {shown(limit)}{f' (by the limit, too few for a {self.by})' if few else ''}")
+        return f"{coded.name} {' and '.join(said)}"
 
 
 def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:
@@ -227,12 +244,3 @@ def _merged_ends(
         if category in dict(variable.labels):
             labels[name] = f"{variable.spelled(category)} {words}"
     return merged(who, variable, codes, into, labels=labels)
-
-
-def _told(variable: Variable) -> str:
-    """Say what a coded variable has become."""
-    if variable.kind != "numeric":
-        return f"{variable.name} in {listed(variable.categories, 6)}"
-    done = variable.treatment
-    ends = [f"{word} {shown(x)}" for word, x in (("below", done.bottom), ("above", done.top)) if x is not None]
-    return f"{variable.name} {' and '.join(ends)}"
