@@ -91,6 +91,7 @@ from .utility.cdf import CDFSquares as CDFSquares
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
+from .utility.global_utility import GlobalDataUtility as GlobalDataUtility
 from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss

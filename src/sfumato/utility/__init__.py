@@ -4,6 +4,7 @@ from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
+from sfumato.utility.global_utility import GlobalDataUtility
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
 from sfumato.utility.models import Model
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
@@ -15,6 +16,7 @@ __all__ = [
     "ClusterUtility",
     "ConclusionChanges",
     "EllipsoidOverlap",
+    "GlobalDataUtility",
     "InformationLoss",
     "InformationLossTorres",
     "IntervalOverlap",

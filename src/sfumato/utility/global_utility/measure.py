@@ -1,5 +1,6 @@
 """Global data utility: what survives of every variable and every pair, whatever was done to the file."""
 
+from collections.abc import Sequence
 from dataclasses import field
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -74,7 +75,7 @@ class GlobalDataUtility(Measure):
     >>> import pyarrow as pa
     >>> x = pa.table({"age": [20.0, 31.0, 45.0, 52.0, 68.0], "sex": ["f", "m", "f", "m", "f"]})
     >>> round(GlobalDataUtility().evaluate(x, x).value, 6)
-    0.999999
+    1.0
     """
 
     threshold: float = 0.05
@@ -82,8 +83,8 @@ class GlobalDataUtility(Measure):
     recoding: Alternative = field(default="heterogeneity", kw_only=True)
     normality: Normality = field(default="original", kw_only=True)
     reduction: bool = field(default=False, kw_only=True)
-    models: tuple[Model | str, ...] = field(default=(), kw_only=True)
-    scales: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+    models: str | Model | Sequence[str | Model] = field(default=(), kw_only=True)
+    scales: Sequence[str] | Sequence[Sequence[str]] = field(default=(), kw_only=True)
     multivariate_weight: float = field(default=1 / 3, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -105,6 +106,7 @@ class GlobalDataUtility(Measure):
         object.__setattr__(self, "scales", self._scales())
 
     def _scales(self) -> tuple[tuple[str, ...], ...]:
+        """Read one list of items or several."""
         given: Any = self.scales
         try:
             listed = (given,) if given and isinstance(given[0], str) else given
@@ -189,7 +191,7 @@ class GlobalDataUtility(Measure):
     def _multivariate(self, original: Microdata, protected: Microdata) -> list[Outcome]:
         tables, who = (original, protected), type(self).__name__
         found = multivariate.models_compared(as_models(self, self.models), tables, who) if self.models else []
-        return found + multivariate.scales_compared(self.scales, tables, who)
+        return found + multivariate.scales_compared(self._scales(), tables, who)
 
     def _said(
         self, names: tuple[str, ...], there: tuple[str, ...], original: Microdata, protected: Microdata
