@@ -30,8 +30,7 @@ def test_both_ways_rank_among_the_records_that_have_both(seed: int, records: int
     found = ranks.ranked(columns, records)
     first, second = (np.asarray(side, dtype=np.intp) for side in np.triu_indices(5, 1))
     counts, sums = np.zeros(10, dtype=np.int64), np.zeros((10, 3))
-    whole = found.places, found.ends, found.starts, found.missing, found.missing_starts
-    ranks_within.correlate(*whole, first, second, counts, sums)
+    ranks_within.correlate(*found.arrays, first, second, counts, sums)
     for k, (i, j) in enumerate(zip(first, second, strict=True)):
         both = ~(np.isnan(columns[i]) | np.isnan(columns[j]))
         x, y = (2 * stats.rankdata(columns[c][both]) - both.sum() - 1 for c in (i, j))
@@ -50,7 +49,7 @@ def test_both_ways_sum_ranks_by_group(seed: int, records: int) -> None:
     counts, sums, squares = ranks.rank_sums(found, group, 4, which)
     others = np.zeros((3, 5), dtype=np.int64), np.zeros((3, 5)), np.zeros(3)
     gone = np.flatnonzero(group == 4).astype(np.int32)
-    ranks_within.sum_by_group(found.places, found.ends, found.starts, group, gone, which, *others)
+    ranks_within.sum_by_group(*found.arrays, group, gone, which, *others)
     assert np.array_equal(counts, others[0][:, :4])
     assert np.array_equal(sums, others[1][:, :4])
     assert np.array_equal(squares, others[2])

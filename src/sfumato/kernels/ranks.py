@@ -38,6 +38,11 @@ class Ranked:
     missing: Codes
     missing_starts: Indices
 
+    @property
+    def arrays(self) -> tuple[Places, Codes, Indices, Codes, Indices]:
+        """What a kernel needs."""
+        return self.places, self.ends, self.starts, self.missing, self.missing_starts
+
     def upto(self, j: int) -> Codes:
         """Count the records with a value of at most each distinct one."""
         return self.ends[self.starts[j] : self.starts[j + 1]]
@@ -109,11 +114,9 @@ def rank_correlations(
     else:
         from sfumato.kernels import ranks_within
 
-        whole = columns.places, columns.ends, columns.starts, columns.missing, columns.missing_starts
-
         def work(start: int) -> None:
             part = slice(start, start + AT_ONCE)
-            ranks_within.correlate(*whole, first[part], second[part], counts[part], sums[part])
+            ranks_within.correlate(*columns.arrays, first[part], second[part], counts[part], sums[part])
 
         in_threads(work, len(first), progress)
     if progress is not None:
@@ -154,9 +157,8 @@ def rank_sums(columns: Ranked, group: Places, groups: int, which: Indices) -> tu
         def work(start: int) -> None:
             part = slice(start, start + AT_ONCE)
             ranks_within.sum_by_group(
-                columns.places, columns.ends, columns.starts, group, gone, which[part], counts[part], sums[part],
-                squares[part],
-            )  # fmt: skip
+                *columns.arrays, group, gone, which[part], counts[part], sums[part], squares[part]
+            )
 
         in_threads(work, len(which))
     return counts[:, :groups], sums[:, :groups], squares

@@ -15,8 +15,6 @@ Codes = NDArray[np.int32]
 Indices = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
-BLOCK = 4096  # records whose products are summed as whole numbers: no overflow below 4 * 10^7 records
-
 
 @compiled
 def correlate(
@@ -49,6 +47,8 @@ def sum_by_group(
     places: Places,
     ends: Codes,
     starts: Indices,
+    missing: Codes,
+    missing_starts: Indices,
     group: Places,
     gone: Codes,
     which: Indices,
@@ -56,18 +56,25 @@ def sum_by_group(
     sums: Floats,
     squares: Floats,
 ) -> None:
-    """Write the counts and the sums of ranks by group of each column, and its sum of squares."""
+    """Write the counts and the sums of ranks by group of each column, and its sum of squares.
+
+    ``gone`` lists the records without a group, which are those of the last.
+    """
     longest = np.diff(starts).max() + 1
     ranks, lost = np.empty(longest, dtype=np.int32), np.zeros(longest, dtype=np.int32)
-    totals = np.empty(counts.shape[1], dtype=np.int64)
+    totals, sizes = np.empty(counts.shape[1], dtype=np.int64), np.zeros(counts.shape[1], dtype=np.int64)
+    for i in range(group.size):
+        sizes[group[i]] += 1
     for k in range(which.size):
         j = which[k]
-        row, distinct = places[j], starts[j + 1] - starts[j]
+        row = places[j]
         _, squares[k] = _rank(ends[starts[j] : starts[j + 1]], row, gone, ranks, lost)
+        counts[k] = sizes
+        for i in missing[missing_starts[j] : missing_starts[j + 1]]:
+            counts[k, group[i]] -= 1
         totals[:] = 0
         for i in range(row.size):
             totals[group[i]] += ranks[row[i]]
-            counts[k, group[i]] += row[i] < distinct
         sums[k] = totals
 
 
@@ -78,34 +85,40 @@ def _rank(upto: Codes, places: Places, gone: Codes, ranks: Codes, lost: Codes) -
     ``lost`` comes and goes as zeros.
     """
     distinct = upto.size
-    count = upto[distinct - 1] if distinct > 0 else 0
+    ranks[distinct] = 0
+    if distinct == 0:
+        return 0, 0.0
+    before = upto[distinct - 1]
+    count = before
     for i in gone:
         place = places[i]
         if place < distinct:
             lost[place] += 1
             count -= 1
-    before, last, ties = 0, 0, 0.0
+    # with b records below a value and b + s up to it, 2R - (n + 1) = b + (b + s) - n; those lost are taken from each
+    shift, last = np.int32(-count), np.int32(0)
     for place in range(distinct):
-        size = upto[place] - last - lost[place]
+        fewer = lost[place]
+        ranks[place] = last + upto[place] + shift - fewer
+        shift -= np.int32(2) * fewer
         last = upto[place]
-        ranks[place] = 2 * before + size - count
-        before += size
-        if size > 1:
-            ties += float(size) ** 3 - size
+    ties = 0.0
+    if distinct < before:
+        last = np.int32(0)
+        for place in range(distinct):
+            size = float(upto[place] - last - lost[place])
+            ties += size * size * size - size
+            last = upto[place]
     for i in gone:
         place = places[i]
         if place < distinct:
             lost[place] = 0
-    ranks[distinct] = 0
     return count, (float(count) ** 3 - count - ties) / 3
 
 
 @compiled
 def _products(places: Places, other_places: Places, ranks: Codes, others: Codes) -> float:
     total = 0.0
-    for start in range(0, places.size, BLOCK):
-        part = 0
-        for i in range(start, min(start + BLOCK, places.size)):
-            part += np.int64(ranks[places[i]]) * others[other_places[i]]
-        total += part
+    for i in range(places.size):
+        total += float(ranks[places[i]]) * others[other_places[i]]
     return total

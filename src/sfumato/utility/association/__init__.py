@@ -2,6 +2,7 @@
 
 from sfumato.utility.association.columns import Column, Scale
 from sfumato.utility.association.direction import turned
+from sfumato.utility.association.normality import normal
 from sfumato.utility.association.pairs import REASONS, TESTS, WEIGHTED, PairTests, pair_tests
 
-__all__ = ["REASONS", "TESTS", "WEIGHTED", "Column", "PairTests", "Scale", "pair_tests", "turned"]
+__all__ = ["REASONS", "TESTS", "WEIGHTED", "Column", "PairTests", "Scale", "normal", "pair_tests", "turned"]
