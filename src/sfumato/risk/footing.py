@@ -78,8 +78,9 @@ def compared_keys(
 def grouped(kind: Kind, base: NDArray[Any], other: NDArray[Any], classes: int) -> tuple[Codes, Codes, Floats]:
     """Return a variable of two tables as codes, numbers in quantile classes of the first; with their inner cuts.
 
-    A number that is a cut belongs to the class above it; where no more values occur than there are classes, each is
-    its own. Missing stays -1.
+    A number that is a cut belongs to the class above it. A value that as many records share as a class would hold is a
+    class of its own (zeros are not small amounts); where no more values occur than there are classes, each is. Missing
+    stays -1.
 
     >>> grouped("numeric", np.array([1.0, 2, 3, 4, 5, 6]), np.array([0.0, 4.0, np.nan]), 2)[1:]
     (array([ 0,  1, -1], dtype=int32), array([3.5]))
@@ -87,9 +88,14 @@ def grouped(kind: Kind, base: NDArray[Any], other: NDArray[Any], classes: int) -
     if kind != "numeric":
         return base, other, np.empty(0)
     present = base[~np.isnan(base)]
-    values = np.unique(present)
-    inner = np.arange(1, classes) / classes
-    cuts = values[1:] if len(values) <= classes else np.unique(np.quantile(present, inner))
+    values, counts = np.unique(present, return_counts=True)
+    if len(values) <= classes:
+        cuts = values[1:]
+    else:
+        own = np.flatnonzero(counts * classes >= len(present))
+        around = values[np.concatenate([own, own[own + 1 < len(values)] + 1])]
+        cuts = np.unique(np.concatenate([np.quantile(present, np.arange(1, classes) / classes), around]))
+        cuts = cuts[cuts > values[0]]
     codes = [
         np.where(np.isnan(column), -1, np.searchsorted(cuts, column, side="right")).astype(np.int32)
         for column in (base, other)
@@ -110,8 +116,10 @@ def followed(original: Microdata, more: Microdata, name: str, seen: Recoding) ->
         place = {category: code for code, category in enumerate(seen.categories)}
         lookup = []
         for category in more.schema[name].categories:
-            strange = -1 if seen.kind == "ordinal" else place.setdefault(category, len(place))
-            lookup.append(taken.get(category, strange))
+            if category in taken:
+                lookup.append(taken[category])
+            else:
+                lookup.append(-1 if seen.kind == "ordinal" else place.setdefault(category, len(place)))
         coded = np.array([*lookup, -1], dtype=np.int32)[added]
     return replace(seen, original=np.concatenate([seen.original, coded]))
 

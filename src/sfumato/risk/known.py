@@ -33,8 +33,8 @@ def check_known(owner: Measure, known: object) -> Known:
 def known_sets(measure: Measure, known: Known, original: Microdata, shared: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Spell out the sets of variables an intruder knows.
 
-    A number stands for the first 1, 2, ... of the variables chosen: those the measure was told, else the numeric keys
-    of the schema, else all numeric variables, in the order of the table.
+    A number stands for the first 1, 2, ... of the variables chosen: those the measure was told, else the keys of the
+    schema among those it can compare, else all of these, in the order of the table.
     """
     if isinstance(known, int):
         keys = [name for name in shared if original.schema[name].role == "key"]
