@@ -53,8 +53,8 @@ class KeyClasses:
 
     @cached_property
     def cells(self) -> Codes:
-        """The key values of each combination."""
-        return self.codes[self.first]
+        """The key values of each combination, one column after the other in memory."""
+        return np.asfortranarray(self.codes[self.first])
 
     def sums(self, values: Floats | None) -> Floats:
         """Return, for each record, the sum of ``values`` over the records that agree with it (None: their number)."""

@@ -13,13 +13,17 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.log_linear import fitted_table
+from sfumato.kernels.log_linear import counted, fitted, possible_cells
+from sfumato.kernels.wildcards import matching_sums
 from sfumato.risk.classes import KeyClasses, design_weights, key_classes
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
 Terms = Literal["main", "two-way"]
 Shape = Callable[[Floats], tuple[Floats, Floats, Floats]]
-MOST_CELLS = 5_000_000
+MOST_CELLS = 10_000_000
+CHUNK = 1_000_000  # cells at a time, to spare memory
+ORDER: dict[str, int] = {"main": 1, "two-way": 2}
 POOR = 1.96
 SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(12)])  # of (1 - exp(-h)) / h
 
@@ -70,12 +74,14 @@ class LogLinearRisk(Measure):
         weights, notes = design_weights(self, original, protected)
         fraction = 1.0 if weights is None else len(weights) / float(weights.sum())
         growth = (1 - fraction) / fraction  # units of the population outside the sample for each in it
-        counts, codes = self._table(found)
-        expected, converged = fitted_table(counts, 1 if self.terms == "main" else 2)
+        codes = _from_zero(found.codes)
+        cells, counts = self._cells(found, codes)
+        expected, converged = fitted(cells, counts, ORDER[self.terms])
         if not converged:
             notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")
         unique = found.counts == 1
-        h = growth * _means(expected * (len(codes) / counts.sum()), codes[unique])
+        means = matching_sums(codes[unique], cells, expected) * (len(codes) / counts.sum())
+        h = growth * means
         alone, match = np.exp(-h), one_in(h)[0]
         by_record = np.zeros(len(codes))
         by_record[unique] = match
@@ -88,40 +94,30 @@ class LogLinearRisk(Measure):
             notes = (*notes, f"the model with {self.terms} terms fits poorly: the figure is probably too {way}")
         return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=(*found.notes, *notes))
 
-    def _table(self, found: KeyClasses) -> tuple[Floats, NDArray[np.int64]]:
-        """Count the records without missing keys in the table of all combinations; number values by those they show.
-
-        A value that no such record has gets no place in the table: -2.
-        """
-        whole = (found.codes >= 0).all(axis=1)
-        if not whole.any():
+    def _cells(self, found: KeyClasses, codes: Codes) -> tuple[Codes, Floats]:
+        """List the combinations that the model expects, and count the records without missing keys in them."""
+        whole = codes[(found.codes >= 0).all(axis=1)]
+        if not len(whole):
             raise NotApplicable("LogLinearRisk: every record lacks a key, so there is nothing to fit a model to")
-        codes = np.full(found.codes.shape, -1, dtype=np.int64)
-        shape = []
-        for j, column in enumerate(found.codes.T):
-            values = np.unique(column[whole])
-            place = np.minimum(np.searchsorted(values, column), len(values) - 1)
-            codes[:, j] = np.where(column < 0, -1, np.where(values[place] == column, place, -2))
-            shape.append(len(values))
-        cells = float(np.prod(shape, dtype=np.float64))
-        if cells > MOST_CELLS:
+        cells = possible_cells(whole, ORDER[self.terms], MOST_CELLS)
+        if cells is None:
             raise NotApplicable(
-                f"LogLinearRisk: the keys {', '.join(found.names)} have {cells:,.0f} combinations, more than the "
-                f"{MOST_CELLS:,} a model is fitted to; recode them or name fewer"
+                f"LogLinearRisk: the keys {', '.join(found.names)} have more than {MOST_CELLS:,} combinations that a "
+                f"model with {self.terms} terms expects; recode them or name fewer"
             )
-        place = np.ravel_multi_index(tuple(codes[whole].T), tuple(shape))
-        return np.bincount(place, minlength=int(cells)).astype(np.float64).reshape(shape), codes
+        return cells, counted(cells, whole)
 
 
-def _means(expected: Floats, codes: NDArray[np.int64]) -> Floats:
-    """Return the expected count of each record's combination, summed over the values of the keys it lacks."""
-    means = np.zeros(len(codes))
-    patterns, of = np.unique(codes == -1, axis=0, return_inverse=True)
-    for number, lacking in enumerate(patterns):
-        rows = np.flatnonzero((of.ravel() == number) & (codes != -2).all(axis=1))
-        margin = expected.sum(axis=tuple(np.flatnonzero(lacking)))
-        means[rows] = margin[tuple(codes[rows][:, ~lacking].T)]
-    return means
+def _from_zero(codes: Codes) -> Codes:
+    """Number the values of each key that records without missing keys have; others come after them, missing is -1."""
+    whole = (codes >= 0).all(axis=1)
+    numbered = np.empty_like(codes)
+    for j, column in enumerate(codes.T):
+        values = np.unique(column[whole])
+        place = np.searchsorted(values, column)
+        known = np.append(values, -1)[place] == column  # beyond the last: no value is -1 but missing
+        numbered[:, j] = np.where(column < 0, -1, np.where(known, place, len(values)))
+    return numbered
 
 
 def only_one(h: Floats) -> tuple[Floats, Floats, Floats]:
@@ -152,10 +148,13 @@ def model_check(counts: Floats, expected: Floats, growth: float, shape: Shape) -
     bias, g(m) = shape(growth m). To second order in m - m', for which f - m' stands, and (f - m')^2 - f for its square;
     both have mean 0 under the model, variances m and 2 m^2, and no covariance.
     """
-    _, slope, bend = shape(growth * expected)
-    slope, bend = growth * slope, growth**2 * bend
-    seen, seen_slope = expected * np.exp(-expected), (1 - expected) * np.exp(-expected)
-    linear, square = -seen * slope, -(seen_slope * slope + seen * bend / 2)
-    off = counts - expected
-    bias = float((linear * off + square * (off**2 - counts)).sum())
-    return bias, float(np.sqrt((linear**2 * expected + 2 * square**2 * expected**2).sum()))
+    bias = variance = 0.0
+    for part in range(0, len(counts), CHUNK):
+        f, m = counts[part : part + CHUNK], expected[part : part + CHUNK]
+        _, slope, bend = shape(growth * m)
+        slope, bend = growth * slope, growth**2 * bend
+        unique, unique_slope = m * np.exp(-m), (1 - m) * np.exp(-m)
+        linear, square = -unique * slope, -(unique_slope * slope + unique * bend / 2)
+        bias += float((linear * (f - m) + square * ((f - m) ** 2 - f)).sum())
+        variance += float((linear**2 * m + 2 * square**2 * m**2).sum())
+    return bias, variance**0.5

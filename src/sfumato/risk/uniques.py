@@ -9,6 +9,7 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
+from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.wildcards import matching_sums
 from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
 
@@ -84,6 +85,10 @@ class SampleUniques(Measure):
 
 def _share(found: KeyClasses, columns: tuple[int, ...]) -> float:
     """Return the share of records that are unique on these keys."""
-    cells = found.cells[:, list(columns)]
-    counts = matching_sums(cells, cells, found.sizes)
-    return float((counts == 1).sum() / len(found.codes))  # one record has a count of one, so its cell counts for one
+    cells = found.cells.T[list(columns)].T
+    if found.complete:
+        class_of, sizes = classes(cells)
+        counts = class_sums(class_of, found.sizes, len(sizes))
+    else:
+        counts = matching_sums(cells, cells, found.sizes)
+    return float((counts == 1).sum() / len(found.codes))  # what counts one is one record
