@@ -53,6 +53,7 @@ def compare(
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
     from sfumato.show.summarise import summarise_pair
+    from sfumato.utility.global_utility.progress import shown
 
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
@@ -61,14 +62,15 @@ def compare(
         protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
-    summary = summarise_pair(
-        experiment.run(),
-        file=original.name,
-        protected=protected.name,
-        command=command_line(),
-        schema=schema_text(data.schema),
-        listed=max(records, 10),
-    )
+    with shown():
+        summary = summarise_pair(
+            experiment.run(),
+            file=original.name,
+            protected=protected.name,
+            command=command_line(),
+            schema=schema_text(data.schema),
+            listed=max(records, 10),
+        )
     page = None
     if report is not None:
         from sfumato.show.report import write_report

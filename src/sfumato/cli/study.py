@@ -10,7 +10,7 @@ from sfumato.errors import ParameterError
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="The study: domingo, karr, kim or woo.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="The study: domingo, karr, kim, kocar or woo.", show_default=False)],
     data: Annotated[
         Path | None,
         typer.Option(help="The Census file; domingo needs it, karr uses it, the others make their own data."),
@@ -27,7 +27,10 @@ def study(
         ),
     ] = None,
     records: Annotated[
-        int | None, typer.Option(min=20, help="A smaller size: records of a table (karr, woo), of a sample (kim).")
+        int | None,
+        typer.Option(
+            min=20, help="Another size: records of a table (karr, woo), of a sample (kim), households (kocar)."
+        ),
     ] = None,
     workers: Workers = None,
     json: Json = False,

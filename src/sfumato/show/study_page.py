@@ -27,6 +27,7 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         title=study.title,
         study=study,
         verdict=_verdict(study),
+        printed=not study.ranking,
         families=_families(study),
         pictures=dict(zip(compared, pictures.values(), strict=True)),
         samples=save_pictures({_file("data", sample.name): drawn(sample) for sample in study.samples}, plots),
@@ -170,7 +171,8 @@ def _verdict(study: Study) -> str:
     judged = [finding.holds for finding in study.findings if finding.holds is not None]
     if not judged:
         return "The printed figures are not there, so nothing could be held against them."
-    return f"{sum(judged)} of {count(len(judged), 'statement')} about our figures and the printed ones hold."
+    about = "our figures" if study.ranking else "our figures and the printed ones"
+    return f"{sum(judged)} of {count(len(judged), 'statement')} about {about} hold{'s' if len(judged) == 1 else ''}."
 
 
 def _families(study: Study) -> dict[str, list[Line]]:

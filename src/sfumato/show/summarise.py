@@ -31,6 +31,7 @@ from sfumato.show.summary import (
 )
 from sfumato.show.usefulness import usefulness_of
 from sfumato.show.wording import count, figure, lower_first, percentage
+from sfumato.utility import GlobalDataUtility
 
 MOST_RESAMPLED = 20_000  # records up to which the chosen one's figures are bootstrapped
 
@@ -332,14 +333,9 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
 
 def _usefulness(results: Results, protected: Microdata) -> Usefulness | None:
     """Look at every variable and pair, as the global data utility asked for does, or one by its defaults."""
-    from sfumato.catalogue import measures
-
-    cls = measures().get("GlobalDataUtility")
-    if cls is None:
-        return None
-    asked = [measure for measure in results.measures if isinstance(measure, cls)]
+    asked = [measure for measure in results.measures if isinstance(measure, GlobalDataUtility)]
     try:
-        return usefulness_of((asked or [cls()])[0].evaluate(results.original, protected))
+        return usefulness_of((asked or [GlobalDataUtility()])[0].evaluate(results.original, protected))
     except NotApplicable:
         return None
 

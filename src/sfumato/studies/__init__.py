@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.errors import ParameterError
 from sfumato.studies.study import Study
 
-NAMES = ("domingo", "karr", "kim", "woo")
+NAMES = ("domingo", "karr", "kim", "kocar", "woo")
 
 
 def names() -> tuple[str, ...]:

@@ -72,6 +72,7 @@ class Study:
     reasons: Mapping[str, str] = field(default_factory=dict)  # by family: why the figures differ from print
     samples: tuple[Sample, ...] = ()
     scatters: tuple[Scatter, ...] = ()
+    ranking: str = ""  # the column by which all lines are listed together, as they stand
     seed: int
     replicates: int
     seconds: float
