@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 from zlib import crc32
 
 import numpy as np
@@ -18,11 +18,14 @@ from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.methods.cart_smoothing import Smoothing, smoothing
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
+from sfumato.methods.cart_uniques import alone, among, digests
 
 Column = NDArray[Any]
 
-WORTH_COMPILING = 20_000  # records times variables: deep trees repay compilation sooner than one pass over the records
+WORTH_COMPILING = 50_000  # records times variables: many deep trees repay compilation sooner than one pass does
 MOST_CATEGORIES = 5_000  # a table of two such variables still fits
+MOST_REDRAWN = 0.05  # of the records; more would bend the distributions
+Replicated = Literal["redraw", "keep"]
 
 
 @catalogued(
@@ -61,6 +64,12 @@ class CARTSynthesis(Method):
       predictive distribution do; the trees themselves stay the same.
     - ``smoothing``: a number that fewer than 10 records hold is drawn from between its neighbours in the leaf and
       rounded as the variable is written, so that no real amount is given out but by chance.
+    - ``replicated_uniques``: a synthetic record may equal, in every variable, an original that is alone in its values;
+      with few donors per leaf that is two or three times as frequent as in another sample of the population. "redraw"
+      draws the last variable of such a record anew, then the last two, and so on until it differs; "keep" leaves it.
+      Where more than 5 % of the records are such, as in tables of few variables, none is drawn anew, since that would
+      bend the distributions; a note tells how many there are. In partial synthesis they are always kept: there a value
+      that may not be drawn would be told by its absence.
 
     Numbers are split at a threshold, a missing value lies below all others; nominal predictors are split into sets of
     categories, ordered by the mean of the target or by the shares of its classes, however many categories there are.
@@ -77,6 +86,7 @@ class CARTSynthesis(Method):
     records: int | None = None
     proper: bool = False
     smoothing: bool = False
+    replicated_uniques: Replicated = "redraw"
     max_depth: int = 30
     cp: float = 1e-8
 
@@ -88,6 +98,7 @@ class CARTSynthesis(Method):
             parameters.whole(self, "records")
         parameters.one_of(self, "proper", (True, False))
         parameters.one_of(self, "smoothing", (True, False))
+        parameters.one_of(self, "replicated_uniques", get_args(Replicated))
         parameters.whole(self, "max_depth", least=0)
         parameters.number(self, "cp", least=0)
 
@@ -140,24 +151,50 @@ class CARTSynthesis(Method):
         for place, name in enumerate(drawn):
             before = (*stay, *drawn[:place])
             models[name] = _model(data, name, [seen[other] for other in before], before, rule, self.smoothing)
-        return _Models(stay, models)
+        return _Models(stay, models, {variable.name: variable.kind for variable in data.schema})
 
     def _drawn(self, data: Microdata, models: "_Models", rng: np.random.Generator) -> Microdata:
         """Draw one synthetic table."""
-        count = len(data) if self.records is None else self.records
         # a stream per variable name: a further variable changes no draw of those before it
         root = int(rng.integers(2**63))
-        columns: dict[str, Column] = {name: data.columns[name] for name in models.stay}
-        seen = {name: visible(data.schema[name].kind, columns[name]) for name in models.stay}
-        for name, model in models.by_name.items():
-            stream = np.random.default_rng([root, crc32(name.encode())])
-            columns[name] = model.drawn(seen, count, stream, self.proper)
-            seen[name] = visible(model.kind, columns[name])
+        streams = {name: np.random.default_rng([root, crc32(name.encode())]) for name in models.by_name}
         few = [name for name, model in models.by_name.items() if 0 < model.present < self.min_leaf]
-        note = f"fewer than {self.min_leaf} values to draw from: {', '.join(few)}" if few else ""
+        notes = [f"fewer than {self.min_leaf} values to draw from: {', '.join(few)}"] if few else []
+        count = len(data) if self.records is None else self.records
+        columns = models.drawn({name: data.columns[name] for name in models.stay}, count, streams, self.proper)
         if models.stay:
-            return data.replace({name: columns[name] for name in models.by_name}, note)
-        return _table(data, columns, count, note)
+            return data.replace({name: columns[name] for name in models.by_name}, "; ".join(notes))
+        if self.replicated_uniques == "redraw":
+            copied = self._redrawn(data, models, columns, streams)
+            if copied:
+                notes.append(
+                    f"{copied:,} of {count:,} records equal, in every variable, an original that is alone with its "
+                    "values; smoothing, or larger leaves, make fewer"
+                )
+        return _table(data, columns, notes)
+
+    def _redrawn(
+        self,
+        data: Microdata,
+        models: "_Models",
+        columns: dict[str, Column],
+        streams: Mapping[str, np.random.Generator],
+    ) -> int:
+        """Draw anew, in place, the last variables of records that equal a unique original; return how many still do."""
+        names = [name for name in models.by_name if name != data.schema.weight]
+        unique = alone(digests([data.columns[name] for name in names]))
+        copied = among(digests([columns[name] for name in names]), unique)
+        if copied.size > MOST_REDRAWN * len(columns[names[0]]):
+            return int(copied.size)
+        for kept in range(len(names) - 1, -1, -1):
+            if not copied.size:
+                break
+            known = {name: columns[name][copied] for name in names[:kept]}
+            again = models.drawn(known, copied.size, streams, self.proper)
+            for name, column in again.items():
+                columns[name][copied] = column
+            copied = copied[among(digests([again[name] for name in names]), unique)]
+        return int(copied.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +237,19 @@ class _Models:
 
     stay: tuple[str, ...]
     by_name: Mapping[str, _Model]
+    kinds: Mapping[str, Kind]
+
+    def drawn(
+        self, known: Mapping[str, Column], count: int, streams: Mapping[str, np.random.Generator], proper: bool
+    ) -> dict[str, Column]:
+        """Draw every variable of ``count`` records that is not known yet, each given those before it."""
+        columns = dict(known)
+        seen = {name: visible(self.kinds[name], column) for name, column in columns.items()}
+        for name, model in self.by_name.items():
+            if name not in columns:
+                columns[name] = model.drawn(seen, count, streams[name], proper)
+                seen[name] = visible(model.kind, columns[name])
+        return columns
 
 
 def _model(
@@ -230,9 +280,10 @@ def _predictor(data: Microdata, name: str) -> Predictor:
     return predictor(variable.kind, data.columns[name], len(variable.categories))
 
 
-def _table(data: Microdata, columns: dict[str, Column], count: int, note: str) -> Microdata:
+def _table(data: Microdata, columns: dict[str, Column], notes: list[str]) -> Microdata:
     """Dress the columns drawn as a table of its own: an id from 1, weights with the original's total."""
     schema = data.schema
+    count = len(next(iter(columns.values())))
     if schema.weight is not None:
         total = columns[schema.weight].sum()
         if not total:
@@ -243,13 +294,14 @@ def _table(data: Microdata, columns: dict[str, Column], count: int, note: str) -
         variables[schema.id], columns[schema.id] = _numbered(schema[schema.id], count)
     kept = [name for name in data.names if name in columns]
     gone = [name for name in data.names if name not in columns]
-    notes = [*data.notes, f"left out, as records are drawn one by one: {', '.join(gone)}"] if gone else [*data.notes]
+    if gone:
+        notes = [f"left out, as records are drawn one by one: {', '.join(gone)}", *notes]
     return replace(
         data,
         schema=schema.only(kept).replace(*variables.values()),
         columns={name: columns[name] for name in kept},
         origin=replace(data.origin, index=None),
-        notes=(*notes, note) if note else tuple(notes),
+        notes=(*data.notes, *notes),
         matched=False,
     )
 

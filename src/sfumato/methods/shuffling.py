@@ -9,8 +9,9 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import classes
 from sfumato.methods.correlated_noise import normal_draws, root
-from sfumato.methods.rank_correlation import correlations
+from sfumato.methods.rank_correlation import needed_correlations, normal_scores, proper
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class Shuffling(Method):
     Every variable is turned into normal scores by its ranks, and rank correlations R into the correlations that normal
     scores need to have them, rho = 2 sin(pi R / 6) (with ties, what their step functions need). For each record scores
     are drawn from the normal distribution of the confidential variables given the record's scores in the variables that
-    stay; then the record whose drawn score has rank j gets the j-th smallest original value.
+    stay (ties parted at random); then the record whose drawn score has rank j gets the j-th smallest original value.
 
     So every marginal distribution is kept exactly, rank correlations among the shuffled variables and with the given
     ones are kept up to sampling error, and given the variables that stay a new value tells nothing of the old one.
@@ -84,9 +85,25 @@ class Shuffling(Method):
         names = self.masked(data)
         given = self._given(data, names)
         table = np.column_stack([_numbers(data, name) for name in (*names, *given)])
-        rho, scores = correlations(table)
-        drawn = _drawn(scores[:, len(names) :], rho, normal_draws(names, len(data), rng))
+        p = len(names)
+        rho = needed_correlations(table)
+        draws = normal_draws((*names, *given), len(data), rng)
+        stay = np.column_stack(
+            [normal_scores(table[:, j], draws[:, j]) for j in range(p, table.shape[1])] or [draws[:, :0]]
+        )
+        for j in range(len(given)):  # ties of what stays are parted at random, so its scores are correlated as they are
+            for k in range(j):
+                rho[p + j, p + k] = rho[p + k, p + j] = _correlation(stay[:, j], stay[:, k])
+        drawn = _drawn(stay, proper(rho), draws[:, :p])
         return data.replace({name: _dealt(data.columns[name], drawn[:, j]) for j, name in enumerate(names)})
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    """Return the correlation of the scores of the records that have both."""
+    both = ~(np.isnan(first) | np.isnan(second))
+    if both.sum() < 2:
+        return 0.0
+    return float(np.corrcoef(first[both], second[both])[0, 1])
 
 
 def _numbers(data: Microdata, name: str) -> Floats:
@@ -105,10 +122,9 @@ def _drawn(stay: Floats, rho: Floats, draws: Floats) -> Floats:
     p = draws.shape[1]
     drawn = np.empty_like(draws)
     present = ~np.isnan(stay)
-    patterns, which = np.unique(present, axis=0, return_inverse=True)
-    for pattern in range(len(patterns)):
-        rows = np.flatnonzero(which == pattern)
-        known = p + np.flatnonzero(patterns[pattern])
+    pattern, sizes = classes(present.astype(np.int32))
+    for rows in np.split(np.argsort(pattern, kind="stable"), np.cumsum(sizes)[:-1]):
+        known = p + np.flatnonzero(present[rows[0]])
         across = rho[:p, known]
         slope = across @ np.linalg.pinv(rho[np.ix_(known, known)], hermitian=True)
         left = rho[:p, :p] - slope @ across.T
