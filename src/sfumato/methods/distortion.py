@@ -20,6 +20,12 @@ POSITIVE_VALUES = ("expon", "gamma", "lognorm", "weibull_min")
         missing=MISSING_STAYS,
         random=True,
         caveat="what the fitted family cannot express (spikes, gaps, several modes) is lost",
+        formula="x'_i = y_(r_i),   r_i = rank of x_i among the n values present (ties in file order)\n"
+        "y_(1) <= ... <= y_(n) = n draws, sorted, from the family F nearest to the data:\n"
+        "F minimises sup_x |F_n(x) - F(x; t)|, its parameters t fitted by maximum likelihood",
+        reading="There is no parameter. Every rank is kept, so associations by rank hardly change; the marginal "
+        "distribution becomes that of the fitted family, so look first whether one of them fits at all: amounts with "
+        "many zeros have none that does.",
     )
 )
 class DistributionDistortion(ColumnMethod):

@@ -18,6 +18,10 @@ from sfumato.methods.selection import checked
         kinds=("numeric", "ordinal", "nominal"),
         random=False,
         caveat="the variables that stay are released as they are, and together may tell what was removed",
+        formula="X' = X without the columns named; where none is, without the direct identifiers and the id",
+        reading="The first step of nearly every release, and no more than a first step: it takes away names and "
+        "numbers that point to a unit, while keys that point to it together stay. GlobalDataUtility counts a removed "
+        "variable 0.",
     )
 )
 class VariableRemoval(Method):
