@@ -5,6 +5,11 @@ and ``pearsonr`` on the records that have both, as users do it today; it is time
 scaled up, which is said in the output; the statistics of that sample must agree. Ours is ``pair_tests`` whole, from
 columns to P values, in a process of its own whose kernels were compiled before; memory is what the process held at its
 peak and, in brackets, what the columns themselves take.
+
+On two cores of a busy machine, 200 variables x 100,000 records, two files: 4.9 s of processor time (2.5 a file) and
+0.8 GB without missing values, 160 times scipy's loop; 12.3 s with 5 % missing in every variable, 57 times; twice the
+records cost twice the time, twice the variables 2.4 times (3.6 with missing values). With the threads that the linear
+algebra takes of itself, which wait busily where other processes have the cores: 8.9 s, 89 times.
 """
 
 import argparse
@@ -131,8 +136,9 @@ def main() -> None:
         return
     n, p = options.records, options.variables
     print(f"{p * (p - 1) // 2:,} pairs, two files, beside scipy.stats on {options.sample} pairs, scaled up")
-    for missing in (0.0, 0.05):
-        wall, cpu = report(n, p, missing)
+    for missing, threads in ((0.0, False), (0.0, True), (0.05, False)):
+        print("  linear algebra with its own threads" if threads else "  linear algebra with one thread")
+        wall, cpu = report(n, p, missing, threads)
         columns = mixed(n, p, missing, 1)
         loop_wall, loop_cpu = (2 * s for s in by_the_loop(columns, pair_tests(columns), options.sample))
         print(
@@ -140,8 +146,6 @@ def main() -> None:
             f"{loop_cpu / cpu:.0f} cpu; every statistic of the sample equal",
             flush=True,
         )
-    print("with the threads that the linear algebra takes of itself")
-    report(n, p, 0.0, threads=True)
     for missing in (0.0, 0.05):
         print(f"growth, {missing:.0%} missing")
         for records, variables in ((n // 4, p // 2), (n // 2, p // 2), (n, p // 2), (n, p)):

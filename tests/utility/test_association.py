@@ -79,15 +79,21 @@ def test_every_pair_of_scales_equals_scipy(records: int, missing: float) -> None
     check_against_scipy(columns, pair_tests(columns))
 
 
+@pytest.mark.parametrize("records", [200, WORTH_COMPILING])
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "skewed", "normal"])
-def test_one_scale_alone(scale: str) -> None:
-    columns = [c for c in random_columns(200, 3, seed=3, missing=0.2) if c.scale == scale]
+def test_one_scale_alone(scale: str, records: int) -> None:
+    columns = [c for c in random_columns(records, 4, seed=3, missing=0.2) if c.scale == scale]
     check_against_scipy(columns, pair_tests(columns))
 
 
 def test_no_pairs() -> None:
     assert len(pair_tests([]).p) == 0
     assert len(pair_tests([Column("a", "normal", np.arange(5.0))]).p) == 0
+
+
+def test_no_records() -> None:
+    found = pair_tests([_kept(column, np.zeros(0, dtype=np.intp)) for column in random_columns(9, 2, seed=1)])
+    assert (found.reason == 1).all()
 
 
 def test_by_hand() -> None:

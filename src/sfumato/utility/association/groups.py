@@ -57,8 +57,8 @@ class Groups:
 def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Groups]:
     """Sum the doubled, centred ranks of variables by group, ranked among the records that have both."""
     rows = file.row[others]
-    gaps = file.complete[nominals]
-    for nominal in nominals[~gaps]:  # who is ranked differs from pair to pair
+    whole = file.complete[nominals]
+    for nominal in nominals[~whole]:  # who is ranked differs from pair to pair
         g = file.row[nominal]
         counts, sums, squares = rank_sums(file.ranks, file.codes[g], int(file.counts[g]), rows)
         records = counts.sum(axis=1)
@@ -86,7 +86,7 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
                 there[:, k] = places[row] < len(table) - 1
         return ranks, there
 
-    for nominal, weight, sums in _summed(file, nominals[gaps], others, block, len(others), None):
+    for nominal, weight, sums in _summed(file, nominals[whole], others, block, len(others), None):
         yield Groups(nominal, others, weight, sums, squares, squares, present, present.astype(np.float64))
 
 
@@ -148,7 +148,7 @@ def _summed(
     from scipy.sparse import csc_array
 
     gaps = np.flatnonzero(~file.complete[others])  # the others have the same weight in all columns
-    for part in parts(file, nominals, width + len(gaps) + 1):
+    for part in parts(file, nominals if len(others) else nominals[:0], width + len(gaps) + 1):
         rows = file.row[part]
         sizes = file.counts[rows] + 1  # the last takes the missing ones
         ends = np.cumsum(sizes)
