@@ -15,6 +15,7 @@ from scipy import stats
 from sfumato import (
     CARTSynthesis,
     Experiment,
+    GlobalDataUtility,
     Microdata,
     NotApplicable,
     ParameterError,
@@ -64,6 +65,13 @@ def test_a_model_tells_the_synthetic_survey_from_the_original_no_better_than_ano
     assert cart.value < 2 * sample.value and cart.value < unrelated.value / 5
     if model == "logistic I":  # all terms of first and second order; synthpop aims below 3
         assert cart.parts["ratio, fitted model"] < 2 and unrelated.parts["ratio, fitted model"] > 10
+
+
+def test_the_global_data_utility_is_that_of_a_bootstrap_sample() -> None:
+    rows = np.random.default_rng(0).integers(0, len(survey()), len(survey()))
+    tables = (synthetic(), survey().take(rows), household_survey(seed=7), independent(survey()))
+    cart, bootstrap, sample, unrelated = (GlobalDataUtility().evaluate(survey(), t, rng=0).value for t in tables)
+    assert cart > max(bootstrap - 0.08, sample) and unrelated < 0.6
 
 
 def test_marginals_are_within_sampling_error() -> None:
@@ -325,6 +333,9 @@ def test_refusals() -> None:
         CARTSynthesis().protect(data.take(np.arange(4)))
     with pytest.raises(NotApplicable, match=r"CARTSynthesis: records=9 needs all variables synthesised, but region"):
         CARTSynthesis(records=9, variables=("income",)).protect(data)
+    for name in ("id", "household"):
+        with pytest.raises(NotApplicable, match=f"CARTSynthesis: variable '{name}' names the unit"):
+            CARTSynthesis(variables=(name,)).protect(data)
     names = Microdata.from_frame(pa.table({"name": [f"n{i}" for i in range(5001)], "x": np.arange(5001.0)}))
     with pytest.raises(NotApplicable, match="variable 'name' has 5,001 categories, more than a tree can use"):
         CARTSynthesis().protect(names)

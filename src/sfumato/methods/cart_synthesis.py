@@ -33,8 +33,8 @@ Replicated = Literal["redraw", "keep"]
         title="Synthesis by classification and regression trees",
         source="Reiter (2005), Using CART to generate partially synthetic public use microdata; Nowok, Raab and Dibben "
         "(2016), synthpop: Bespoke creation of synthetic data in R",
-        missing="modelled: whether a value is missing is drawn first, then the value; missing is a nominal variable's "
-        "class of its own",
+        missing="modelled: whether a value is missing is drawn first, then the value; a nominal variable has "
+        "missing as a class of its own",
         kinds=("numeric", "ordinal", "nominal"),
         column_order=True,
         random=True,
@@ -77,7 +77,8 @@ class CARTSynthesis(Method):
 
     In a table synthesised as a whole the survey weight is drawn last, like any other number, and scaled to the
     original's total; trees and donors do not use it: the file resembles the sample, not the population. The id is
-    numbered anew from 1. The household and other identifiers are left out, as persons are drawn one by one.
+    numbered anew from 1. The household and other identifiers are left out, as persons are drawn one by one; the donors
+    of a leaf are so many persons, though perhaps of one household.
     ``copies`` draws several tables from the trees fitted once; an experiment draws one per replicate.
     """
 
@@ -117,6 +118,9 @@ class CARTSynthesis(Method):
     def _sequence(self, data: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Name the variables that stay, and those that are drawn, in their order."""
         names = self.masked(data)
+        for name in names:
+            if name in (data.schema.id, data.schema.household) or data.schema[name].role == "identifier":
+                raise NotApplicable(f"CARTSynthesis: variable {name!r} names the unit, so there is nothing to model")
         others = tuple(name for name in data.schema.analysed() if name not in names)
         stay = others if self.variables is not None else ()
         for name in self.order or ():
