@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -23,8 +23,13 @@ def agree(one: np.ndarray, other: np.ndarray) -> bool:
     return all(a == b or a < 0 or b < 0 for a, b in zip(one, other, strict=True))
 
 
-@given(holed)
-def test_records_agree_where_values_are_equal_or_missing(codes: np.ndarray) -> None:
+@pytest.mark.parametrize("at_a_time", [1, 7, 4_000_000])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(codes=holed)
+def test_records_agree_where_values_are_equal_or_missing(
+    codes: np.ndarray, at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sfumato.risk.classes.MOST_PAIRS", at_a_time)
     n = len(codes)
     weights = np.linspace(1, 2, n)
     expected = np.array([[agree(codes[i], codes[j]) for j in range(n)] for i in range(n)])
@@ -33,8 +38,10 @@ def test_records_agree_where_values_are_equal_or_missing(codes: np.ndarray) -> N
     np.testing.assert_allclose(found.sums(weights), expected @ weights)
     one, other = agreeing_pairs(codes)
     assert set(zip(one.tolist(), other.tolist(), strict=True)) == {(i, j) for i, j in np.argwhere(expected).tolist()}
-    cell, record = found.members()
-    pairs = list(zip(cell.tolist(), record.tolist(), strict=True))
+    parts = list(found.members())
+    assert [low for low, _, _, _ in parts] == [0, *(high for _, high, _, _ in parts[:-1])]
+    assert all(low <= cell.min() and cell.max() < high for low, high, cell, _ in parts)
+    pairs = [pair for _, _, cell, record in parts for pair in zip(cell.tolist(), record.tolist(), strict=True)]
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == {(c, j) for c, i in enumerate(found.first) for j in range(n) if expected[i, j]}
 

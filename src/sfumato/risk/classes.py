@@ -4,6 +4,7 @@ One rule for missing keys: a missing value may be any value, so it agrees with e
 that could be it (Hundepool et al. 2012; sdcMicro counts so too): suppressing a value never makes a record rarer.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +25,7 @@ Codes = NDArray[np.int32]
 
 MISSING_KEYS = "a missing key may be any value: it agrees with every other"
 SHOWN = 20  # rows of a table in a measurement
+MOST_PAIRS = 4_000_000  # of records and classes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +63,27 @@ class KeyClasses:
         own = self.sizes.astype(np.float64) if values is None else class_sums(self.cell_of, values, len(self.sizes))
         return (own if self.complete else matching_sums(self.cells, self.cells, own))[self.cell_of]
 
-    def members(self) -> tuple[Integers, Integers]:
-        """Return pairs (combination, record that agrees with it): every record is in the class of its own."""
+    def members(self) -> Iterator[tuple[int, int, Integers, Integers]]:
+        """Yield pairs (combination, record that agrees with it) of the combinations from one number up to another.
+
+        Without missing keys every record is in one class and all come at once; with them a record is in many, so they
+        come in parts that fit into memory.
+        """
         if self.complete:
-            return self.cell_of, np.arange(len(self.cell_of))
+            yield 0, len(self.sizes), self.cell_of, np.arange(len(self.cell_of))
+            return
         one, other = agreeing_pairs(self.cells)
         order = np.argsort(self.cell_of, kind="stable")  # the records of each combination, one after the other
         start, length = (np.cumsum(self.sizes) - self.sizes)[other], self.sizes[other]
-        return np.repeat(one, length), order[spans(start, length)]
+        ends = np.searchsorted(one, np.arange(len(self.sizes)), "right")  # of each combination's pairs
+        pairs = np.cumsum(length)[ends - 1]
+        low = 0
+        while low < len(self.sizes):
+            done = pairs[low - 1] if low else 0
+            high = max(low + 1, int(np.searchsorted(pairs, done + MOST_PAIRS, "right")))
+            part = slice(ends[low - 1] if low else 0, ends[high - 1])
+            yield low, high, np.repeat(one[part], length[part]), order[spans(start[part], length[part])]
+            low = high
 
     def spelled(self, data: Microdata, cell: int) -> dict[str, str]:
         """Spell out the key values of a combination."""

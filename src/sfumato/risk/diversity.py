@@ -1,5 +1,6 @@
 """What a class of records with the same keys tells of confidential values: l-diversity and t-closeness."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes, missing_values
@@ -18,6 +20,8 @@ from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes, m
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Diversity = Literal["distinct", "entropy", "recursive"]
+ByClass = dict[str, Floats]  # two figures per class, by confidential variable
+Notes = tuple[str, ...]
 MISSING = f"{MISSING_KEYS}; a missing confidential value is left out of its class, and a class with none tells nothing"
 
 
@@ -25,14 +29,14 @@ MISSING = f"{MISSING_KEYS}; a missing confidential value is left out of its clas
 class Profile:
     """How often each class has each confidential value: one entry per class and value that occur together.
 
-    Entries are sorted by class and, within it, by value; values are numbered 0 to ``values`` - 1 in their order.
+    Entries are sorted by class and, within it, by value; ``whole`` has the share of each value in the file.
     """
 
     cell: Integers
     value: Integers
     count: Floats
     cells: int
-    values: int
+    whole: Floats
 
     @property
     def total(self) -> Floats:
@@ -50,28 +54,28 @@ class Confidential(Measure):
 
     confidential: tuple[str, ...] | None
 
-    def _profiles(
-        self, found: KeyClasses, original: Microdata, protected: Microdata
-    ) -> tuple[dict[str, Profile], tuple[str, ...]]:
-        """Count the confidential values of each class; say what was left out."""
+    def _by_class(self, found: KeyClasses, original: Microdata, protected: Microdata) -> tuple[ByClass, Notes]:
+        """Return the figures of each class for each confidential variable, and what was left out and why."""
         names, gone = self._confidential(found, original, protected)
         notes = [f"left out, not in the protected table: {', '.join(gone)}"] if gone else []
-        cell, record = found.members()
-        profiles = {}
-        for name in names:
-            column = protected.columns[name]
-            missing = missing_values(column)
-            if missing.all():
-                notes.append(f"{name} is missing in every record, so nothing can be learned of it")
-                continue
-            listed, ranks = np.unique(column[~missing], return_inverse=True)
-            value = np.full(len(column), -1, dtype=np.int64)
-            value[~missing] = ranks
-            profiles[name] = _profile(cell, value[record], len(found.sizes), len(listed))
-        perturbed = [name for name in profiles if protected.schema[name].treatment.perturbed]
+        values = {name: numbered_values(protected.columns[name]) for name in names}
+        shares = {name: whole_shares(value) for name, value in values.items()}
+        figures = {name: np.zeros((len(found.sizes), 2)) for name in names}
+        for low, high, cell, record in found.members():
+            for name in names:
+                profile = _profile(cell - low, values[name][record], high - low, shares[name])
+                figures[name][low:high] = self._figures(profile, protected.schema[name].kind)
+        empty = [name for name in names if (values[name] < 0).all()]
+        if empty:
+            notes.append(f"{', '.join(empty)}: missing in every record, so nothing can be learned of it")
+        perturbed = [name for name in names if protected.schema[name].treatment.perturbed]
         if perturbed:
             notes.append(f"values of {', '.join(perturbed)} were perturbed: what a class tells need not be true")
-        return profiles, tuple(notes)
+        return figures, tuple(notes)
+
+    @abstractmethod
+    def _figures(self, profile: Profile, kind: Kind) -> Floats:
+        """Return two figures for each class of a part of them."""
 
     def _confidential(
         self, found: KeyClasses, original: Microdata, protected: Microdata
@@ -95,14 +99,28 @@ class Confidential(Measure):
         return kept, tuple(name for name in names if name not in kept)
 
 
-def _profile(cell: Integers, value: Integers, cells: int, values: int) -> Profile:
+def _profile(cell: Integers, value: Integers, cells: int, whole: Floats) -> Profile:
     known = value >= 0
     pairs = np.column_stack([cell[known], value[known]])
     entry_of, counts = classes(pairs)
-    first = first_records(entry_of)
-    of, which = pairs[first].T
+    of, which = pairs[first_records(entry_of)].T
     order = np.lexsort((which, of))
-    return Profile(of[order], which[order], counts[order].astype(np.float64), cells, values)
+    return Profile(of[order], which[order], counts[order].astype(np.float64), cells, whole)
+
+
+def numbered_values(column: NDArray[np.float64] | NDArray[np.int32]) -> Integers:
+    """Number the values that occur in their order; missing is -1."""
+    value = np.full(len(column), -1, dtype=np.int64)
+    present = ~missing_values(column)
+    value[present] = np.unique(column[present], return_inverse=True)[1]
+    return value
+
+
+def whole_shares(value: Integers) -> Floats:
+    """Return the share of each value in the file."""
+    counts = np.bincount(value[value >= 0]).astype(np.float64)
+    shares: Floats = counts / counts.sum()
+    return shares
 
 
 @catalogued(
@@ -148,22 +166,22 @@ class LDiversity(Confidential):
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         found = key_classes(self, original, protected)
-        profiles, notes = self._profiles(found, original, protected)
-        violates = {name: self._violates(profile)[found.cell_of] for name, profile in profiles.items()}
-        risky = np.zeros(len(found.cell_of), dtype=bool)
-        for record in violates.values():
-            risky |= record
-        least = {
-            f"smallest, {name}": float(self._level(profile)[profile.total > 0].min())
-            for name, profile in profiles.items()
-        }
+        figures, notes = self._by_class(found, original, protected)
+        violates = {name: figure[found.cell_of, 0] for name, figure in figures.items()}
+        by_record = np.max(list(violates.values()), axis=0)
+        levels = {name: figure[:, 1][figure[:, 1] > 0] for name, figure in figures.items()}
         return self.measurement(
-            float(risky.mean()),
-            parts=least,
+            float(by_record.mean()),
+            parts={f"smallest, {name}": float(level.min()) for name, level in levels.items() if level.size},
             by_variable={name: float(record.mean()) for name, record in violates.items()},
-            by_record=risky.astype(np.float64),
+            by_record=by_record,
             notes=(*found.notes, *notes),
         )
+
+    def _figures(self, profile: Profile, kind: Kind) -> Floats:
+        """Tell of each class whether it violates l-diversity, and its number of values, 0 where it has none."""
+        some = profile.total > 0
+        return np.column_stack([self._violates(profile) & some, np.where(some, self._level(profile), 0.0)])
 
     def _level(self, profile: Profile) -> Floats:
         """Return the number of different values of each class, or the number that its entropy is worth."""
@@ -173,17 +191,16 @@ class LDiversity(Confidential):
         return np.bincount(profile.cell, minlength=profile.cells).astype(np.float64)
 
     def _violates(self, profile: Profile) -> NDArray[np.bool_]:
-        """Tell which classes are not l-diverse; a class without any value tells nothing."""
-        some = profile.total > 0
+        """Tell which classes are not l-diverse."""
         if self.diversity != "recursive":
-            return some & (self._level(profile) < self.l - 1e-9)  # an entropy of ln l exactly is enough
+            return self._level(profile) < self.l - 1e-9  # an entropy of ln l exactly is enough
         order = np.lexsort((-profile.count, profile.cell))
         number = np.bincount(profile.cell, minlength=profile.cells)
         rank = np.arange(len(order)) - np.repeat(np.cumsum(number) - number, number)
         cell, count = profile.cell[order], profile.count[order]
         largest = class_sums(cell[rank == 0], count[rank == 0], profile.cells)
         rest = class_sums(cell[rank >= self.l - 1], count[rank >= self.l - 1], profile.cells)
-        return some & (largest >= self.c * rest)
+        return largest >= self.c * rest
 
 
 @catalogued(
@@ -224,39 +241,45 @@ class TCloseness(Confidential):
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         found = key_classes(self, original, protected)
-        profiles, notes = self._profiles(found, original, protected)
-        distances = {}
-        for name, profile in profiles.items():
-            whole = _file_shares(protected.columns[name])
-            ordered = protected.schema[name].kind != "nominal"
-            distances[name] = (ordered_distance if ordered else equal_distance)(profile, whole)
-        largest = np.max(list(distances.values()), axis=0) if distances else np.zeros(len(found.sizes))
+        figures, notes = self._by_class(found, original, protected)
+        largest = np.max([figure[:, 0] for figure in figures.values()], axis=0)
         by_record = largest[found.cell_of]
         return self.measurement(
             float(by_record.max()),
-            parts={"mean over records": float(by_record.mean()), f"beyond {self.t:g}": _beyond(by_record, self.t)},
-            by_variable={name: float(distance.max()) for name, distance in distances.items()},
+            parts={
+                "mean over records": float(by_record.mean()),
+                f"beyond {self.t:g}": float((by_record > self.t + 1e-12).mean()),
+            },
+            by_variable={name: float(figure[:, 0].max()) for name, figure in figures.items()},
             by_record=by_record,
             tables={"farthest classes": _farthest(found, protected, largest)},
             notes=(*found.notes, *notes),
         )
 
+    def _figures(self, profile: Profile, kind: Kind) -> Floats:
+        """Return the distance of each class from the file, and its number of values."""
+        distance = equal_distance(profile) if kind == "nominal" else ordered_distance(profile)
+        return np.column_stack([distance, profile.total])
 
-def equal_distance(profile: Profile, whole: Floats) -> Floats:
+
+def equal_distance(profile: Profile) -> Floats:
     """Return half the sum of absolute differences between the shares of each class and of the file."""
-    excess = np.maximum(profile.share - whole[profile.value], 0.0)  # what is too much here is too little elsewhere
+    excess = np.maximum(
+        profile.share - profile.whole[profile.value], 0.0
+    )  # what is too much here is too little elsewhere
     return np.minimum(class_sums(profile.cell, excess, profile.cells), 1.0)
 
 
-def ordered_distance(profile: Profile, whole: Floats) -> Floats:
+def ordered_distance(profile: Profile) -> Floats:
     """Return the mean absolute difference between the cumulated shares of each class and of the file.
 
     Between two values of a class its cumulated share stays at one level and the file's rises, so that the sum over the
     values in between splits where the file's passes that level, and sums of the file's alone give it.
     """
-    if profile.values < 2:
+    steps = len(profile.whole) - 1
+    if steps < 1:
         return np.zeros(profile.cells)
-    cumulated = np.cumsum(whole)[:-1]
+    cumulated = np.cumsum(profile.whole)[:-1]
     sums = np.concatenate([[0.0], np.cumsum(cumulated)])
     number = np.bincount(profile.cell, minlength=profile.cells)
     some = number > 0
@@ -266,24 +289,13 @@ def ordered_distance(profile: Profile, whole: Floats) -> Floats:
     before = np.repeat(running[first] - profile.count[first], number[some])
     level = (running - before) / profile.total[profile.cell]
     start, end = profile.value, np.append(profile.value[1:], 0)
-    end[last] = profile.values - 1
+    end[last] = steps
     crossing = np.clip(np.searchsorted(cumulated, level), start, end)
     above = level * (crossing - start) - (sums[crossing] - sums[start])
     below = sums[end] - sums[crossing] - level * (end - crossing)
     moved = class_sums(profile.cell, above + below, profile.cells)
     moved[some] += sums[profile.value[first]]  # below its first value a class has nothing yet
-    return np.clip(moved / (profile.values - 1), 0.0, 1.0)
-
-
-def _file_shares(column: NDArray[np.float64] | NDArray[np.int32]) -> Floats:
-    """Return the share of each value that occurs, in the order of the values."""
-    counts = np.unique(column[~missing_values(column)], return_counts=True)[1].astype(np.float64)
-    shares: Floats = counts / counts.sum()
-    return shares
-
-
-def _beyond(distance: Floats, t: float) -> float:
-    return float((distance > t + 1e-12).mean())
+    return np.clip(moved / steps, 0.0, 1.0)
 
 
 def _farthest(found: KeyClasses, data: Microdata, distance: Floats) -> Table:
