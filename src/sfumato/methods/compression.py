@@ -27,9 +27,9 @@ STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks,
         formula="g_ij = round(255 (x_ij - min_j) / (max_j - min_j)): an image of a row a record, a column a variable\n"
         "g' = the image after JPEG compression at `quality`, decoded\n"
         "x'_ij = min_j + g'_ij (max_j - min_j) / 255",
-        reading="quality runs from 1 to 100, as in a camera: in four skewed amounts a value moves by about 3 grey "
-        "levels on average at 90 and by about 9 at 70 (a level is 1/255 of the variable's range), and neighbours in "
-        "the file run into one another. There is no rule that turns a quality into a risk: measure it.",
+        reading="``quality`` runs from 1 to 100, as in a camera: in four skewed amounts a value moves by about 3 "
+        "grey levels on average at 90 and by about 9 at 70 (a level is 1/255 of the variable's range), and neighbours "
+        "in the file run into one another. There is no rule that turns a quality into a risk: measure it.",
     )
 )
 class JPEG(Method):

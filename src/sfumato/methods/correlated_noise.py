@@ -31,10 +31,10 @@ COMPLETE = "stays missing; means are those of the values present, covariances th
         caveat="correlations are kept, but every variance grows by the factor 1 + c",
         formula="X' = X + E,   rows of E ~ N(0, c S), independent\n"
         "S = covariance matrix (n - 1) of the records without missing values",
-        reading="c is the share of each variance that is added: 0.02 is light (noise of 0.14 standard deviations), "
-        "0.16 means 0.4, 0.3 means 0.55. Correlations, slopes and R squared stay as they are in expectation; "
-        "variances, covariances and residual variances are 1 + c times too large, which an analyst who is told c can "
-        "undo.",
+        reading="``c`` is the share of each variance that is added: 0.02 is light (noise of 0.14 standard "
+        "deviations), 0.16 means 0.4, 0.3 means 0.55. Correlations, slopes and R squared stay as they are in "
+        "expectation; variances, covariances and residual variances are 1 + c times too large, which an analyst who "
+        "is told c can undo.",
     )
 )
 class CorrelatedNoise(Method):
@@ -150,7 +150,7 @@ class NormalSynthesis(Method):
         formula="X' = M + E,   rows of E ~ N(0, [S_X - S_M]+)\n"
         "M = the table after the method in `of`; S_X, S_M = covariance matrices before and after it\n"
         "[A]+ = D (D^-1 A D^-1 without its negative eigenvalues) D,   D = standard deviations of the original",
-        reading="`of` is the method that goes first, with its parameters: ProjectionMicroaggregation(3) or (10), "
+        reading="``of`` is the method that goes first, with its parameters: ProjectionMicroaggregation(3) or (10), "
         "MDAV(5). The more it took away, the more noise is added; a method that adds variance gets none, and the "
         "result is then that method's own. Measure the risk anew: records that were equal after the first method no "
         "longer are.",

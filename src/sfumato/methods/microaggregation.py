@@ -36,8 +36,8 @@ TOGETHER = (
         formula="x'_i = mean of the values in the group of x_i\n"
         "groups = runs of k values in the order of the variable; there are floor(n / k),\n"
         "the middle one takes the n - k floor(n / k) left over",
-        reading="k is the least number of records that share a value: 3 to 5 is usual, 10 to 20 heavy. Each value "
-        "then belongs to k records, but in every variable to k others, so distance linkage over two or three "
+        reading="``k`` is the least number of records that share a value: 3 to 5 is usual, 10 to 20 heavy. Each "
+        "value then belongs to k records, but in every variable to k others, so distance linkage over two or three "
         "variables still finds most records.",
     )
 )
@@ -79,9 +79,9 @@ class IndividualRanking(ColumnMethod):
         formula="score_i = sum_j z_ij, or the first principal component of z;   z_ij = (x_ij - m_j) / s_j\n"
         "groups = runs of k records in the order of the score (floor(n / k) of them, the middle one longer)\n"
         "x'_ij = mean of x_j over the group of record i",
-        reading="k is the least number of records that are published alike: 3 to 10. Its guarantee is that of MDAV "
-        "and its loss larger, the larger the more variables do not follow the axis: use it where all variables rise "
-        "and fall together, or as the first step of ResidualNoise.",
+        reading="``k`` is the least number of records that are published alike: 3 to 10. Its guarantee is that of "
+        "MDAV and its loss larger, the larger the more variables do not follow the axis: use it where all variables "
+        "rise and fall together, or as the first step of ResidualNoise.",
     )
 )
 class ProjectionMicroaggregation(Method):
@@ -131,10 +131,10 @@ class ProjectionMicroaggregation(Method):
         "                         b, the farthest from a, with its k - 1 nearest the next; and so on\n"
         "2k to 3k - 1 left: the group of a, and the rest;   k to 2k - 1 left: one group\n"
         "x'_ij = mean of x_j over the group of record i;   distances are Euclidean, of z-scores",
-        reading="k is the least number of records that share each published combination of values: 3 to 5 is usual, "
-        "10 to 20 heavy, and no intruder links a record with more certainty than 1 / k where all variables are masked "
-        "together. Loss grows with k and with the number of variables in a block; at_a_time=2 or 3 keeps far more of "
-        "the data and gives the guarantee within each block only.",
+        reading="``k`` is the least number of records that share each published combination of values: 3 to 5 is "
+        "usual, 10 to 20 heavy, and no intruder links a record with more certainty than 1 / k where all variables are "
+        "masked together. Loss grows with k and with the number of variables in a block; ``at_a_time=2`` or 3 keeps "
+        "far more of the data and gives the guarantee within each block only.",
     )
 )
 class MDAV(Method):

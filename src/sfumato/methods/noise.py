@@ -20,7 +20,7 @@ from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
         caveat="inflates variances by 1 + scale^2 and weakens correlations; outliers stay recognisable",
         formula="x'_i = x_i + scale * s * e_i,   e_i ~ N(0, 1), independent\n"
         "s = standard deviation (n - 1) of the variable's values present",
-        reading="scale is in standard deviations of each variable: 0.05 to 0.1 is light, 0.3 to 0.5 heavy. A "
+        reading="``scale`` is in standard deviations of each variable: 0.05 to 0.1 is light, 0.3 to 0.5 heavy. A "
         "variance grows by the factor 1 + scale^2 (1 % at 0.1, 25 % at 0.5), and a correlation between two masked "
         "variables, like the slope of a simple regression on a masked variable, shrinks by the factor 1 / (1 + "
         "scale^2); an analyst who is told the scale can correct both.",

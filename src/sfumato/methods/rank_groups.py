@@ -43,7 +43,7 @@ class RankGroups(ColumnMethod):
         caveat="a value never leaves its group of ranks, which an intruder who knows alpha can use",
         formula="x'_i = x_s(i),   s = a random permutation within each group of ranks\n"
         "groups = ranks 1..g, g + 1..2g, ...;   g = ceil(alpha n), the last one shorter",
-        reading="alpha is the width of a group as a share of the records: 0.04 to 0.08 in the source. Means, "
+        reading="``alpha`` is the width of a group as a share of the records: 0.04 to 0.08 in the source. Means, "
         "quantiles and all other figures of one variable are unchanged; associations weaken as alpha grows. A value "
         "moves by less than alpha n ranks, and by 0 in one of g cases.",
     )
@@ -77,8 +77,8 @@ class GroupedSwapping(RankGroups):
         formula="x'_i = mean of the values in the group of x_i\n"
         "groups = ranks 1..g, g + 1..2g, ...;   g = ceil(alpha n), the last one shorter,\n"
         "         or part of the one before where it would hold a single value",
-        reading="alpha is the width of a group as a share of the records; 0.04 makes about 25 groups, whatever n is, "
-        "so that each variable is left with 25 different values. Means are kept exactly and variances shrink.",
+        reading="``alpha`` is the width of a group as a share of the records; 0.04 makes about 25 groups, whatever n "
+        "is, so that each variable is left with 25 different values. Means are kept exactly and variances shrink.",
     )
 )
 class GroupedMicroaggregation(RankGroups):

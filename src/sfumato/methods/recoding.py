@@ -41,10 +41,10 @@ MOST_CLASSES = 10_000
         "groups G:  cut i lies where the cumulated number of records is nearest to i n / G, between two values\n"
         "rare s:    categories with fewer than s n records become 'other', and the next rarest too,\n"
         "           until 'other' has s n records",
-        reading="groups: 10 keeps most of a variable, 5 and 3 leave little of it; rare: 0.05 merges categories of "
-        "fewer than 5 %. No published value is wrong, so classes of keys can be counted (KAnonymity, IndividualRisk) "
-        "and the loss is one of detail: fewer comparisons are possible. Start with the keys that make most records "
-        "unique (SampleUniques by variable).",
+        reading="``groups``: 10 keeps most of a variable, 5 and 3 leave little of it; rare: 0.05 merges categories "
+        "of fewer than 5 %. No published value is wrong, so classes of keys can be counted (KAnonymity, "
+        "IndividualRisk) and the loss is one of detail: fewer comparisons are possible. Start with the keys that make "
+        "most records unique (SampleUniques by variable).",
     )
 )
 class GlobalRecoding(Method):

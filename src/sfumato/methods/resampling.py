@@ -18,7 +18,7 @@ from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank
         caveat="ranks are kept, so a record that is extreme in several variables stays recognisable",
         formula="x'_i = (y^1_(r_i) + ... + y^t_(r_i)) / t,   r_i = rank of x_i (ties in file order)\n"
         "y^s_(r) = r-th smallest of the s-th bootstrap sample: n draws with replacement from the n values",
-        reading="t is the number of samples averaged: 1 gives values that occur in the variable, 3 to 5 smoother "
+        reading="``t`` is the number of samples averaged: 1 gives values that occur in the variable, 3 to 5 smoother "
         "ones. Larger t moves values less, not more. Loss is small, and so is protection: ranks tell who is who.",
     )
 )

@@ -34,9 +34,9 @@ Rows = NDArray[np.intp]
         formula="in each stratum h:  n_h = f_h N_h, rounded (halves up), at least 1, drawn without replacement\n"
         "w' = w N_h / n_h    (w = 1 where the schema names no weight)\n"
         "N_h = records of the stratum, or households where the schema names them",
-        reading="fraction is the share released: 0.5 halves the file; extracts of a census are often 0.01 to 0.05. "
-        "Standard errors grow by about 1 / sqrt(fraction). Risk per record released falls only for an intruder who "
-        "does not know that his target is in the file: IndividualRisk and LogLinearRisk count that through the "
+        reading="``fraction`` is the share released: 0.5 halves the file; extracts of a census are often 0.01 to "
+        "0.05. Standard errors grow by about 1 / sqrt(fraction). Risk per record released falls only for an intruder "
+        "who does not know that his target is in the file: IndividualRisk and LogLinearRisk count that through the "
         "weights, KAnonymity does not.",
     )
 )

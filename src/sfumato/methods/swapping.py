@@ -22,9 +22,10 @@ from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
         "understates that risk",
         formula="from the lowest rank r up, if value r is not yet swapped: it changes places with one drawn evenly\n"
         "from the values not yet swapped of ranks r + 1 .. r + w,   w = floor(p n);   stays if there is none",
-        reading="p is the widest move as a share of the ranks: 0.02 to 0.05 is light, 0.15 to 0.2 heavy. All figures "
-        "of one variable are exact at any p; correlations shrink as p grows. Judge the risk by RankSwappingAttack as "
-        "well: distance linkage looks for the nearest record, and swapping makes the own record anything but that.",
+        reading="``p`` is the widest move as a share of the ranks: 0.02 to 0.05 is light, 0.15 to 0.2 heavy. All "
+        "figures of one variable are exact at any p; correlations shrink as p grows. Judge the risk by "
+        "RankSwappingAttack as well: distance linkage looks for the nearest record, and swapping makes the own record "
+        "anything but that.",
     )
 )
 class RankSwapping(ColumnMethod):

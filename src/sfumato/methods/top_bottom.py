@@ -39,9 +39,9 @@ Limits = tuple[Any, Any]  # bottom and top; None where there is none
         formula="x' = T if x > T,  B if x < B,  else x     (by mean or median: that of the values beyond, by weight)\n"
         "share s:  T = the least value v with weight(x <= v) >= (1 - s) of the total;   B = its mirror image\n"
         "ordinal:  categories beyond the limit are merged with it",
-        reading="share is what may lie beyond each limit: 0.01 to 0.05 is usual. Replaced by the limit, a mean is "
-        'biased towards the middle; by="mean" keeps means and totals; medians and quantiles within the limits are '
-        "exact either way. It protects the rich and the old, and nobody else.",
+        reading="``share`` is what may lie beyond each limit: 0.01 to 0.05 is usual. Replaced by the limit, a mean "
+        'is biased towards the middle; ``by="mean"`` keeps means and totals; medians and quantiles within the limits '
+        "are exact either way. It protects the rich and the old, and nobody else.",
     )
 )
 class TopBottomCoding(Method):

@@ -79,6 +79,13 @@ class IntervalDisclosure(Measure):
         missing=MISSING,
         joint=False,
         caveat="looks at one variable at a time; a table of unrelated draws still scores about the interval's width",
+        formula="ID = mean over sizes p, variables j and records i of [ y_(r - d) <= x_ij <= y_(r + d) ]\n"
+        "r = rank of y_ij among the n protected values of j (ties: mean rank),  d = floor(p n / 100)\n"
+        "y_(r) = r-th smallest protected value;   x original, y protected",
+        reading="1 means that every true value lies inside even the narrowest interval, one percent of the ranks to "
+        "either side. Unrelated values of the same distribution still score about twice the mean size: 0.11 with "
+        "sizes 1 to 10 percent. Above 0.5 values are hardly protected. A close value is a disclosure only for someone "
+        "who knows whose record it is: read it beside a measure of linkage.",
     )
 )
 class RankInterval(IntervalDisclosure):
@@ -113,6 +120,12 @@ class RankInterval(IntervalDisclosure):
         missing=MISSING,
         joint=False,
         caveat="looks at one variable at a time; for skewed variables the standard deviation is wide, the figure high",
+        formula="ID2 = mean over sizes p, variables j and records i of [ |x_ij - y_ij| <= (p / 100) s_j / 2 ]\n"
+        "s_j = standard deviation (n - 1) of the protected variable;   x original, y protected",
+        reading="1 means that every true value lies inside even the narrowest interval, half a percent of a standard "
+        "deviation to either side. Unrelated values score by shape alone: 0.016 for a normal variable with sizes 1 to "
+        "10 percent, 0.13 for a lognormal one with sigma = 1.5. Compare candidates on the same variables, and look at "
+        "each variable by itself.",
     )
 )
 class SpreadInterval(IntervalDisclosure):

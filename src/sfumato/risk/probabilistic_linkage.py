@@ -24,6 +24,15 @@ from sfumato.risk.known import Known, check_known, known_sets
         column_order=True,
         random=True,
         caveat="depends on how fine the agreement bins are: too coarse or too fine and true links are missed",
+        formula="pair (i, l) has the pattern g:  g_j = 1 if x_ij and y_lj lie in the same bin of variable j, else 0\n"
+        "weight of g = log2( prod_j m_j^g_j (1 - m_j)^(1 - g_j) / U(g) ), raised where more agreement would lower it\n"
+        "m_j = agreement of matches, by EM with n matches among the n^2 pairs;   U = patterns of non-matches\n"
+        "links = one-to-one assignment of greatest total weight, pairs of weight <= 0 left out\n"
+        "PLD = mean over the sets of known variables of the share of records linked to their own",
+        reading="The share an intruder re-identifies who knows these variables of everybody and links the two files "
+        "as statisticians do: 0.5 is every other record. A blind assignment finds one record in n. Compare it with "
+        "DistanceLinkage: the larger of the two is the risk, since an intruder would use the better one. ``bins`` "
+        "decides what agrees: 20 suits some thousand records; values moved by less than a bin still agree.",
     )
 )
 class ProbabilisticLinkage(Measure):

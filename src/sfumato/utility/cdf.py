@@ -78,6 +78,12 @@ class CDFDifference(Measure):
         missing=MISSING,
         paired=False,
         caveat=MANY,
+        formula="max over a of |S_X(a) - S_Y(a)|,   a = every record of both tables\n"
+        "S_X(a) = sum of w_i over the records with x_i <= a in every variable, over the sum of all w_i",
+        reading="0 is the same distribution; 0.1 means that some corner of the data holds 10 percentage points more "
+        "of one table than of the other, and a note names that corner. Two samples of n records of one population are "
+        "not at 0: for one variable they exceed 1.36 sqrt(2 / n) in one case of twenty, 0.06 at n = 1,000. It sees "
+        "where the bulk of the data has moved and hardly sees tails, where both functions are near 0 or 1.",
     )
 )
 class CDFMaximum(CDFDifference):
@@ -129,6 +135,12 @@ class CDFMaximum(CDFDifference):
         missing=MISSING,
         paired=False,
         caveat=MANY,
+        formula="sum over a of (S_X(a) - S_Y(a))^2 / (n + m),   a = the n + m records of both tables\n"
+        "total=True: the sum itself;   S as in CDFMaximum",
+        reading="A mean of squares, so small numbers: for one variable at most 1/3, and about 1 / (3 n) between two "
+        "samples of n records of one population (a total of about 2/3, whatever n is). Use it to order candidates on "
+        "the same variables and records, not as a figure with a meaning of its own; its square root is a typical "
+        "difference between the two functions.",
     )
 )
 class CDFSquares(CDFDifference):

@@ -40,6 +40,14 @@ NAMED = 5  # variables named of each
         "number of records and of clusters, so only figures of the same g and tables of the same size compare; with "
         "long tails or many variables one cluster may hold most records, and the figure then tells of the tails; many "
         "clusters are hard on microaggregation, whose records come in equal groups",
+        formula="U = sum over clusters j of w_j (n_j1 / n_j - c)^2,   w_j = n_j (or 1)\n"
+        "n_j = pooled records in cluster j, n_j1 = protected ones among them, c = share protected of all\n"
+        "clusters = average linkage on squared Euclidean distances of the pooled records, cut at g\n"
+        "expected by chance: c (1 - c) (g - 1) N / (N - 1),   N = pooled records, without survey weights",
+        reading='Compare it with the part "expected by chance": about that much is a file that could be another '
+        "sample of the same population, far less is one that stays close to its original record by record, more is "
+        "one that puts records where there were none or leaves places empty. The notes say where. With g small it "
+        "sees only gross shifts, with g large (a tenth of the records) every group of a few records.",
     )
 )
 class ClusterUtility(Measure):

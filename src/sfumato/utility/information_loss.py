@@ -39,6 +39,15 @@ UNSTABLE = (
         unit="percent",
         missing=MISSING,
         caveat=UNSTABLE,
+        formula="IL = 100 (V(X) + V(m) + V(C) + V(v) + A(R)) / 5\n"
+        "V(T) = mean of |t - t'| / |t| over the figures t of T that are not 0;   A(T) = mean of |t - t'|\n"
+        "X all values, m means, C covariances (upper triangle with diagonal), v variances (n - 1),\n"
+        "R correlations above the diagonal;   t in the original, t' in the protected table",
+        reading="In percent: 10 means that the five figures moved by a tenth of their size on average. A few percent "
+        "is light masking, 20 and more is heavy, 100 means that figures are off by as much as they are; look at the "
+        "parts, for one of the five (often the covariances, some of which are small) may make most of it. It needs "
+        "the same records in both tables, so a synthetic file cannot be judged by it, and it is blind to everything "
+        "but values, means and second moments: a curve may be gone, or a tail, without any sign.",
     )
 )
 class InformationLoss(Measure):
@@ -72,6 +81,12 @@ class InformationLoss(Measure):
         unit="percent",
         missing=MISSING,
         caveat=UNSTABLE,
+        formula="IL = 100 (IL1 + IL2 + IL3) / 3\n"
+        "IL1 = V(X);   IL2 = (V(m) + V(v)) / 2;   IL3 = (V(C) + A(R)) / 2\n"
+        "V, A and the letters as in InformationLoss",
+        reading="Read it as InformationLoss; the values count a third instead of a fifth, so methods that move "
+        "single values and keep totals (noise, swapping) look worse here. Figures of the two measures do not compare "
+        "with each other.",
     )
 )
 class InformationLossTorres(Measure):
@@ -101,6 +116,14 @@ class InformationLossTorres(Measure):
         range=(0.0, np.inf),
         missing=MISSING,
         caveat=UNSTABLE,
+        formula="mean square error    mean of (t - t')^2\n"
+        "mean absolute error  mean of |t - t'|\n"
+        "mean variation       mean of |t - t'| / |t|, figures with t = 0 left out\n"
+        "t = the values, means, covariances (with variances), variances or correlations of the original; t' after",
+        reading="A single cell to look into where InformationLoss is large. Mean variation has no unit and compares "
+        "variables; the other two are in the variables' own units (squared for squares), so that the variable with "
+        "the largest numbers decides, except for correlations, where an absolute error of 0.05 is what an analyst "
+        "would notice.",
     )
 )
 class StructureLoss(Measure):

@@ -36,6 +36,16 @@ Change = Literal["same", "sign switched", "significance lost", "significance gai
         paired=False,
         missing=MISSING,
         caveat="it speaks for the models given and no others: name those that users of the file will fit",
+        formula="probability:  I_k = (P(L'_k < b_k < U'_k | original) + P(L_k < b_k < U_k | protected)) / 2\n"
+        "length:       J_k = ((U_in - L_in) / (U_k - L_k) + (U_in - L_in) / (U'_k - L'_k)) / 2\n"
+        "              U_in = min(U_k, U'_k),  L_in = max(L_k, L'_k)\n"
+        "(L_k, U_k) = interval of coefficient k at `level` in the original, (L', U') in the protected table\n"
+        "the value is the mean over k, then over the models by their weights",
+        reading='The level (0.95) is the best, or 1 for ``kind="length"``. A coefficient that differs by one, two or '
+        "three standard errors (equal in both tables) has I = 0.83, 0.48 or 0.15. Two samples of one population and "
+        "one size have 0.74 on average, so a file near that is as good as another survey of the same size; length is "
+        "then 0.71. Intervals shrink with the number of records: a bias that a small file hides shows in a large one, "
+        "and rightly so.",
     )
 )
 class IntervalOverlap(ModelMeasure):
@@ -162,6 +172,13 @@ class IntervalOverlap(ModelMeasure):
         missing=MISSING,
         caveat="it speaks for the models given and no others; a coefficient near the limit of significance may "
         "change its side by chance alone",
+        formula="share of the coefficients whose verdict differs between the tables\n"
+        "verdict = sign of the coefficient if its interval at `level` leaves out 0, else none\n"
+        "+ to -: switched;   + or - to none: significance lost;   none to + or -: significance gained",
+        reading="0 is the best: a reader of the protected file would draw the same conclusions. A sign switched is "
+        "worst and should not occur; significance lost is the usual price of masking, significance gained the sign of "
+        "something that masking invented. With few coefficients the share comes in steps (one of eight is 12.5 %): "
+        "read the names in the notes.",
     )
 )
 class ConclusionChanges(ModelMeasure):
