@@ -24,7 +24,7 @@ DEFAULT = Path("schema.toml")
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
     out: Annotated[
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)
     ] = None,
@@ -52,6 +52,8 @@ def inspect(
         print_json({"file": str(file), "records": len(data), "variables": plain})
     else:
         _print(file, len(data), findings)
+    for note in data.notes:
+        say(note)
     written = _write(schema_text(data), out, schema, force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
@@ -89,6 +91,9 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
         right = heading in ("distinct", "missing")
         table.add_column(heading, justify="right" if right else "left", min_width=widest, overflow="fold")
     table.add_column("values", no_wrap=True, overflow="ellipsis")
+    if any(finding.label for finding in findings):
+        table.add_column("label", no_wrap=True, overflow="ellipsis")
+        rows = [[*row, finding.label] for row, finding in zip(rows, findings, strict=True)]
     for row, finding in zip(rows, findings, strict=True):
         table.add_row(*(Text(cell) for cell in row), style="yellow" if finding.suggestion else None)
     out.print(table)
@@ -100,9 +105,14 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
 
 
 def _values(finding: "Finding") -> str:
+    words = dict(finding.labels)
+
+    def shown(value: object) -> str:
+        return f"{value} {words[value]}" if value in words else str(value)
+
     if finding.minimum is not None:
-        return f"{finding.minimum} to {finding.maximum}"
-    return ", ".join(str(example) for example in finding.examples)
+        return f"{shown(finding.minimum)} to {shown(finding.maximum)}"
+    return ", ".join(map(shown, finding.examples))
 
 
 def _plain(value: object) -> object:

@@ -33,7 +33,7 @@ def drawn_seed() -> int:
 def read_protected(path: Path, original: "Microdata", schema: Path | None = None, **dialect: str | None) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
     from sfumato.data.files import read
-    from sfumato.data.microdata import Microdata
+    from sfumato.data.labelled_beside import file_beside
 
     if schema is not None:
         return read(path, schema, **dialect)
@@ -45,7 +45,7 @@ def read_protected(path: Path, original: "Microdata", schema: Path | None = None
             f"the original {', '.join(original.names)}"
         )
     try:
-        return Microdata.beside(original, found.to_arrow())
+        return file_beside(original, found)
     except DataError as error:
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
 
@@ -62,12 +62,15 @@ def write_protected(
     notes: tuple[str, ...] = (),
 ) -> Path:
     """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note."""
+    from sfumato.cli.options import say
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
     from sfumato.show.page import save
     from sfumato.show.summary import to_json
 
-    write(protected, path)
+    lost = write(protected, path)
+    for line in lost:
+        say(line)
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
@@ -75,7 +78,7 @@ def write_protected(
         "made_from": {"file": source.name, "sha256": _digest(source), "records": len(protected)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
-        "notes": [*protected.notes, *notes],
+        "notes": [*protected.notes, *notes, *lost],
         "figures": figures,
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),

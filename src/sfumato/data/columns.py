@@ -172,7 +172,7 @@ def _parsed(name: str, column: Any) -> Any:
 def _categories(variable: Variable, column: Any, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
     if pa.types.is_floating(column.type):
         whole = pc.cast(column, pa.int64(), safe=False)
-        if pc.all(pc.equal(pc.cast(whole, pa.float64()), column), skip_nulls=True).as_py() is not False:
+        if pc.all(pc.equal(pc.cast(whole, pa.float64(), safe=False), column), skip_nulls=True).as_py() is not False:
             column = whole  # codes such as 1.0 and 2.0, floats only because some are missing
     ordered = pa.types.is_dictionary(column.type)
     encoded = column if ordered else pc.dictionary_encode(column)

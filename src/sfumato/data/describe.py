@@ -32,6 +32,8 @@ class Finding:
     maximum: Category
     examples: tuple[Category, ...]  # the most frequent values of a category, the first ones of a number
     suggestion: str
+    label: str = ""  # what a reader knows the variable by, if the file or the schema says it
+    labels: tuple[tuple[Category, str], ...] = ()  # the words for the values named above
 
 
 def describe(data: Microdata) -> list[Finding]:
@@ -66,6 +68,8 @@ def _finding(data: Microdata, name: str) -> Finding:
         examples = tuple(variable.categories[code] for code in frequent)
         if variable.kind == "ordinal" and present.size:
             minimum, maximum = variable.categories[values[0]], variable.categories[values[-1]]
+    words = dict(variable.labels)
+    named = dict.fromkeys(value for value in (minimum, maximum, *examples) if value in words)
     settled = name in special or variable.role == "identifier"
     return Finding(
         name=name,
@@ -77,6 +81,8 @@ def _finding(data: Microdata, name: str) -> Finding:
         maximum=maximum,
         examples=examples,
         suggestion="" if settled else _suggestion(data, name, values, counts, len(present)),
+        label=variable.label,
+        labels=tuple((value, words[value]) for value in named),
     )
 
 
@@ -107,6 +113,8 @@ def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArra
     if 0 < len(negative) <= 5 and np.isin(negative, MISSING_CODES).all() and len(values) > len(negative) + 1:
         codes = ", ".join(str(_short(code)) for code in negative)
         return f"missing codes? nothing else is below zero: missing = [{codes}]"
+    if np.isin(values, [value for value, _ in data.schema[name].labels if isinstance(value, int | float)]).all():
+        return 'nominal or ordinal? every value has a label: kind = "nominal"'
     whole = np.array_equal(values, np.round(values))
     if whole and len(values) <= FEW and counts.sum() >= 3 * len(values):
         if len(values) == 2:

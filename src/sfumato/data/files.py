@@ -136,10 +136,13 @@ def _read_labelled(file: Path, stated: Schema | None, encoding: str | None) -> M
     try:
         table, schema, labelled, notes = read_labelled(file, stated, encoding)
         arrow, origin = frames.to_arrow(table)
-        data = Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), labelled=labelled), schema)
+        # the missing codes are out of the table by now, and need not be looked for again
+        plain = replace(schema, variables=tuple(replace(variable, missing=()) for variable in schema))
+        data = Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), labelled=labelled), plain)
     except DataError as error:
         raise type(error)(f"{file}: {error}") from None
-    return replace(data, notes=notes)
+    coded = (replace(data.schema[variable.name], missing=variable.missing) for variable in schema if variable.missing)
+    return replace(data, schema=data.schema.replace(*coded), notes=notes)
 
 
 def _labels_lost(table: Microdata) -> tuple[str, ...]:

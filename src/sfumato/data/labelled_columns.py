@@ -76,10 +76,9 @@ def stored(
         losses.add("dates that were read as numbers stay numbers of the file read", variable.name)
     result.label = variable.label
     if family == "spss":
-        if form is not None and form.kind == variable.kind and before and before.family == "spss":
-            result.measure = form.measure if form.measure in _MEASURES.values() else "unknown"
-        else:
-            result.measure = _MEASURES[variable.kind]
+        unchanged = same is not None and same.kind == variable.kind and not result.numbered
+        result.measure = same.measure if same is not None and unchanged else _MEASURES[variable.kind]
+        result.measure = result.measure if result.measure in _MEASURES.values() else "unknown"
     if same is not None and same.text == result.text:
         result.display, result.width = same.display, same.width if same.text else 0
     result.format = _format(result, family, same)
@@ -125,20 +124,27 @@ def _values(variable: Variable, column: NDArray[Any], family: Family, form: Form
 
 def _numbered(variable: Variable, column: NDArray[Any], form: Form | None) -> Stored:
     """Give categories that are words the codes 1, 2, ... in their order, and the words as labels."""
-    ranges = form.ranges if form else ()
-    taken = {code for code in variable.missing if isinstance(code, int | float)}
-    codes: list[int] = []
-    code = 1
-    while len(codes) < len(variable.categories):
-        if code not in taken and not any(low <= code <= high for low, high in ranges):
-            codes.append(code)
-        code += 1
-        if code > EXACT or (ranges and any(high == np.inf and code >= low for low, high in ranges)):
-            ranges = ()  # all above is declared missing: that declaration will have to go
+    codes = _free_codes(len(variable.categories), variable.missing, form.ranges if form else ())
     labels: dict[Category, str] = dict(zip(codes, map(variable.spelled, variable.categories), strict=True))
     labels |= {value: label for value, label in variable.labels if value in variable.missing}
     numbers = _spread(np.array(codes, np.float64), column)
     return Stored(variable.name, numbers, whole=True, numbered=True, labels=labels)
+
+
+def _free_codes(count: int, taken: tuple[Category, ...], ranges: tuple[tuple[float, float], ...]) -> list[int]:
+    """Return codes from 1 on that are not declared missing."""
+    codes: list[int] = []
+    code = 1
+    while len(codes) < count:
+        above = max((high for low, high in ranges if low <= code <= high), default=None)
+        if above is None:
+            codes += [] if code in taken else [code]
+            code += 1
+        elif above < _LARGEST_INT:
+            code = int(above) + 1
+        else:
+            ranges = ()  # nothing is left above; that declaration will have to go
+    return codes
 
 
 def _spread(values: Floats, codes: NDArray[Any]) -> Floats:

@@ -22,6 +22,7 @@ _DAY = 86_400
 _EPOCH: dict[Family, int] = {"spss": 12_219_379_200, "stata": 315_619_200, "sas": 315_619_200}  # seconds before 1970
 _PER_SECOND: dict[Family, int] = {"spss": 1, "stata": 1_000, "sas": 1}
 _YEARS = (-62_135_596_800, 253_402_300_800)  # the years 1 to 9999, in seconds from 1970
+_BEYOND = 1e15  # what is so far from zero is no date in any unit
 _SPSS: dict[str, Moment] = {
     **dict.fromkeys(("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR"), "date"),
     **dict.fromkeys(("DATETIME", "YMDHMS"), "datetime"),
@@ -69,6 +70,8 @@ def to_dates(family: Family, moment: Moment, numbers: Floats) -> Any:
     """Return a file's numbers as an arrow column of dates, or None where one of them is not exactly a date."""
     missing = np.isnan(numbers)
     present = numbers[~missing]
+    if (np.abs(present) > _BEYOND).any():
+        return None
     if moment == "date":
         days = present / _DAY if family == "spss" else present
         whole = np.round(days - _EPOCH[family] / _DAY)
@@ -83,6 +86,9 @@ def to_dates(family: Family, moment: Moment, numbers: Floats) -> Any:
     parts = np.round((present - base * _PER_SECOND[family]) * (1_000_000 // _PER_SECOND[family]))
     shift = _EPOCH[family] if moment == "datetime" else 0
     micros = (base - shift).astype(np.int64) * 1_000_000 + parts.astype(np.int64)
+    millis = np.round(micros / 1000).astype(np.int64) * 1000
+    # seconds since 1582 as floats are two microseconds apart: of all that are the same number, the roundest is meant
+    micros = np.where(_moment_numbers(family, moment, millis) == present, millis, micros)
     if not np.array_equal(_moment_numbers(family, moment, micros), present):
         return None
     if moment == "time" and (micros >= _DAY * 1_000_000).any():

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.data.atomic import reason
 from sfumato.data.labelled import pyreadstat
-from sfumato.data.spss_header import Compression, read_header
+from sfumato.data.spss_header import Compression, check_labels, read_header
 from sfumato.errors import FileError, ParameterError
 
 CELLS_AT_A_TIME = 5_000_000  # Python objects take four times the memory of numbers
@@ -62,6 +62,8 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     library = pyreadstat()
     suffix = path.suffix.lower()
     _check_content(path)
+    if suffix in (".sav", ".zsav"):
+        check_labels(path)
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if suffix in _WITH_CODES:
         options["user_missing"] = True
@@ -149,7 +151,7 @@ def _refusals(path: Path, encoding: str | None) -> Iterator[None]:
         raise
     except (library.ReadstatError, library.PyreadstatError, UnicodeError, ValueError, OverflowError) as error:
         text = str(error)
-        if isinstance(error, UnicodeError) or "string" in text or "encoding" in text:
+        if isinstance(error, UnicodeError) or re.search("convert string|encoding|character set", text):
             remedy = "name another encoding" if encoding else "name its encoding, for example encoding='cp1252'"
             raise FileError(f"{path} holds text that cannot be read ({text}); {remedy}") from None
         raise FileError(

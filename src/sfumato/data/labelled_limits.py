@@ -14,10 +14,10 @@ STATA_RESERVED = (
     r"_all|_b|_coef|_cons|_n|_N|_pi|_pred|_rc|_skip|byte|double|float|if|in|int|long|str\d+|strL|using|with"
 )
 LONGEST_TEXT = {"spss": 32_767, "stata": 2_000_000_000, "sas": 32_767}  # bytes
-LONGEST_LABEL = {"spss": 255, "stata": 320, "sas": 255}  # bytes; Stata counts 80 characters
+LONGEST_LABEL = {"spss": 256, "stata": 320, "sas": 255}  # bytes; Stata counts 80 characters
 LONGEST_VALUE_LABEL = {"spss": 120, "stata": 32_000, "sas": 0}
 LONGEST_FILE_LABEL = {"spss": 64, "stata": 320, "sas": 40}
-LARGEST = {"spss": float(np.finfo(float).max), "stata": 2.0**1023, "sas": 7.2e75}
+LARGEST = {"spss": float(np.finfo(float).max), "stata": 2.0**1023, "sas": 9e74}
 SMALLEST = {"spss": 0.0, "stata": 0.0, "sas": 5.4e-79}  # what is nearer to zero, SAS transport files hold as zero
 
 
@@ -49,10 +49,20 @@ def _wrong_name(family: Family, name: str, version: int) -> str:
         return f"has a name of {len(name)} characters; {NAMES[family]} allows {longest}" + (
             " in transport files of version 5" if longest == 8 else ""
         )
-    if not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII if family == "sas" else 0):
+    if not re.fullmatch(r"[^\W\d]\w*", name, flags=re.ASCII if family == "sas" else 0):
         return f"has a name {NAMES[family]} does not allow: a letter or _ first, then letters, digits and _"
     reserved = family == "stata" and re.fullmatch(STATA_RESERVED, name)
     return "has a name that is a word of Stata" if reserved else ""
+
+
+def check_label_names(path: object, labelled: Iterable[str]) -> None:
+    """Refuse names of labelled variables that leave no room for the number in the name of their set of labels."""
+    for number, name in enumerate(labelled):
+        if len(name) + len(str(number)) > 32:
+            raise FileError(
+                f"cannot write {path}: the variable {name!r} has labels, whose set is named after it with a number, "
+                "and Stata allows 32 characters; shorten its name"
+            )
 
 
 def check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.float64]) -> None:

@@ -43,6 +43,8 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     label = _cut(before.label if before else "", limits.LONGEST_FILE_LABEL[family], "the label of the file", losses)
     labels = {name: column.label for name, column in columns.items() if column.label}
     formats = {n: c.format for n, c in columns.items() if c.format and not (c.text and family == "spss")}
+    if family == "stata":
+        limits.check_label_names(path, labels_of(columns))
     frame = _frame(columns, family)
     common: dict[str, Any] = {"file_label": label, "column_labels": labels, "variable_format": formats}
     try:

@@ -12,13 +12,19 @@
 
     [variables.education]
     kind = "ordinal"
-    categories = ["primary", "secondary", "tertiary"]    # from lowest to highest
+    categories = [1, 2, 3]             # from lowest to highest
+    labels = [[1, "primary"], [2, "secondary"], [3, "tertiary"]]    # the words for categories and missing codes
+
+    [variables.education.treatment]    # what protection did to it, in the schema of a protected table
+    groups = [[1, 1], [2, 2], [3, 2]]  # also cuts, bottom, top, base, suppressed and perturbed
 """
 
 import difflib
+import math
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,16 +33,19 @@ from sfumato.data.atomic import reason, replacing
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Role, Schema, Special, Variable
+from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, SchemaError
 
 LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables")
-_OF_VARIABLE = ("kind", "role", "categories", "missing", "label")
+_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "treatment")
+_OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
 #   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order)
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
+#   labels = [[1, "yes"], [2, "no"]] gives the words for categories
 # A variable that is taken out gets its kind by the rule again.
 """
 
@@ -86,6 +95,10 @@ def schema_text(data: Microdata | Schema) -> str:
             lines.append(f"missing = {toml_text.values(variable.missing)}")
         if variable.categories:
             lines.append(_categories(variable, finding is not None))
+        if variable.labels:
+            lines.append(_labels(variable, isinstance(data, Microdata) and data.origin.labelled is not None))
+        if variable.treatment:
+            lines += _treatment(variable)
         lines[-1] += "\n"
     return "\n".join(lines)
 
@@ -112,12 +125,35 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
     for word in ("categories", "missing"):
         _of_type(where, word, said.get(word, []), list, 'a list such as ["yes", "no"]')
         for item in said.get(word, []):
-            if isinstance(item, dict | list):
+            if _nested(item):
                 raise SchemaError(f"{where}: {word} must hold texts, numbers or dates; got {item!r}")
+    for pair in _of_type(where, "labels", said.get("labels", []), list, 'a list such as [[1, "yes"], [2, "no"]]'):
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str) or _nested(pair[0]):
+            raise SchemaError(f'{where}: labels must be pairs such as [1, "yes"]; got {pair!r}')
     try:
-        return Variable(name, **said)
+        treatment = Treatment(**_treatment_said(where, name, said.get("treatment", {})))
+        return Variable(name, **{**said, "treatment": treatment})
     except SchemaError as error:
         raise SchemaError(f"{file}: {error}") from None
+
+
+def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
+    """Check what a schema says of a treatment."""
+    _of_type(where, "treatment", said, dict, f"a table: [variables.{toml_text.key(name)}.treatment]")
+    where = f"{where}: treatment"
+    _known(where, said, _OF_TREATMENT)
+    for pair in _of_type(where, "groups", said.get("groups", []), list, "a list of pairs: from, to"):
+        if not isinstance(pair, list) or len(pair) != 2 or _nested(pair[0]) or _nested(pair[1]):
+            raise SchemaError(f'{where}: groups must be pairs such as ["north", "N"]; got {pair!r}')
+    for number in _of_type(where, "cuts", said.get("cuts", []), list, "a list of numbers"):
+        _of_number(where, "cuts", number)
+    for word in ("bottom", "top", "base"):
+        _of_number(where, word, said.get(word, 0))
+    count = said.get("suppressed", 0)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise SchemaError(f"{where}: suppressed must be a count of 0 or more; got {count!r}")
+    _of_type(where, "perturbed", said.get("perturbed", False), bool, "true or false")
+    return dict(said)
 
 
 def _comments(finding: Finding) -> list[str]:
@@ -141,6 +177,31 @@ def _categories(variable: Variable, shorten: bool) -> str:
         return f"# categories: {number:,} of a type TOML has no words for, not listed"
 
 
+def _labels(variable: Variable, shorten: bool) -> str:
+    number = len(variable.labels)
+    if shorten and number > LISTED:
+        return f"# labels: {number:,}, not listed; those of the file hold"
+    try:
+        return f"labels = {toml_text.pairs(variable.labels)}"
+    except SchemaError:
+        return f"# labels: {number:,} of values TOML has no words for, not listed"
+
+
+def _treatment(variable: Variable) -> list[str]:
+    lines = [f"\n[variables.{toml_text.key(variable.name)}.treatment]"]
+    untreated = Treatment()
+    for word in _OF_TREATMENT:
+        said = getattr(variable.treatment, word)
+        if said == getattr(untreated, word):
+            continue
+        try:
+            written = {"groups": toml_text.pairs, "cuts": toml_text.values}.get(word, toml_text.value)(said)
+            lines.append(f"{word} = {written}")
+        except SchemaError:
+            lines.append(f"# {word}: of a type TOML has no words for, not listed")
+    return lines
+
+
 def _commented(example: object) -> str:
     text = toml_text.quoted(str(example))
     return text if len(text) <= 40 else text[:36] + '..."'
@@ -154,9 +215,21 @@ def _known(where: str, said: Mapping[str, Any], allowed: tuple[str, ...]) -> Non
             )
 
 
-def _of_type(where: str, word: str, value: Any, kind: type, meant: str) -> None:
+def _of_type(where: str, word: str, value: Any, kind: type, meant: str) -> Any:
     if not isinstance(value, kind):
         raise SchemaError(f"{where}: {word} must be {meant}; got {value!r}")
+    return value
+
+
+def _of_number(where: str, word: str, value: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise SchemaError(
+            f"{where}: {word} must be {'a list of numbers' if word == 'cuts' else 'a number'}; got {value!r}"
+        )
+
+
+def _nested(item: object) -> bool:
+    return isinstance(item, dict | list)
 
 
 def _near(word: object, allowed: tuple[str, ...]) -> str:

@@ -1,6 +1,7 @@
 """Two facts in the dictionary of an SPSS file that the reading library does not tell: compression and weight.
 
-The header holds the place of the weight variable among the dictionary's records of type 2, of which a text longer than
+Beside them it finds labels that point to no variable or to a long text, at which the library would crash. The header
+holds the place of the weight variable among the dictionary's records of type 2, of which a text longer than
 eight bytes takes several; the long names of variables stand in a record of type 7, subtype 13.
 """
 
@@ -9,6 +10,8 @@ import os
 import struct
 from pathlib import Path
 from typing import BinaryIO, Literal
+
+from sfumato.errors import FileError
 
 Compression = Literal["none", "rows", "zlib"]
 _COMPRESSIONS: dict[int, Compression] = {0: "none", 1: "rows", 2: "zlib"}
@@ -27,6 +30,15 @@ def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Com
     return compression, names.get(place)
 
 
+def check_labels(path: str | os.PathLike[str]) -> None:
+    """Refuse a file with labels for variables that it does not have, or that cannot have them."""
+    with Path(path).open("rb") as file:
+        try:
+            _places(file, _byte_order(file.read(_DICTIONARY)), None)
+        except FileError as error:
+            raise FileError(f"{path} {error}; fetch it again") from None
+
+
 def write_weight(path: str | os.PathLike[str], name: str) -> bool:
     """Declare a variable of a complete UTF-8 file its weight; say whether it was found there."""
     with Path(path).open("r+b") as file:
@@ -41,6 +53,7 @@ def write_weight(path: str | os.PathLike[str], name: str) -> bool:
 def _places(file: BinaryIO, order: str, encoding: str | None) -> dict[int, str]:
     """Return the names of the dictionary's variables by their places, the long names where there are such."""
     short: dict[int, bytes] = {}
+    may_be_labelled: set[int] = set()
     long_names: dict[bytes, bytes] = {}
     file.seek(_DICTIONARY)
     place = 0
@@ -48,19 +61,24 @@ def _places(file: BinaryIO, order: str, encoding: str | None) -> dict[int, str]:
         while (kind := _next(file, order)) != _END:
             if kind == 2:
                 place += 1
-                width, labelled, missing, _, _ = struct.unpack(f"{order}5i", file.read(20))
+                width, has_label, missing, _, _ = struct.unpack(f"{order}5i", file.read(20))
                 name = file.read(8).rstrip()
                 if width >= 0:  # less is the continuation of a text
                     short[place] = name
-                if labelled:
+                    may_be_labelled |= {place} if width <= 8 else set()
+                if has_label:
                     _skip(file, (_next(file, order) + 3) // 4 * 4)
                 _skip(file, 8 * abs(missing))
             elif kind == 3:  # value labels
                 for _ in range(_next(file, order)):
                     length = file.read(9)[8]
                     _skip(file, (length + 8) // 8 * 8 - 1)
-            elif kind in (4, 6):  # the variables that have these labels; documents in lines of 80 bytes
-                _skip(file, _next(file, order) * (4 if kind == 4 else 80))
+            elif kind == 4:  # the variables that have these labels
+                labelled = [_next(file, order) for _ in range(_next(file, order))]
+                if not may_be_labelled.issuperset(labelled):
+                    raise FileError("is damaged: it labels the values of a variable that it does not have")
+            elif kind == 6:  # documents in lines of 80 bytes
+                _skip(file, _next(file, order) * 80)
             elif kind == 7:
                 subtype, size, count = struct.unpack(f"{order}3i", file.read(12))
                 if subtype == _LONG_NAMES:

@@ -47,6 +47,17 @@ def values(items: Iterable[Category]) -> str:
     return "[" + ", ".join(value(item) for item in items) + "]"
 
 
+def pairs(items: Iterable[tuple[Category, Category]]) -> str:
+    """Write pairs of categories, each on a line of its own where they are many.
+
+    >>> print(pairs([(1, "yes"), (2, "no")]))
+    [[1, "yes"], [2, "no"]]
+    """
+    written = [values(pair) for pair in items]
+    line = ", ".join(written)
+    return f"[{line}]" if len(line) <= 80 else "[\n" + "".join(f"    {pair},\n" for pair in written) + "]"
+
+
 def _escaped(found: "re.Match[str]") -> str:
     character = found.group()
     return _ESCAPES.get(character, f"\\u{ord(character):04x}")
