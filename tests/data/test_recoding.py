@@ -82,6 +82,23 @@ def test_records_that_do_not_match_leave_only_what_the_categories_say() -> None:
     assert not nothing.comparable and "state the groups" in nothing.note
 
 
+def test_a_new_category_of_an_ordered_variable_stands_where_its_table_has_it() -> None:
+    before = table(["low", "middle", "high", "top"], kind="ordinal", categories=("low", "middle", "high", "top"))
+    theirs = ("none", "low", "so-so", "high")
+    after = table(["high", "so-so", "low", "none", "high"], kind="ordinal", categories=theirs)
+    joined = found(before, after, matched=False)
+    assert joined.kind == "ordinal" and joined.categories == ("none", "low", "so-so", "middle", "high", "top")
+    assert joined.original.tolist() == [1, 3, 4, 5] and joined.protected.tolist() == [4, 2, 1, 0, 4]
+    assert joined.note == "the original has no category 'none', 'so-so'; compared as they stand"
+    # in another order, or without one, there is none to keep
+    turned = table(["high", "new", "low"], kind="ordinal", categories=("high", "new", "low"))
+    assert found(before, turned, matched=False).kind == "nominal"
+    assert "order the others differently" in found(before, turned, matched=False).note
+    plain = table(["high", "new", "low"], kind="nominal")
+    assert found(before, plain, matched=False).kind == "nominal"
+    assert found(plain, before, matched=False).kind == "nominal"
+
+
 def test_an_ordinal_variable_whose_order_was_lost_keeps_it() -> None:
     levels = ("primary", "secondary", "bachelor", "master")
     before = table(list(levels) * 3, kind="ordinal", categories=levels)
@@ -193,6 +210,19 @@ def test_rounding_is_read_off_the_records() -> None:
     assert np.array_equal(tenths.original, tenths.protected)  # to the last digit
     assert rounding_base(x, x + rng.normal(size=300)) is None
     assert found(table(x), table(x + rng.normal(size=300))).source == "none"
+
+
+def test_halves_may_be_rounded_either_way() -> None:
+    x = np.arange(0.0, 100.0)
+    up, down, even = (np.floor(x / 10 + 0.5) * 10, np.ceil(x / 10 - 0.5) * 10, np.rint(x / 10) * 10)
+    for theirs in (up, down, even):
+        for after in (table(theirs), table(theirs, treatment=Treatment(base=10.0))):
+            same = found(table(x), after)
+            assert same.recoded
+            np.testing.assert_array_equal(same.original, same.protected)
+    # where a record was changed besides, its own value is rounded
+    swapped = table(np.append(90.0, up[1:]), treatment=Treatment(base=10.0))
+    np.testing.assert_array_equal(found(table(x), swapped).original, np.append(0.0, up[1:]))
 
 
 def test_a_pile_at_an_end_tells_of_records_that_do_not_match() -> None:

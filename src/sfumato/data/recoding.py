@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.alignment import aligned
+from sfumato.data.alignment import Aligned, aligned
 from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order
 from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.data.piles import capped_records, piled, rounding_base
@@ -106,13 +106,14 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
 
 
 def _categories(columns: _Columns) -> Recoding:
-    before, after, treatment = columns.before, columns.after, columns.after.treatment
+    before, treatment = columns.before, columns.after.treatment
     if treatment.groups:
         merged = dict(treatment.groups)
         return _merged(columns, [merged.get(category, category) for category in before.categories], "stated")
     both = aligned(columns.original, columns.protected, columns.name)
-    kind = before.kind if not both.new else after.kind
-    same = Recoding(kind, both.original, both.protected, both.categories, note=_strangers(both.new))
+    same = Recoding(before.kind, both.original, both.protected, both.categories)
+    if both.new:
+        same = _with_new(columns, both)
     if treatment or (len(columns.x) == len(columns.y) and np.array_equal(both.original, both.protected)):
         return same
     by_records = _merged_by_records(columns, bool(both.new)) if columns.matched else None
@@ -132,6 +133,41 @@ def _categories(columns: _Columns) -> Recoding:
             "the groups in the protected schema"
         )
     return same
+
+
+def _with_new(columns: _Columns, both: Aligned) -> Recoding:
+    """Compare categories as they stand, new ones too: in the order of both tables where both have one."""
+    before, after, note = columns.before, columns.after, _strangers(both.new)
+    order = None
+    if before.kind == after.kind == "ordinal":
+        order = _interleaved(both.categories, both.known, after.categories)
+        note += "" if order is not None else "; the two tables order the others differently, so they have no order"
+    if order is None:
+        return Recoding("nominal", both.original, both.protected, both.categories, note=note)
+    original, protected, labels = _sorted(order, both.original, both.protected, both.categories)
+    return Recoding("ordinal", original, protected, labels, note=note)
+
+
+def _interleaved(categories: tuple[Category, ...], known: int, theirs: tuple[Category, ...]) -> NDArray[np.intp] | None:
+    """Order categories, of which the first ``known`` stand in order, with new ones where their table has them.
+
+    None where the other table has the known ones in another order.
+    """
+    place = {category: code for code, category in enumerate(categories)}
+    order: list[int] = []
+    done = 0
+    for category in theirs:
+        code = place.get(category)
+        if code is None:
+            continue
+        if code >= known:
+            order.append(code)
+        elif code < done:
+            return None
+        else:
+            order += range(done, code + 1)
+            done = code + 1
+    return np.array([*order, *range(done, known)], dtype=np.intp)
 
 
 def _strangers(new: tuple[Category, ...]) -> str:
@@ -272,7 +308,7 @@ def _numbers(columns: _Columns) -> Recoding:
             return Recoding("numeric", cut, y, source="records")
         base = rounding_base(x, y)
         if base is not None:
-            return Recoding("numeric", _rounded(x, base), _rounded(y, base), source="records")
+            return Recoding("numeric", _rounded_as(x, y, base), _rounded(y, base), source="records")
     cut = piled(x, y)
     return same if cut is None else Recoding("numeric", cut, y, source="distribution")
 
@@ -283,7 +319,9 @@ def _stated_numbers(columns: _Columns) -> Recoding:
         edges = np.array(treatment.cuts)
         return Recoding("ordinal", _inside(edges, x), _inside(edges, y), tuple(range(len(edges) + 1)), "stated")
     if treatment.base is not None:
-        x, y = _rounded(x, treatment.base), _rounded(y, treatment.base)
+        as_theirs = columns.matched and not treatment.perturbed
+        x = _rounded_as(x, y, treatment.base) if as_theirs else _rounded(x, treatment.base)
+        y = _rounded(y, treatment.base)
     # what stands for the values cut off may be the limit itself, or their mean beyond it
     if treatment.top is not None:
         x = np.where(x > treatment.top, _stand_in(y[y > treatment.top], treatment.top), x)
@@ -305,3 +343,10 @@ def _rounded(values: Floats, base: float) -> Floats:
     """Return multiples of a base, by one way of computing them, so that equal ones are equal to the last digit."""
     multiples: Floats = np.rint(values / base) * base
     return multiples
+
+
+def _rounded_as(values: Floats, theirs: Floats, base: float) -> Floats:
+    """Return the multiple each record has in the protected table, where it is a nearest one: halves go up or down."""
+    with np.errstate(invalid="ignore"):
+        nearest = np.abs(values - theirs) <= base / 2 * (1 + 1e-9)
+    return np.where(nearest, _rounded(theirs, base), _rounded(values, base))
