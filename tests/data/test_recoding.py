@@ -94,6 +94,10 @@ def test_a_new_category_of_an_ordered_variable_stands_where_its_table_has_it() -
     turned = table(["high", "new", "low"], kind="ordinal", categories=("high", "new", "low"))
     assert found(before, turned, matched=False).kind == "nominal"
     assert "order the others differently" in found(before, turned, matched=False).note
+    more = table(
+        ["low", "middle", "high", "top", "new"], kind="ordinal", categories=(*before.schema["v"].categories, "new")
+    )
+    assert found(before, more, matched=False).protected.tolist() == [0, 1, 2, 3, 4]  # none is gone
     plain = table(["high", "new", "low"], kind="nominal")
     assert found(before, plain, matched=False).kind == "nominal"
     assert found(plain, before, matched=False).kind == "nominal"

@@ -108,8 +108,8 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
 def _categories(columns: _Columns) -> Recoding:
     before, treatment = columns.before, columns.after.treatment
     if treatment.groups:
-        merged = dict(treatment.groups)
-        return _merged(columns, [merged.get(category, category) for category in before.categories], "stated")
+        stated = dict(treatment.groups)
+        return _merged(columns, [stated.get(category, category) for category in before.categories], "stated")
     both = aligned(columns.original, columns.protected, columns.name)
     same = Recoding(before.kind, both.original, both.protected, both.categories)
     if both.new:
@@ -124,8 +124,10 @@ def _categories(columns: _Columns) -> Recoding:
     occurs = set(np.unique(columns.x[columns.x >= 0]).tolist())
     kept = set(np.unique(both.protected[both.protected >= 0]).tolist())
     gone = [code for code in sorted(occurs - kept) if code < both.known]
-    if len(both.new) == 1 and len(gone) > 1:
-        target = [both.new[0] if code in gone else category for code, category in enumerate(before.categories)]
+    apart = before.kind == "ordinal" and any(gone[0] < code < gone[-1] for code in occurs & kept if gone)
+    if len(both.new) == 1 and len(gone) > 1 and not apart:
+        merged = set(gone)
+        target = [both.new[0] if code in merged else category for code, category in enumerate(before.categories)]
         return _merged(columns, target, "categories")
     if not occurs & kept:
         return columns.untold(
