@@ -93,30 +93,50 @@ def _print_all(described: list[dict[str, Any]], word: str) -> None:
 def _print_one(cls: "type[Method] | type[Measure]") -> None:
     import inspect
 
+    from rich.text import Text
+
+    from sfumato.show.catalogue_page import facts, parameters, sentence
+
+    about, out = cls.about, console()
+    out.print(Text(cls.__name__, style="bold"), Text(f" {about.title}"), sep="")
+    for paragraph in _plain_text(inspect.getdoc(cls) or "").split("\n\n"):
+        flowing = not re.search(r"^( |-|>>>)", paragraph, re.MULTILINE)
+        out.print(Text("\n" + (" ".join(paragraph.split()) if flowing else paragraph)))
+    reading = "How to read it" if hasattr(about, "purpose") else "How to choose its parameters"
+    for title, text in (
+        ("Formula", about.formula),
+        (reading, about.reading and sentence(about.reading)),
+        ("When it misleads", about.caveat and sentence(about.caveat)),
+    ):
+        if text:
+            out.print(Text(f"\n{title}", style="bold"))
+            out.print(Text(_plain_text(text)), soft_wrap=title == "Formula")
+    _print_rows(
+        "Parameters",
+        [
+            (name, f"{takes}; default {default}" if default != "required" else f"{takes}; required")
+            for name, takes, default in parameters(cls)
+        ],
+    )
+    _print_rows("What it does with the data", facts(cls))
+    out.print(Text("\nSource", style="bold"))
+    out.print(Text(sentence(about.source)))
+
+
+def _print_rows(title: str, rows: list[tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    out = console()
-    out.print(Text(cls.__name__, style="bold"), Text(f" {cls.about.title}"), sep="")
-    for paragraph in (inspect.getdoc(cls) or "").split("\n\n"):
-        flowing = not re.search(r"^( |-|>>>)", paragraph, re.MULTILINE)
-        out.print(Text("\n" + (" ".join(paragraph.split()) if flowing else paragraph)))
-    out.print()
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for key, value in _described(cls).items():
-        if key in ("name", "title") or value in ("", [], {}, None):
-            continue
-        table.add_row(Text(key.replace("_", " ")), Text(_told(value)))
+    for name, text in rows:
+        table.add_row(Text(name), Text(text))
+    out = console()
+    out.print(Text(f"\n{title}", style="bold"))
     out.print(table)
 
 
-def _told(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{name}: {_told(entry)}" for name, entry in value.items())
-    if isinstance(value, list):
-        return ", ".join(_told(entry) for entry in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _plain_text(text: str) -> str:
+    """Leave out the marks that documentation needs and a terminal does not."""
+    return re.sub(r":class:`~?([\w.]+)`", r"\1", text).replace("``", "")
