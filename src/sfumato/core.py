@@ -114,7 +114,7 @@ class Chain(Method):
             kinds=tuple(dict.fromkeys(kind for about in abouts for kind in about.kinds)),
             weights=any(about.weights for about in abouts),
             column_order=any(about.column_order for about in abouts),
-            caveat=" ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
+            caveat="; ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
             random=any(about.random for about in abouts),
             keeps_records=all(about.keeps_records for about in abouts),
         )

@@ -119,7 +119,7 @@ def test_the_filter_hides_what_was_not_asked_for_and_counts_it(opened: Any) -> N
 
 
 def test_details_open(opened: Any) -> None:
-    details = opened.locator("details").first
+    details = opened.locator("#run details")
     details.locator("summary").click()
     assert details.get_attribute("open") is not None
     assert details.locator("pre").is_visible()

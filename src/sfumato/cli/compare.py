@@ -57,7 +57,7 @@ def compare(
 
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    wanted = affordable([cls() for cls in known().values()], len(data)) if asked is None else asked
+    wanted = affordable([cls() for cls in known().values()], data) if asked is None else asked
     candidate = read_protected(
         protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
     )

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.core import Measure, Method
+    from sfumato.data.microdata import Microdata
 
 Audience = Literal["internal", "external"]
 LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
+WIDE = 10  # variables up to which a propensity model of second order is tried unasked
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 SchemaFile = Annotated[
@@ -93,11 +95,19 @@ def _read(texts: Iterable[str], kind: type[Any], word: str, where: str) -> list[
     return list(found.values())
 
 
-def affordable(measures: "list[Measure]", records: int) -> "list[Measure]":
-    """Leave out, and say so, what takes long with many records and was not asked for by name."""
-    kept = [m for m in measures if records <= LARGE or type(m).__name__ not in SLOW]
+def affordable(measures: "list[Measure]", data: "Microdata") -> "list[Measure]":
+    """Leave out, or take a quicker form of, what would take long and was not asked for by name; and say so."""
+    from sfumato.utility import PropensityUtility
+
+    kept = [m for m in measures if len(data) <= LARGE or type(m).__name__ not in SLOW]
     if len(kept) < len(measures):
         say(f"left out, for there are more than {LARGE:,} records: {', '.join(SLOW)}; ask for it with --measure")
+    if PropensityUtility() in kept and len(data.schema.analysed()) > WIDE:
+        kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree")
+        say(
+            f"PropensityUtility by a tree, for there are more than {WIDE} variables: a model of second order has too "
+            "many terms; ask for it with --measure PropensityUtility"
+        )
     return kept
 
 

@@ -130,11 +130,7 @@ def finish(summary: "Summary", plan: Plan, json: bool) -> None:
         print_json(summary)
     else:
         _print(summary, plan)
-    lacking: dict[str, list[str]] = {}
-    for line in summary.failed:
-        for reason in dict.fromkeys(line.reasons.values()):
-            lacking.setdefault(reason, []).append(line.label)
-    for reason, labels in lacking.items():
+    for reason, labels in summary.lacking:
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         say(f"sfumato: {', '.join(labels[:3])}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
     # that a measure does not apply to a candidate is a finding; that one fails, or none applies, is not

@@ -65,7 +65,7 @@ def protect(
         return
     for line in protected.notes:
         say(line)
-    untouched = [name for name in data.schema.analysed() if name not in masked]
+    untouched = [name for name in protected.schema.analysed() if name not in masked]
     if untouched:
-        say(f"not masked, for {type(found[0]).__name__} does not apply: {', '.join(untouched)}")
+        say(f"left as they are: {', '.join(untouched)}")
     typer.echo(f"wrote {target} and {note}")

@@ -92,7 +92,7 @@ def sweep(
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     if not measure and "ProbabilisticLinkage" not in named:
-        measures = affordable(measures, len(data))
+        measures = affordable(measures, data)
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
         if path.name in tables:

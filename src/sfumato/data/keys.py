@@ -29,7 +29,8 @@ def key_names(who: str, data: Microdata, stated: Iterable[str] | None) -> tuple[
 def key_codes(who: str, data: Microdata, names: tuple[str, ...]) -> Codes:
     """Return the keys as an n x q array of codes; missing values are -1, whole numbers count as categories.
 
-    A continuous key is refused: every record would be alone with its value.
+    A continuous key is refused, for nearly every record would be alone with its value: numbers of which more than half
+    are different and more than a hundred, or more than a third where they are not whole.
     """
     return np.column_stack([_codes(who, data, name) for name in names]).astype(np.int32, copy=False)
 
@@ -76,7 +77,7 @@ def _refuse_continuous(who: str, data: Microdata, name: str) -> None:
     present = column[~np.isnan(column)]
     distinct = len(np.unique(present))
     whole = np.array_equal(present, np.round(present))
-    if not whole or (distinct > 100 and 2 * distinct > len(present)):
+    if (distinct > 100 and 2 * distinct > len(present)) or (not whole and 3 * distinct > len(present)):
         raise NotApplicable(
             f"{who}: key {name!r} is continuous ({distinct:,} different values among {len(present):,}), so counting "
             "records that agree in it says nothing; recode it into classes first, as GlobalRecoding does, or leave it "

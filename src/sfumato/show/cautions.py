@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
+from sfumato.core import Chain, Measure
 from sfumato.data.microdata import Microdata
 from sfumato.show.wording import count, percentage
 
@@ -31,9 +32,9 @@ def cautions(results: Results, row: Row, protected: Microdata, bounds: Mapping[s
                 f"{about.title} is bounded by its mean over the draws; that of the table written, the first draw, is "
                 f"{written(row.values[key][0], about.unit)}, beyond {written(limit, about.unit)}."
             )
-    if row.method is not None and row.method.about.caveat:
-        said.append(f"{row.method.family}: {row.method.about.caveat}.")
-    return tuple(said)
+    steps = row.method.steps if isinstance(row.method, Chain) else (row.method,) if row.method is not None else ()
+    said += [f"{step.family}: {step.about.caveat}." for step in steps if step.about.caveat]
+    return tuple(dict.fromkeys(said))
 
 
 def _of_keys(results: Results, protected: Microdata) -> list[str]:
@@ -48,6 +49,8 @@ def _of_keys(results: Results, protected: Microdata) -> list[str]:
             f"The schema does not say what an intruder may know ({why}), so linkage starts from the first numeric "
             "variables of the file, in their order."
         )
+    if any(m.about.keys or getattr(m, "distance", "") == "gower" for m in results.measures if isinstance(m, Measure)):
+        return said  # some measure here counts every key
     bare = tuple(name for name in keys if schema[name].kind != "numeric" and _same(results.original, protected, name))
     if bare:
         table = np.column_stack([protected.columns[name].astype(np.float64) for name in bare])

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.about import Unit
+from sfumato.about import Records, Unit
+from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Variable
-from sfumato.show.summary import CorrelationChange, Detail, Moments, RecordRisk, VariableDetail
+from sfumato.show.summary import CorrelationChange, Detail, Figure, Moments, RecordRisk, VariableDetail
 from sfumato.show.wording import figure, number
 
 BINS = 30
@@ -19,12 +21,13 @@ LISTED = 10  # correlations and records listed
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What a measure says beyond its value, and the unit it says it in."""
+    """What a measure says beyond its value, the unit it says it in, and the table whose records it tells of."""
 
     unit: Unit
     by_variable: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = None
+    records: Records = "original"
 
 
 def detail_of(
@@ -43,7 +46,7 @@ def detail_of(
         variables=tuple(_variable(name, original, protected, by_variable) for name in original.schema.analysed()),
         by_variable=tuple(by_variable),
         correlations=_correlations(original, protected),
-        records=_records(breakdowns, listed),
+        records=_records(breakdowns, listed, _same_records(original, protected)),
         parts={
             key: {part: figure(value, found.unit) for part, value in found.parts.items()}
             for key, found in breakdowns.items()
@@ -61,35 +64,46 @@ def _variable(
         for key, found in breakdowns.items()
         if name in found.by_variable
     }
-    comparable = name in protected.schema and (protected.schema[name].kind == "numeric") == (kind == "numeric")
-    if not comparable:
+    if name not in protected.schema:
         return VariableDetail(name, kind, changed=None, gone=True, figures=figures)
-    if kind == "numeric":
-        before, after = original.columns[name], protected.columns[name]
-        edges, clipped = bin_edges(before, after)
-        return VariableDetail(
-            name,
-            kind,
-            changed=_changed(before, after),
-            before=_moments(before),
-            after=_moments(after),
-            figures=figures,
-            edges=tuple(float(edge) for edge in edges),
-            shares_before=_shares(before, edges),
-            shares_after=_shares(after, edges),
-            clipped=clipped,
-        )
-    spelled, spelled_after = _spelled(original, name), _spelled(protected, name)
-    order = [*spelled_categories(original.schema[name]), *spelled_categories(protected.schema[name])]
-    categories, shares, shares_after = _bars(spelled, spelled_after, order)
+    matched = protected.matched and len(protected) == len(original)
+    if kind == protected.schema[name].kind == "numeric":
+        return _numbers(name, original.columns[name], protected.columns[name], matched, figures)
+    found = recoding(original, protected, name, matched=matched)
+    if not found.comparable or found.kind == "numeric":
+        return VariableDetail(name, kind, changed=None, gone=True, figures=figures)
+    categories, shares, shares_after = _bars(found, original.schema[name], protected.schema[name])
     return VariableDetail(
         name,
         kind,
-        changed=_changed(spelled, spelled_after),
+        changed=_changed(found.original, found.protected) if matched else None,
+        recoded=found.recoded,
         figures=figures,
         categories=categories,
         shares_before=shares,
         shares_after=shares_after,
+    )
+
+
+def _numbers(
+    name: str,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    matched: bool,
+    figures: Mapping[str, Figure],
+) -> VariableDetail:
+    edges, clipped = bin_edges(before, after)
+    return VariableDetail(
+        name,
+        "numeric",
+        changed=_changed(before, after) if matched else None,
+        before=_moments(before),
+        after=_moments(after),
+        figures=figures,
+        edges=tuple(float(edge) for edge in edges),
+        shares_before=_shares(before, edges),
+        shares_after=_shares(after, edges),
+        clipped=clipped,
     )
 
 
@@ -142,43 +156,43 @@ def _changed(before: NDArray[np.generic], after: NDArray[np.generic]) -> float |
     return float(1 - same.mean())
 
 
-def _spelled(table: Microdata, name: str) -> NDArray[np.str_]:
-    """Return the categories as text; a missing value is the empty text."""
-    names = np.array([*spelled_categories(table.schema[name]), ""])
-    spelled: NDArray[np.str_] = names[table.columns[name]]
-    return spelled
-
-
 def spelled_categories(variable: Variable) -> list[str]:
     """Return the categories as a reader knows them: by their labels, where they have some."""
     labels = dict(variable.labels)
-    return [labels.get(category, str(category)) for category in variable.categories]
+    words = [labels.get(category, str(category)) for category in variable.categories]
+    return [
+        word if words.count(word) == 1 else f"{word} ({category})"
+        for word, category in zip(words, variable.categories, strict=True)
+    ]
 
 
 def _bars(
-    before: NDArray[np.str_], after: NDArray[np.str_], order: list[str]
+    found: Recoding, before: Variable, after: Variable
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[float, ...]]:
     """Count the categories of both tables; beyond a dozen only the commonest are shown, the rest added up."""
+    labels = {
+        category: word
+        for variable in (before, after)
+        for category, word in zip(variable.categories, spelled_categories(variable), strict=True)
+    }
+    number = len(found.categories)
     shares = []
-    for values in (before, after):
-        found, counts = np.unique(values[values != ""], return_counts=True)
-        total = max(int(counts.sum()), 1)
-        shares.append({str(category): float(count) / total for category, count in zip(found, counts, strict=True)})
-    names = list(dict.fromkeys([*order, *shares[1]]))
-    names = [name for name in names if name in shares[0] or name in shares[1]]
-    if len(names) > BARS:
-        common = set(sorted(names, key=lambda name: -shares[0].get(name, 0.0))[: BARS - 1])
-        rest = [name for name in names if name not in common]
-        names = [name for name in names if name in common]
-        other = f"({len(rest)} others)"
-        for found_shares in shares:
-            found_shares[other] = sum(found_shares.get(name, 0.0) for name in rest)
-        names.append(other)
-    return (
-        tuple(names),
-        tuple(shares[0].get(name, 0.0) for name in names),
-        tuple(shares[1].get(name, 0.0) for name in names),
-    )
+    for codes in (found.original, found.protected):
+        counts = np.bincount(codes[codes >= 0], minlength=number)
+        shares.append(counts / max(int(counts.sum()), 1))
+    occur = np.flatnonzero((shares[0] > 0) | (shares[1] > 0))
+    rest: NDArray[np.intp] = np.array([], dtype=np.intp)
+    if len(occur) > BARS:
+        common = set(occur[np.argsort(-shares[0][occur], kind="stable")][: BARS - 1].tolist())
+        rest = np.array([code for code in occur if code not in common], dtype=np.intp)
+        occur = np.array([code for code in occur if code in common], dtype=np.intp)
+    names = [labels.get(found.categories[code], str(found.categories[code])) for code in occur]
+    heights = [[float(side[code]) for code in occur] for side in shares]
+    if rest.size:
+        names.append(f"({rest.size} others)")
+        for height, side in zip(heights, shares, strict=True):
+            height.append(float(side[rest].sum()))
+    return tuple(names), tuple(heights[0]), tuple(heights[1])
 
 
 def _correlations(original: Microdata, protected: Microdata) -> tuple[CorrelationChange, ...]:
@@ -214,13 +228,34 @@ def _correlation_matrix(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrix
 
 
-def _records(breakdowns: Mapping[str, Breakdown], listed: int) -> tuple[RecordRisk, ...]:
-    """List the records most at risk: by the first measure that tells records apart, ties by the next."""
-    telling = {key: found.by_record for key, found in breakdowns.items() if found.by_record is not None}
+def _same_records(original: Microdata, protected: Microdata) -> bool:
+    """Tell whether record i of one table is record i of the other, so that one number names both."""
+    if not protected.matched or len(original) != len(protected):
+        return False
+    name = original.schema.id
+    if name is None or name != protected.schema.id:
+        return True
+    kinds = {table.schema[name].kind == "numeric" for table in (original, protected)}
+    if len(kinds) > 1:
+        return False
+    if kinds == {True}:
+        return _changed(original.columns[name], protected.columns[name]) == 0
+    both = aligned(original, protected, name)
+    return _changed(both.original, both.protected) == 0
+
+
+def _records(breakdowns: Mapping[str, Breakdown], listed: int, same: bool) -> tuple[RecordRisk, ...]:
+    """List the original records most at risk: by the first measure that tells records apart, ties by the next.
+
+    Risks of the protected table's records are listed with them only where these are the ``same``.
+    """
+    telling = {
+        key: found.by_record
+        for key, found in breakdowns.items()
+        if found.by_record is not None and (same or found.records == "original")
+    }
     if not telling:
         return ()
-    records = len(next(iter(telling.values())))
-    telling = {key: risks for key, risks in telling.items() if len(risks) == records}
     return tuple(
         RecordRisk(
             int(record) + 1,

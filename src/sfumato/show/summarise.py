@@ -120,7 +120,7 @@ def summarise_pair(
         run=_run(results, command, schema),
         detail=_detail(results, row.candidate, first=risks[0] if risks else None, listed=listed),
         released=protected,
-        cautions=(*_by_position(results), *_cautions(results, row.candidate, {}), *row.notes),
+        cautions=(*_by_position(results), *_cautions(results, row.candidate, {})),
         notes=_notes(results, ()),
     )
 
@@ -324,6 +324,7 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
             parts=row.parts.get(key, {}),
             # only risks are of interest record by record, and they are not kept by a sweep
             by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
+            records=about.records,
         )
     original, protected = results.original, results.protect(candidate)
     found = detail_of(candidate, original, protected, told, listed, row.notes)

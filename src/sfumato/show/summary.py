@@ -1,6 +1,7 @@
 """The plain structure that every renderer reads: text, numbers, tuples and nothing that needs the data again."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
@@ -127,6 +128,7 @@ class VariableDetail:
     kind: str
     changed: float | None  # share of records whose value differs; None where records do not match one to one
     gone: bool = False
+    recoded: bool = False  # compared in the broader classes of the protected table
     before: Moments | None = None
     after: Moments | None = None
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -307,9 +309,22 @@ class Summary:
         return tuple(line for line in having if all(math.isfinite(line.figures[key].value) for key in axes))
 
     @property
+    def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Every reason for a missing figure, with its candidates; reasons that differ in numbers alone are one."""
+        found: dict[str, tuple[str, dict[str, None]]] = {}
+        for line in self.candidates:
+            for reason in line.reasons.values():
+                found.setdefault(_numberless(reason), (reason, {}))[1][line.label] = None
+        return tuple((reason, tuple(labels)) for reason, labels in found.values())
+
+    @property
     def failed(self) -> tuple[CandidateLine, ...]:
         """The candidates for which some figure could not be computed."""
         return tuple(line for line in self.candidates if line.reasons)
+
+
+def _numberless(text: str) -> str:
+    return re.sub(r"\d[\d,.]*", "#", text)
 
 
 def to_json(thing: Any) -> Any:

@@ -32,7 +32,7 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
         room -= wanted + 2
     room = min(max(room, 16), names)
     table.add_column("", no_wrap=True, min_width=2)
-    table.add_column("candidate", no_wrap=True, overflow="ellipsis", min_width=room, max_width=room)
+    table.add_column("candidate", overflow="fold", min_width=room, max_width=room)
     for key in kept:
         table.add_column(Text(_heading(summary.measure(key))), justify="right", no_wrap=True, min_width=widths[key])
     for line in shown:
