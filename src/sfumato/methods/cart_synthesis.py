@@ -42,6 +42,15 @@ Replicated = Literal["redraw", "keep"]
         keeps_records=False,
         caveat="persons are drawn one by one, so households are not kept; single values, rare categories and extremes "
         "among them, are real ones unless smoothing is set; sums that hold in the original hold only roughly",
+        formula="x_1 ~ its own distribution;   x_j | x_1 .. x_(j-1) ~ values of the donors of its leaf in tree j\n"
+        "tree j splits to lower the sum of squares (numeric, ordinal) or the Gini impurity (nominal)\n"
+        "leaves hold min_leaf donors or more; nodes under 3 min_leaf records, max_depth levels down,\n"
+        "or where the best split gains less than cp of the root's lack of fit, are not split",
+        reading="``min_leaf`` is the number of people a value is drawn from at least: 5 follows the data closely, 20 "
+        "smooths, 100 keeps only what is strong. Put into ``order`` first what matters most. Judge the result as a "
+        "synthetic file: utility by PropensityUtility and GlobalDataUtility, risk by DiSCO, RepU and NearestRecord; "
+        "measures that match records do not apply. Set ``smoothing=True`` where single amounts would point to "
+        "somebody.",
     )
 )
 class CARTSynthesis(Method):

@@ -32,6 +32,13 @@ MOST_KEYS = 16  # the sets of keys that may stay double with each key
         caveat="an intruder who knows that somebody is in the file and trusts every value shown can rule out records "
         "that a missing value is counted to match; what is suppressed depends on what is rare, so it is not missing "
         "at random",
+        formula="for each record: the cheapest set of its key values to make missing, so that\n"
+        "#{records of the table given that agree with all it still shows} >= k    (subsets=s: with any s of them)\n"
+        "two values agree if they are equal or either is missing;   cost = sum of the importances (1 each)",
+        reading="``k`` is the least number of records that share what each one shows: 3 to 5 are the usual limits. "
+        "The note tells how many values went and of which keys: a few percent is a fair price, more says that the "
+        "keys are too fine, so recode them first (GlobalRecoding(...) + LocalSuppression(3)). Analysts see missing "
+        "values, which their programs drop; rare groups lose most.",
     )
 )
 class LocalSuppression(Method):

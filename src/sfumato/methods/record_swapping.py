@@ -33,6 +33,15 @@ WHO = "RecordSwapping"
         grid={"share": (0.02, 0.05, 0.1, 0.2)},
         caveat="records that were not swapped are published as they are, and the weights stay with the records, so "
         "weighted totals of a region may change",
+        formula="pairs = share * H / 2, rounded;   H = households\n"
+        "a household is risky if, for one of its members, #{records of the place with the same keys} < k\n"
+        "order: risky ones (coarse level first, then the rarest), then others at random\n"
+        "each exchanges its geography with one drawn from those of the same size and `similar` values,\n"
+        "not yet swapped, in another place of its level",
+        reading="``share`` is the part of all households that moves: 0.02 to 0.05 is light, 0.2 heavy. Name in "
+        "``similar`` what tables by region need to keep, such as household size, age groups and sex: counts of these "
+        "by place are exact, and the more is named the fewer partners there are. The note tells how many risky "
+        "households were reached; if it is few, raise the share or coarsen the keys.",
     )
 )
 class RecordSwapping(Method):

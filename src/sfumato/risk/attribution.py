@@ -41,6 +41,12 @@ MISSING_TARGETS = (
         keys=True,
         caveat="a unique record of a synthetic file may replicate one of the original by chance; what it discloses is "
         "for DiSCO and TCAP to say",
+        formula="RepU = #{key combinations q: d_q = 1 and s_q = 1} / n\n"
+        "d_q, s_q = original and protected records with the keys q;   n = original records",
+        reading='Compare it with its part "unique in the original", what a copy would give. For a synthetic file '
+        "even a small share worries people who find themselves in it, right or wrong, and programs can remove such "
+        "records; for a masked file it is the share of people who stay alone on their keys. A few percent is common "
+        "with many keys: fewer keys, fewer uniques.",
     )
 )
 class RepU(Measure):
@@ -259,6 +265,13 @@ class _Attributed:
         paired=False,
         keys=True,
         caveat="a target that nearly everyone shares is disclosed whatever is released: compare the part by chance",
+        formula="DiSCO = #{i: s_q > 0 and all s_q protected records with the keys q of i show its target t_i} / n\n"
+        "by chance: mean over i of p^s_q (0 where s_q = 0),  p = share of t_i among the protected records\n"
+        "n = original records",
+        reading="0.1 means that of one person in ten somebody who knows the keys reads the target off the file and "
+        'is right. Take away the part "by chance" and compare with "disclosive in the original": near that, the file '
+        "protects no better than the original. Keys that nobody shares make it large by themselves, since one record "
+        "always agrees with itself.",
     )
 )
 class DiSCO(Attribution):
@@ -311,6 +324,13 @@ class DiSCO(Attribution):
         paired=False,
         keys=True,
         caveat="a share of the records an intruder would claim to know, which may be few: read it beside DiSCO",
+        formula="TCAP = sum over claims i of [t_i is a mode of its keys] / (modes) over the number of claims\n"
+        "claim on i:  s_q > 0 and  max_t s_qt / s_q >= tau,   s_qt = protected records with keys q and target t\n"
+        "DCAP = mean over all originals of s_(q, t_i) / s_q, 0 where s_q = 0",
+        reading="How often an intruder who is sure is also right; by chance he would be right as often as the part "
+        "of that name. A value near it means that certainty in the file is worth nothing, a value near 1 with many "
+        "claims that the file gives the target away. A high value of very few claims is of little weight: read the "
+        'part "claims" first.',
     )
 )
 class TCAP(Attribution):
