@@ -218,15 +218,12 @@ def _example(cls: Known) -> str:
             call, chosen = "CARTSynthesis()", ""
     inside = re.sub(r"(?<=of=)(?=\w)", "sfumato.", call)
     python += [f"masked = sfumato.{inside}.protect(data, rng=1)"]
-    shell = [f'sfumato protect survey.csv --schema schema.toml --method "{call}" --out masked.csv']
+    shell = f'sfumato protect survey.csv --schema schema.toml --method "{call}"'
     if issubclass(cls, Method):
         python += ["print(masked)"]
     else:
         measure = f"{cls.__name__}({chosen})"
         python += [f"print(sfumato.{measure}.evaluate(data, masked, rng=1))"]
-        shell += [f'sfumato compare survey.csv masked.csv --schema schema.toml --measure "{measure}"']
-    return f"```python\n{_lines(python)}\n```\n\n```sh\n{_lines(shell)}\n```"
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return "\n".join(lines)
+        shell = f'sfumato compare survey.csv protected.csv --schema schema.toml --measure "{measure}"'
+    lines = "\n".join(python)
+    return f"```python\n{lines}\n```\n\n```sh\n{shell}\n```"
