@@ -239,11 +239,40 @@ def test_numbers_in_classes_are_compared_with_what_is_at_least_ordinal() -> None
     assert any("2 of 15 pairs are not comparable" in note for note in found.notes)
 
 
-def test_a_skewed_variable_in_classes_keeps_its_test_with_a_nominal_partner() -> None:
+def test_numbers_in_classes_beside_a_nominal_variable_are_left_open_as_in_the_paper_or_compared_if_asked_for() -> None:
     data = sample(900, 1)
-    found = GlobalDataUtility().evaluate(data, in_classes(data, "skew", (0.5, 1.0, 3.0)))
+    masked = in_classes(data, "skew", (0.5, 1.0, 3.0))
+    found = GlobalDataUtility().evaluate(data, masked)
     row = pair(found, "skew", "kind")
-    assert row["test"] == "Kruskal-Wallis" and row["reason"] in ("as before", "weaker")
+    assert row["utility"] is None and row["effect"] is None and ("skew", "kind") not in found.by_pair
+    assert row["reason"].startswith("not comparable: skew became classes, and the paper leaves open how to compare it")
+    assert any("2 of 15 pairs are not comparable" in note for note in found.notes)  # kind and coin
+    asked = GlobalDataUtility(changed_kinds="same test").evaluate(data, masked)
+    row = pair(asked, "skew", "kind")
+    # Kruskal-Wallis in both tables: epsilon squared = H (n + 1) / (n^2 - 1)
+    (_, a, _), (_, b, _) = by_scipy(data, ("skew", "kind")), by_scipy(masked, ("skew", "kind"))
+    assert row["test"] == "Kruskal-Wallis" and row["utility"] == pytest.approx(min(a, b) / max(a, b))
+    for name in ("bell", "bell2", "level"):  # with what is at least ordinal nothing is left open
+        assert pair(found, "skew", name)["utility"] == pair(asked, "skew", name)["utility"] is not None
+    # normal numbers have another coefficient then, which nothing makes comparable
+    bell = in_classes(data, "bell", (-1.0, 0.0, 1.0))
+    assert pair(GlobalDataUtility(changed_kinds="same test").evaluate(data, bell), "bell", "kind")["utility"] is None
+
+
+def test_a_new_category_inside_an_order_is_ranked_there() -> None:
+    local = np.random.default_rng(5)
+    base = local.normal(size=500)
+    income = np.exp(base + 0.5 * local.normal(size=500))
+    levels = ("low", "middle", "high")
+    finer = ("low", "below middle", "middle", "high")
+    codes, more = np.digitize(base, [-0.5, 0.5]), np.digitize(base, [-0.5, 0.0, 0.5])
+    before = mixed(
+        {"first": {"kind": "ordinal", "categories": levels}}, first=[levels[c] for c in codes], second=income
+    )
+    after = mixed({"first": {"kind": "ordinal", "categories": finer}}, first=[finer[c] for c in more], second=income)
+    row = pair(GlobalDataUtility().evaluate(before, after))
+    assert row["before"] == pytest.approx(stats.spearmanr(codes, income)[0])
+    assert row["after"] == pytest.approx(stats.spearmanr(more, income)[0])
 
 
 def test_the_verdict_on_normality_is_the_originals_or_each_tables_own() -> None:

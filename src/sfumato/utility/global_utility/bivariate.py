@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from sfumato.data.recoding import Recoding
 from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, pair_tests, turned
 from sfumato.utility.global_utility.univariate import Weights
 
+Changed = Literal["left open", "same test"]  # a variable that became classes, beside a nominal one
+NUMBERS = ("skewed", "normal")
 SPARSEST = 0.1  # records per cell: below it a table has next to none with two, and chi-squared says nothing
 THIN = 5.0  # records per cell below which its P is rough
 AS_BEFORE = 0.9  # squared coefficients within a tenth of the larger one are called the same
@@ -152,7 +154,11 @@ def _figure(value: float) -> float | None:
 
 
 def compared(
-    sides: Sequence[Side], threshold: float, weights: Weights, progress: Callable[[int], None] | None
+    sides: Sequence[Side],
+    threshold: float,
+    weights: Weights,
+    progress: Callable[[int], None] | None,
+    changed: Changed = "left open",
 ) -> Pairs:
     """Test every pair in both tables and follow the three steps: significance, direction, strength."""
     of_before, of_after = weights if weights is not None else (None, None)
@@ -161,7 +167,8 @@ def compared(
     after = pair_tests([s.after for s in sides], weights=of_after, progress=told)
     outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)
     utility = np.full(len(before.p), np.nan)
-    untold = _untold(sides, before, after)
+    per_cell = _records_per_cell([s.before for s in sides], before)
+    untold = _untold(sides, before, after, per_cell, changed)
     open_ = np.ones(len(before.p), dtype=bool)
     open_[list(untold)] = False
 
@@ -190,8 +197,8 @@ def compared(
     utility[both] = ratio[both]
     outcome[both] = np.where(ratio >= AS_BEFORE, SAME, np.where(b < a, WEAKER, STRONGER))[both]
     effect = np.where(opposite, a + b, np.abs(a - b))
-    effect[(before.test != after.test) & ~_correlated(before, after)] = np.nan  # of two different coefficients
-    thin = open_ & (_records_per_cell(sides, before) < THIN)
+    effect[outcome == INCOMPARABLE] = np.nan
+    thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
     return Pairs(tuple(s.name for s in sides), before, after, outcome, utility, effect, untold, thin)
 
 
@@ -200,27 +207,39 @@ def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:
     return found
 
 
-def _untold(sides: Sequence[Side], before: PairTests, after: PairTests) -> dict[int, str]:
+def _untold(
+    sides: Sequence[Side], before: PairTests, after: PairTests, per_cell: Floats, changed: Changed
+) -> dict[int, str]:
     """Say of which pairs nothing can be said, and why (section 3.4.3)."""
     untold: dict[int, str] = {}
     blind = np.array([s.shared is None for s in sides], dtype=bool)
     for place in np.flatnonzero(blind[before.first] | blind[before.second]):
         end = before.first[place] if blind[before.first[place]] else before.second[place]
         untold[int(place)] = f"which value of {sides[end].name} became which cannot be told"
-    for place in np.flatnonzero(_records_per_cell(sides, before) < SPARSEST):
+    for place in np.flatnonzero(per_cell < SPARSEST):
         untold.setdefault(int(place), f"fewer than {SPARSEST:g} records per cell of the table, too sparse for a test")
     differ = (before.test != after.test) & ~_correlated(before, after)
     for place in np.flatnonzero(differ):
         one, other = (SQUARED[TESTS[tests.test[place]]] for tests in (before, after))
         untold.setdefault(int(place), f"a variable changed its type, and {one} is no {other}")
+    if changed == "left open":
+        classes = np.array([s.before.scale in NUMBERS and s.after.scale not in NUMBERS for s in sides], dtype=bool)
+        grouped = before.test == TESTS.index("Kruskal-Wallis")
+        for place in np.flatnonzero(grouped & (classes[before.first] | classes[before.second])):
+            end = before.first[place] if classes[before.first[place]] else before.second[place]
+            untold.setdefault(
+                int(place),
+                f"{sides[end].name} became classes, and the paper leaves open how to compare it with a nominal "
+                "variable (changed_kinds='same test' does)",
+            )
     for place in np.flatnonzero(before.reason > 0):
         untold[int(place)] = f"in the original, {REASONS[before.reason[place]]}"
     return untold
 
 
-def _records_per_cell(sides: Sequence[Side], tests: PairTests) -> Floats:
-    """Return how many records of the original a cell of each pair's contingency table holds in the mean."""
-    used = np.array([_used(s.before) for s in sides], dtype=np.float64)
+def _records_per_cell(columns: Sequence[Column], tests: PairTests) -> Floats:
+    """Return how many records a cell of each pair's contingency table holds in the mean."""
+    used = np.array([_used(column) for column in columns], dtype=np.float64)
     cells = used[tests.first] * used[tests.second]
     table = tests.test == TESTS.index("chi-squared")
     return np.where(table, tests.count / np.maximum(cells, 1.0), np.inf)

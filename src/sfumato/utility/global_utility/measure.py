@@ -16,7 +16,7 @@ from sfumato.data.recoding import Recoding, recoding
 from sfumato.errors import NotApplicable
 from sfumato.utility.association import WEIGHTED, Scale, normal
 from sfumato.utility.global_utility import bivariate, multivariate, univariate, wording
-from sfumato.utility.global_utility.bivariate import Pairs, Side
+from sfumato.utility.global_utility.bivariate import Changed, Pairs, Side
 from sfumato.utility.global_utility.coarsening import Alternative
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
@@ -70,7 +70,14 @@ class GlobalDataUtility(Measure):
     "comparisons" (counts the different values: next to nothing is left of a continuous variable in classes).
     ``normality="original"``: a numeric variable counts as normal in both tables if the Lilliefors test at 5 % does not
     reject it in the original; "each" asks it of each table, and a nominal partner's pair whose verdict changes is then
-    not comparable. ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed.
+    not comparable. ``changed_kinds="left open"``: a numeric variable put into classes is compared with variables that
+    are at least ordinal, by rho squared, and not with nominal ones, as section 3.4.3 has it; "same test" compares those
+    too where both tables take the Kruskal-Wallis test, that is, where the numbers were not normal.
+    ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed.
+
+    Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
+    record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
+    the original's place, for as printed an association that more than doubles in its old direction counts as reversed.
 
     A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
     decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table
@@ -92,6 +99,7 @@ class GlobalDataUtility(Measure):
     univariate_weight: float = field(default=0.5, kw_only=True)
     recoding: Alternative = field(default="heterogeneity", kw_only=True)
     normality: Normality = field(default="original", kw_only=True)
+    changed_kinds: Changed = field(default="left open", kw_only=True)
     reduction: bool = field(default=False, kw_only=True)
     models: str | Model | Sequence[str | Model] = field(default=(), kw_only=True)
     scales: Sequence[str] | Sequence[Sequence[str]] = field(default=(), kw_only=True)
@@ -107,6 +115,7 @@ class GlobalDataUtility(Measure):
             object.__setattr__(self, name, float(value))
         parameters.one_of(self, "recoding", get_args(Alternative))
         parameters.one_of(self, "normality", get_args(Normality))
+        parameters.one_of(self, "changed_kinds", get_args(Changed))
         parameters.one_of(self, "reduction", (True, False))
         given: Any = self.models
         if given:
@@ -144,7 +153,7 @@ class GlobalDataUtility(Measure):
         ]
         sides = self._sides(original, footing, notes)
         with bar(len(there) * (len(there) - 1), max(len(original), len(protected))) as progress:
-            pairs = bivariate.compared(sides, self.threshold, weights, progress)
+            pairs = bivariate.compared(sides, self.threshold, weights, progress, self.changed_kinds)
         outcomes = self._multivariate(original, protected)
         notes = [
             *self._said(names, there, original, protected),
@@ -170,8 +179,8 @@ class GlobalDataUtility(Measure):
             return None, []
         return weights, [
             "survey weights enter the distributions (K-S by Kish's effective number of records, chi-squared corrected "
-            f"by Rao and Scott) and of the tests of pairs {', '.join(WEIGHTED)}; the rank tests have no established "
-            "weighted form and are unweighted"
+            f"by Rao and Scott) and, of the tests of pairs, {', '.join(WEIGHTED[:-1])} and {WEIGHTED[-1]}; the rank "
+            "tests have no established weighted form and are unweighted"
         ]
 
     def _beside(self, original: Microdata, protected: Microdata) -> tuple[bool, Microdata]:

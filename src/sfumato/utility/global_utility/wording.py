@@ -11,7 +11,9 @@ from sfumato.utility.global_utility.univariate import VariableUtility
 
 TRIVIAL_DISTANCE = 0.02  # between two distributions: two in a hundred records would have to change
 TRIVIAL_EFFECT = 0.01  # between squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
+APART = 0.1  # between two distributions: not close, though with few records it may be chance
 HALF = 0.5  # below it a test at the level of 5 % tells the two distributions apart
+FEW = 100  # records below which little is significant
 LISTED = 12  # pairs and variables named in a sentence
 PREDICATES = (
     (steps.WEAKER, "is weaker than in the original", "are weaker than in the original"),
@@ -43,42 +45,58 @@ def statement(
     Variables that the file lacks are not spoken of, nor are the shares of missing values.
     """
     there = [variable for variable in variables if not variable.removed]
+    pairs_too = f" and {_count(len(pairs), 'pair')} of variables" if len(pairs) else ""
     said = [
-        f"This note tells users how far results from this file agree with the data it was made from. It covers "
-        f"{_count(len(there), 'variable')} and {_count(len(pairs), 'pair')} of variables."
+        "This note tells users how far results from this file agree with the data it was made from. It covers "
+        f"{_count(len(there), 'variable')}{pairs_too}."
     ]
     return " ".join([*said, *_distributions(there), *_associations(pairs, labels), *map(_model, models)])
 
 
 def _distributions(variables: Sequence[VariableUtility]) -> list[str]:
-    unlike = [v.label for v in variables if _unlike(v)]
-    untold = [v.label for v in variables if v.utility is None]
-    alike = len(variables) - len(unlike) - len(untold)
+    """Say of each variable whether its distribution is like the original's, which nobody can see from the file."""
+    grades: dict[str, list[str]] = {}
+    for variable in variables:
+        grades.setdefault(_grade(variable), []).append(variable.label)
     said = []
-    if unlike:
-        plural = len(unlike) > 1
-        said.append(
-            f"The distribution{'s' if plural else ''} of {_listed(unlike)} differ{'' if plural else 's'} from the "
-            "original and should not be relied on."
-        )
-    if alike:
-        lead = "The distributions of all variables" if alike == len(variables) > 1 else _others(alike, bool(unlike))
-        said.append(f"{lead} {'is' if alike == 1 else 'are'} close to the original.")
-    if untold:
-        said.append(f"Nothing can be said of the distribution{'s' if len(untold) > 1 else ''} of {_listed(untold)}.")
+    if unlike := grades.get("unlike"):
+        verb = "differ" if len(unlike) > 1 else "differs"
+        said.append(f"{_of(unlike)} {verb} from the original and should not be relied on.")
+    if broad := grades.get("broad"):
+        said.append(f"{_of(broad)} can be seen in broad outline only.")
+    if chance := grades.get("chance"):
+        verb = "differ" if len(chance) > 1 else "differs"
+        said.append(f"{_of(chance)} {verb} visibly from the original, though not by more than chance may do.")
+    if alike := grades.get("alike"):
+        be = "are" if len(alike) > 1 else "is"
+        said.append(f"{_rest(alike, len(variables))} {be} close to the original.")
+    if untold := grades.get("untold"):
+        said.append(f"{_of(untold)} could not be compared with the original.")
     return said
 
 
-def _unlike(variable: VariableUtility) -> bool:
-    if variable.comparison is None:
-        return variable.utility == 0
-    return variable.comparison.utility < HALF and variable.comparison.distance >= TRIVIAL_DISTANCE
+def _grade(variable: VariableUtility) -> str:
+    test = variable.comparison
+    if test is None:
+        return "untold" if variable.utility is None else "unlike"
+    if test.utility < HALF and test.distance >= TRIVIAL_DISTANCE:
+        return "unlike"
+    if variable.recoding is not None and variable.recoding < (HALF if variable.kinds[0] == "numeric" else HALF**2):
+        return "broad"  # of categories, half of them are a quarter of their comparisons
+    return "alike" if test.distance < APART else "chance"
 
 
-def _others(number: int, after: bool) -> str:
-    if number == 1:
-        return f"The distribution of the {'other' if after else 'one'} variable"
-    return f"The distributions of the {'other ' if after else ''}{number:,} variables"
+def _of(names: Sequence[str]) -> str:
+    return f"The distribution{'s' if len(names) > 1 else ''} of {_listed(names)}"
+
+
+def _rest(names: Sequence[str], every: int) -> str:
+    """Name the distributions that are left, or all of them."""
+    if len(names) == every > 1:
+        return "The distributions of all variables"
+    if len(names) <= 2:
+        return _of(names)
+    return f"The distributions of the other {len(names):,} variables"
 
 
 def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
@@ -86,8 +104,9 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
         return []
     trivial = trivial_pairs(pairs)
     said, kept = [], int(np.isin(pairs.outcome, (steps.SAME, steps.NEITHER)).sum())
-    whole = "All pairs" if kept == len(pairs) > 1 else f"{kept:,} of the {_count(len(pairs), 'pair')}"
-    said.append(f"{whole} {'is' if kept == 1 else 'are'} associated as in the original, or not associated in either.")
+    if kept:
+        be = "is" if kept == 1 else "are"
+        said.append(f"{_share(kept, len(pairs))} {be} associated as in the original, or not associated in either.")
     for outcome, one, several in PREDICATES:
         places = np.flatnonzero((pairs.outcome == outcome) & ~trivial)
         if places.size:
@@ -95,11 +114,15 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
             subject = _named([pairs.ends(int(place)) for place in worst], labels)
             said.append(f"The association{subject} {one if places.size == 1 else several}.")
     if trivial.any():
-        said.append("Associations that are very weak in the original may look different.")
+        slight = int(trivial.sum())
+        said.append(
+            f"In {_count(slight, 'pair')} the association is weak and differs slightly from the original, which may "
+            "decide whether it is significant."
+        )
     untold = np.flatnonzero(pairs.outcome == steps.INCOMPARABLE)
     if untold.size:
         subject = _named([pairs.ends(int(place)) for place in untold], labels)
-        said.append(f"Nothing can be said of the association{subject}.")
+        said.append(f"The association{subject} could not be compared with the original.")
     return said
 
 
@@ -108,6 +131,12 @@ def trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     changed = np.isin(pairs.outcome, (steps.WEAKER, steps.STRONGER, steps.LOST, steps.INTRODUCED, steps.REVERSED))
     small = np.nan_to_num(pairs.effect, nan=1.0) < TRIVIAL_EFFECT
     return np.asarray(changed & small)
+
+
+def _share(number: int, every: int) -> str:
+    if number == every:
+        return "The pair" if every == 1 else "All pairs"
+    return f"{number:,} of the {_count(every, 'pair')}"
 
 
 def _model(outcome: Outcome) -> str:
@@ -170,15 +199,25 @@ def size_notes(variables: Sequence[VariableUtility], pairs: Pairs, records: int,
         )
     trivial = trivial_pairs(pairs) & (np.nan_to_num(pairs.utility, nan=1.0) < HALF)
     if trivial.any():
+        count = int(trivial.sum())
         said.append(
-            f"{_count(int(trivial.sum()), 'pair')} of {len(pairs):,} score below one half though the squared "
-            f"coefficients differ by less than {TRIVIAL_EFFECT:g}: there the number of records and the threshold of "
-            f"{threshold:g} decide, not the strength of the association"
+            f"{_count(count, 'pair')} of {len(pairs):,} score{'s' if count == 1 else ''} below one half though the "
+            f"squared coefficients differ by less than {TRIVIAL_EFFECT:g}: there the number of records and the "
+            f"threshold of {threshold:g} decide, not the strength of the association"
         )
-    if records < 100:
-        least = 1.96 / np.sqrt(max(records - 2, 1))
+    if records < FEW:
         said.append(
-            f"with {records:,} records the tests see little (no correlation below about {min(1.0, least):.2f}), and "
-            "what is not seen in either table counts as kept: the score flatters"
+            f"with {_count(records, 'record')} the tests see little ({_least(records, threshold)}), and what is not "
+            "seen in either table counts as kept: the score flatters"
         )
     return said
+
+
+def _least(records: int, threshold: float) -> str:
+    """Say which correlations a test at this level does not see: r = t / sqrt(n - 2 + t^2)."""
+    if records < 3:
+        return "no correlation at all"
+    from scipy.special import stdtrit
+
+    t = float(stdtrit(records - 2, 1 - threshold / 2))
+    return f"no correlation below {t / np.sqrt(records - 2 + t * t):.2f}"
