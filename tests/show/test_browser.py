@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hand_made_summary import hand_made_summary
+from large_summary import large_summary
 
 from sfumato.show.report import write_report
 from sfumato.show.summary import Release, ReleaseVariable
@@ -158,3 +159,20 @@ def test_headings_pictures_and_inputs_can_be_told_without_seeing(opened: Any) ->
     assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
     assert opened.evaluate("[...document.images].every(i => i.alt)")
     assert opened.evaluate("[...document.querySelectorAll('input')].every(i => i.labels.length > 0)")
+
+
+def test_a_report_of_500_candidates_and_200_variables_opens_answers_and_says_what_it_leaves_out(
+    browser: Any, tmp_path: Path
+) -> None:
+    path = write_report(large_summary(), tmp_path)
+    assert path.stat().st_size < 5_000_000
+    page = _open(browser, path)
+    marks = page.locator("#map .live svg .mark-symbol path")
+    marks.first.wait_for()
+    marks.nth(3).hover(force=True)
+    page.locator("#vg-tooltip-element.visible").wait_for()
+    page.locator(".filter input[type=search]").fill("Method7(")
+    assert 0 < len(_names(page)) < 50
+    assert "40 variables of 200" in page.locator("#usefulness").inner_text()
+    assert page.problems == []
+    page.context.close()

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato import Schema, Variable
 from sfumato.data.microdata import Microdata
 from sfumato.show.detail import BARS, Breakdown, bin_edges, detail_of, range_text
 
@@ -82,6 +85,29 @@ def test_records_are_numbered_from_one_and_ordered_by_the_first_risk() -> None:
     records = detail_of("c", data, data, told).records
     assert [entry.record for entry in records] == [3, 2, 1]
     assert records[0].risks["first"].text == "50 %"
+
+
+def test_risks_of_protected_records_are_listed_only_where_these_are_the_originals() -> None:
+    ids = Schema((Variable("id", kind="nominal"),), id="id")
+    data = Microdata.from_frame(pa.table({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}), ids)
+    told = {
+        "theirs": Breakdown("share", by_record=np.array([0.9, 0.0, 0.0]), records="protected"),
+        "ours": Breakdown("share", by_record=np.array([0.0, 0.0, 0.5])),
+    }
+    in_order = detail_of("c", data, data, told).records
+    assert [(entry.record, tuple(entry.risks)) for entry in in_order] == [
+        (1, ("theirs", "ours")),
+        (3, ("theirs", "ours")),
+    ]
+    fewer = {**told, "theirs": Breakdown("share", by_record=np.array([0.9, 0.0]), records="protected")}
+    half = replace(data.take(np.array([1, 2])), matched=False)
+    for other, breakdowns in (
+        (replace(data, matched=False), told),  # synthetic: row 1 of it is nobody in row 1 of the original
+        (half, fewer),
+        (data.take(np.array([2, 0, 1])), told),  # the same records in another order
+    ):
+        (entry,) = detail_of("c", data, other, breakdowns).records
+        assert (entry.record, tuple(entry.risks)) == (3, ("ours",))
 
 
 def test_range_of_numbers_and_categories() -> None:
