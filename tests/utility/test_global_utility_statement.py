@@ -9,7 +9,7 @@ from global_utility_tables import row, survey
 from scipy import stats
 
 import sfumato
-from sfumato import Chain, GlobalDataUtility, Method, Microdata, Variable
+from sfumato import Chain, GlobalDataUtility, Method, Microdata, Schema, Variable
 
 
 def test_the_statement_names_labels_and_tells_nothing_of_the_protection() -> None:
@@ -70,6 +70,15 @@ def test_the_statement_on_a_few_variables_is_good_english() -> None:
         "The distribution of b is close to the original. The distribution of a could not be compared with the "
         "original. The association of a with b could not be compared with the original."
     )
+
+
+def test_variables_of_the_same_label_are_told_apart() -> None:
+    x = np.random.default_rng(0).normal(size=300)
+    schema = Schema((Variable("a", label="income"), Variable("b", label="income")))
+    data = Microdata.from_frame(pa.table({"a": x, "b": x**3, "c": np.exp(x)}), schema)
+    said = GlobalDataUtility().evaluate(data, data.replace({"b": np.random.default_rng(1).permutation(x)})).statement
+    assert "The distribution of income (b) differs" in said
+    assert "The associations of income (b) with income (a) and c are in the original" in said
 
 
 @pytest.mark.parametrize(("records", "threshold"), [(5, 0.05), (30, 0.05), (30, 0.01)])

@@ -7,6 +7,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.show.summary import Release, ReleaseVariable, Usefulness, VariableUtility
 from sfumato.show.wording import lower_first
 
+SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
 CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
 
 
@@ -82,15 +83,12 @@ def _avoid(useful: Usefulness) -> tuple[str, ...]:
         "direction reversed": "The association of {}: it points the other way than in the original.",
         "association introduced": "The association of {}: the original does not have it.",
     }
+    worst = sorted((p for p in useful.pairs if (p.effect or 0.0) >= SLIGHT), key=lambda p: -(p.effect or 0.0))
     for reason, words in groups.items():
-        pairs = [" with ".join(p.titles) for p in useful.worst if p.reason.startswith(reason)]
+        pairs = [" with ".join(p.titles) for p in worst if p.reason.startswith(reason)]
         if pairs:
             told.append(words.format(listed(tuple(pairs), 8)))
-    weak = [
-        " with ".join(p.titles)
-        for p in useful.worst
-        if p.utility is not None and 0 < p.utility < 0.5 and (p.effect or 0.0) >= 0.01
-    ]
+    weak = [" with ".join(p.titles) for p in worst if p.utility is not None and 0 < p.utility < 0.5]
     if weak:
         told.append(
             f"The strength of the association of {listed(tuple(weak), 8)}: it differs much from the original's."

@@ -59,7 +59,8 @@ REASONS = {
     "values swapped": "Swapping keeps each distribution to the digit, so the first half is 1 whatever was swapped: "
     "what is lost shows in the second half alone, and only what pairs can show.",
     "recoded": "Nothing published is false, yet comparisons within a class are gone: the recoding formula counts "
-    "those, the tests on what is left find all as before.",
+    "those, the tests on what is left find all as before. Numbers in classes beside a nominal variable are left open, "
+    "as the paper leaves them: those pairs are in no mean.",
     "suppressed": "A missing value is no change of the distribution of those present, unless rare categories go first, "
     "as they do here.",
     "sampled": "Every estimate stays unbiased; what falls is the number of associations that are still significant. "

@@ -279,7 +279,7 @@ class GlobalDataUtility(Measure):
             by_variable={name: figure for name, figure in own.items() if not np.isnan(figure)},
             by_pair={(r["first"], r["second"]): r["utility"] for r in tables["pairs"] if r["utility"] is not None},
             tables=tables,
-            statement=wording.statement(variables, pairs, outcomes, labels),
+            statement=wording.statement(variables, pairs, outcomes),
             notes=tuple(notes),
         )
 
@@ -335,5 +335,6 @@ def _untold(variables: list[VariableUtility], pairs: Pairs) -> list[str]:
     if left.size:
         reasons = dict.fromkeys(pairs.untold[int(place)] for place in left)
         shown = "; ".join(list(reasons)[:3]) + ("; and others" if len(reasons) > 3 else "")
-        said.append(f"{left.size:,} of {len(pairs):,} pairs are not comparable and left out of the means: {shown}")
+        those = f"{left.size:,} of {len(pairs):,} pairs {'is' if left.size == 1 else 'are'}"
+        said.append(f"{those} not comparable and left out of the means: {shown}")
     return said

@@ -1,5 +1,6 @@
 """The paragraph an archive can publish with the file, and what the result says of its own limits."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -37,27 +38,32 @@ PREDICATES = (
 )
 
 
-def statement(
-    variables: Sequence[VariableUtility], pairs: Pairs, models: Sequence[Outcome], labels: Mapping[str, str]
-) -> str:
+def statement(variables: Sequence[VariableUtility], pairs: Pairs, models: Sequence[Outcome]) -> str:
     """Say what users may rely on, in words only: no figure of the original, and nothing of what was done to the file.
 
     Variables that the file lacks are not spoken of, nor are the shares of missing values.
     """
     there = [variable for variable in variables if not variable.removed]
+    labels = _labels(there)
     pairs_too = f" and {_count(len(pairs), 'pair')} of variables" if len(pairs) else ""
     said = [
         "This note tells users how far results from this file agree with the data it was made from. It covers "
         f"{_count(len(there), 'variable')}{pairs_too}."
     ]
-    return " ".join([*said, *_distributions(there), *_associations(pairs, labels), *map(_model, models)])
+    return " ".join([*said, *_distributions(there, labels), *_associations(pairs, labels), *map(_model, models)])
 
 
-def _distributions(variables: Sequence[VariableUtility]) -> list[str]:
+def _labels(variables: Sequence[VariableUtility]) -> dict[str, str]:
+    """Call each variable by its label, and by its name too where another has the same label."""
+    number = Counter(variable.label for variable in variables)
+    return {v.name: v.label if number[v.label] == 1 else f"{v.label} ({v.name})" for v in variables}
+
+
+def _distributions(variables: Sequence[VariableUtility], labels: Mapping[str, str]) -> list[str]:
     """Say of each variable whether its distribution is like the original's, which nobody can see from the file."""
     grades: dict[str, list[str]] = {}
     for variable in variables:
-        grades.setdefault(_grade(variable), []).append(variable.label)
+        grades.setdefault(_grade(variable), []).append(labels[variable.name])
     said = []
     if unlike := grades.get("unlike"):
         verb = "differ" if len(unlike) > 1 else "differs"

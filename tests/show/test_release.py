@@ -1,0 +1,86 @@
+"""What a file is still good for, and what is told of it to everyone: from measurements of global data utility."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato
+from sfumato import GlobalDataUtility, Measurement, Microdata, Treatment
+from sfumato.show.release import release_of, treatment_words
+from sfumato.show.usefulness import DRAWN, WORST, usefulness_of
+
+
+def related(variables: int, records: int = 600) -> Microdata:
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=records)
+    return Microdata.from_frame(pa.table({f"v{j}": np.exp(base + rng.normal(size=records)) for j in range(variables)}))
+
+
+def broken(data: Microdata, names: list[str]) -> Microdata:
+    rng = np.random.default_rng(1)
+    return data.replace({name: rng.permutation(data.columns[name]) for name in names})
+
+
+def judged(data: Microdata, protected: Microdata) -> Measurement:
+    return GlobalDataUtility().evaluate(data, protected)
+
+
+def test_only_a_measurement_with_variables_and_pairs_tells_what_a_file_is_good_for() -> None:
+    data = related(3)
+    assert usefulness_of(sfumato.InformationLoss().evaluate(data, data)) is None
+    found = judged(data, broken(data, ["v1"]))
+    useful = usefulness_of(found)
+    assert useful is not None and (useful.value, useful.statement) == (found.value, found.statement)
+    assert useful.variables[0].name == "v1"  # the least useful first
+    assert {(p.first, p.second) for p in useful.worst} == {("v0", "v1"), ("v1", "v2")}
+    assert useful.counts == (("association lost", "2 pairs"), ("as before", "1 pair"))
+
+
+def test_pictures_have_the_worst_variables_and_tables_all() -> None:
+    data = related(DRAWN + 2, 80)
+    useful = usefulness_of(judged(data, broken(data, ["v5"])))
+    assert useful is not None
+    assert len(useful.variables) == DRAWN + 2 and len(useful.pairs) == (DRAWN + 2) * (DRAWN + 1) // 2
+    assert len(useful.drawn) == DRAWN * (DRAWN - 1) // 2 and len(useful.worst) <= WORST
+    assert any(f"the {DRAWN} variables of {DRAWN + 2} that lost most" in note for note in useful.notes)
+
+
+def test_what_to_avoid_is_drawn_from_all_pairs_and_not_from_trivial_ones() -> None:
+    data = related(9)
+    useful = usefulness_of(judged(data, broken(data, [f"v{j}" for j in range(8)])))
+    assert useful is not None and len(useful.pairs) == 36 > WORST
+    lost = [p for p in useful.pairs if p.reason == "association lost"]
+    (said,) = [a for a in release_of(None, data, data, useful).avoid if "no longer there" in a]
+    assert f"and {len(lost) - 8} others" in said  # eight are named
+    # r of 0.06 in 2,000 records is significant, in 500 it is not: nothing to avoid
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=2000)
+    weak = Microdata.from_frame(pa.table({"x": x, "y": 0.06 * x + rng.normal(size=2000)}))
+    sample = weak.take(np.arange(0, 2000, 4))
+    trivial = usefulness_of(judged(weak, sample))
+    assert trivial is not None and trivial.pairs[0].reason == "association lost"
+    assert release_of(None, weak, sample, trivial).avoid == ()
+
+
+def test_a_release_tells_no_parameter() -> None:
+    data = related(3)
+    method = sfumato.Rounding({"v0": 7}) + sfumato.Noise(0.123, variables=("v1",))
+    protected = method.protect(data, rng=0)
+    release = release_of(method, data, protected, usefulness_of(judged(data, protected)))
+    assert release.records == 600 and len(release.done) == 2
+    for told in (*release.done, *(v.done for v in release.variables), release.statement, *release.avoid):
+        assert "7" not in told and "0.123" not in told
+    assert [bool(v.done) for v in release.variables] == [True, True, False]
+    assert release_of(None, data, protected.without(["v2"]), None).removed == ("v2",)
+
+
+@pytest.mark.parametrize(
+    ("treatment", "words"),
+    [
+        (Treatment(), ""),
+        (Treatment(cuts=(3.0,)), "grouped into broader classes"),
+        (Treatment(base=5.0, perturbed=True), "rounded; values were changed: a single value need not be the true one"),
+    ],
+)
+def test_treatments_in_words(treatment: Treatment, words: str) -> None:
+    assert treatment_words(treatment) == words
