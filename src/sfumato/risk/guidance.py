@@ -129,6 +129,13 @@ class _Outcome:
         paired=False,
         random=True,
         caveat="an isolated record is not yet an identified person; and an attacker may find better descriptions",
+        formula="value = max(0, (A - C) / (1 - C))\n"
+        "A = share of protected records whose isolating description fits exactly one original, mean over `orders`\n"
+        "C = the same with one random half of the originals as the file and the other half as the people",
+        reading="0: the file isolates nobody whom any other sample would not isolate by chance; 1: every description "
+        'finds its person. Read the interval from "low" to "high": if it holds 0, nothing is shown. A alone means '
+        "little, since chance alone isolates up to 37 %. Masked files of continuous variables are high, synthetic "
+        "ones should be near 0.",
     )
 )
 class SinglingOut(Question):
@@ -225,6 +232,13 @@ def _isolated(file: Codes, people: Codes, order: NDArray[np.intp]) -> tuple[NDAr
         paired=False,
         column_order=True,
         caveat="two sources that overlap, or a better way to link, may find more; depends on how variables are divided",
+        formula="value = max(0, (A - C) / (1 - C))\n"
+        "A = mean chance that the protected record nearest to i in the first variables has i as the nearest original\n"
+        "    in the second ones\n"
+        "C = the same with the nearest other original, of another household, in place of the protected record",
+        reading="0: the file links two sources no better than other people's records do; 1: it links all. It needs "
+        "two parts of what is known: by default the keys and the rest; name in ``first`` what another register holds. "
+        'Read the interval from "low" to "high" before the value.',
     )
 )
 class Linkability(Question):
@@ -293,6 +307,14 @@ class Linkability(Question):
         kinds=ALL,
         paired=False,
         caveat="what holds of people in general is in the control, and may still be more than they want known",
+        formula="value = max(0, (A - C) / (1 - C)) of the target for which it is greatest\n"
+        "A = mean chance that the protected record nearest to i in the known variables shows the target of i\n"
+        "    (the same category, or quantile class of a number)\n"
+        "C = the same with the nearest other original, of another household",
+        reading="0: the file tells of a person what statistics of other people tell as well; that part is no "
+        "disclosure in the sense of the guidance. 0.1: it tells right of one in ten of those for whom the others' "
+        'records fail. Of many targets the greatest is partly luck: read "low". A high control means that the target '
+        "can be predicted by anyone.",
     )
 )
 class Inference(Question):

@@ -30,6 +30,14 @@ TERMS = 60
         keys=True,
         caveat="assumes that the intruder's register covers the population without error and that weights are the "
         "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
+        formula="value = mean of r_i,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"
+        "f = records of the file with the same keys;   p = f / (sum of their weights),  q = 1 - p\n"
+        "f = 1: (p / q) ln(1 / p);   without weights: 1 / f\n"
+        "household: 1 - product over its members of (1 - r)",
+        reading="The expected share of records re-identified by someone with a register of the whole population and "
+        "these keys. Thresholds are set for the single record as well as for the mean; the parts give the largest r, "
+        "the share above 0.1 and the expected number. In a household survey read the figure with households, which is "
+        "larger, since finding one member finds all.",
     )
 )
 class IndividualRisk(Measure):

@@ -44,6 +44,14 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         keys=True,
         caveat="as good as its model: one that is too simple overstates the risk, one that is too rich understates it. "
         "Only the mean sampling fraction enters, not each record's weight",
+        formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = m (1 - pi) / pi\n"
+        "m = count that the log-linear model of the keys expects in the file for the record's combination\n"
+        "pi = records / sum of the weights\n"
+        "tau1 = sum of exp(-h): population uniques among the sample uniques;   tau2 = sum of r",
+        reading="tau1 is the number of people in the file who are alone in the population, the value the share an "
+        "intruder matches correctly among all records. Read B1 and B2 first: beyond 1.96 in size, standardised, the "
+        'model does not fit, and the other ``terms`` should be tried. "main" overstates where keys go together, '
+        '"two-way" is the usual choice.',
     )
 )
 class LogLinearRisk(Measure):

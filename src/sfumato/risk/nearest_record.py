@@ -32,6 +32,14 @@ WEAK = (
         kinds=("numeric", "ordinal", "nominal"),
         paired=False,
         caveat=WEAK,
+        formula="value = max(0, 2 u - 1),   u = P(d < D) + P(d = D) / 2\n"
+        "d = distance of a protected record to the nearest original\n"
+        "D = distance of an original to the nearest other one (or of a held-out record to the nearest original)\n"
+        "distance = Gower: sum over the variables of differences from 0 to 1",
+        reading="0 is what fresh draws from the population give, 1 a copy; 0.2 says that protected records lie "
+        "nearer to the originals than other people do, in a way that a fifth of copies would explain. Look at the "
+        'part "copies of an original" as well: a file of one percent copies scores 0.01 and gives those people away. '
+        "Use it to find a synthesiser that memorises, never to show that a file is safe.",
     )
 )
 class NearestRecord(Measure):
