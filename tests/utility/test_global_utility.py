@@ -282,6 +282,18 @@ def test_ten_thousand_categories_give_a_note_not_a_crash() -> None:
     assert 0 <= found.value <= 1
 
 
+def test_variables_that_only_name_the_records_are_pointed_out() -> None:
+    rng = np.random.default_rng(0)
+    columns = {"number": rng.permutation(80) + 1000.0, "code": [f"r{i}" for i in range(80)], "pay": rng.normal(size=80)}
+    data = Microdata.from_frame(pa.table(columns))
+    (said,) = [note for note in GlobalDataUtility().evaluate(data, data).notes if "named the records" in note]
+    assert said.startswith("every value of number, code occurs once")
+    known = Microdata.from_frame(
+        pa.table(columns), Schema((Variable("code", kind="nominal", role="identifier"),), id="number")
+    )
+    assert not any("named the records" in note for note in GlobalDataUtility().evaluate(known, known).notes)
+
+
 def test_contradicting_kinds_empty_variables_and_constants_are_noted() -> None:
     data = survey(200)
     frame = data.to_frame("pandas").assign(code=[1, 2] * 100, same=1.0, void=np.nan)

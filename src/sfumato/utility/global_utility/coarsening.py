@@ -59,7 +59,9 @@ def _ends(x: Floats, classes: Codes) -> tuple[Floats, Floats]:
 def heterogeneity(values: Floats, classes: Codes, weights: Floats | None = None) -> float:
     """Return one minus the mean distance to the class's mean, as a share of the mean distance to the mean of all.
 
-    In print the bars of the absolute values are lost, without which both sums are zero.
+    In print the bars of the absolute values are lost, without which both sums are zero, and the first mean is over the
+    protected records. What those of a sample or a synthetic file had in the original is not known, so that both means
+    are over the original: the same wherever all records are there, and what a sample has in expectation.
 
     >>> heterogeneity(np.array([1.0, 3.0, 7.0, 9.0]), np.array([0, 0, 1, 1]))  # 1 - 1 / 3
     0.6666666666666667

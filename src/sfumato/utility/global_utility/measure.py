@@ -25,6 +25,7 @@ from sfumato.utility.models.model import Model, as_models
 
 Normality = Literal["original", "each"]
 NORMAL = 0.05  # level of the test of normality
+MANY = 50  # records among which a value that never repeats is worth a word
 
 
 @catalogued(
@@ -224,6 +225,12 @@ class GlobalDataUtility(Measure):
         new = [name for name in protected.schema.analysed() if name not in original.schema]
         if new and self.variables is None:
             said.append(f"not compared, for the original has no such variable: {', '.join(new)}")
+        numbering = [name for name in there if self.variables is None and _names_records(original, name)]
+        if numbering:
+            said.append(
+                f"every value of {', '.join(numbering)} occurs once, as if it named the records: compared even so, "
+                "unless the schema calls it an id or an identifier"
+            )
         return said
 
     def _measured(
@@ -300,6 +307,17 @@ def _scale(kind: str, column: Any) -> Scale:
     if kind == "ordinal":
         return "ordinal"
     return "normal" if normal(column)[1] >= NORMAL else "skewed"
+
+
+def _names_records(data: Microdata, name: str) -> bool:
+    """Tell whether a variable is a running number, or text that never repeats."""
+    column, records = data.columns[name], len(data)
+    if records < MANY:
+        return False
+    if data.schema[name].kind == "numeric":
+        span = column.max() - column.min() + 1
+        return bool(span == records) and np.array_equal(np.sort(column - column.min()), np.arange(records))
+    return bool(column.min() >= 0) and int(np.bincount(column).max()) == 1
 
 
 def _mean(values: Floats) -> float:
