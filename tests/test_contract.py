@@ -184,6 +184,22 @@ def test_best_on_identical_tables_and_inside_its_range(cls: type[Measure]) -> No
 
 
 @every_measure
+def test_one_value_per_record_of_the_table_it_names_whatever_the_size_of_the_other(cls: type[Measure]) -> None:
+    data = incomes()
+    half = replace(data.take(np.random.default_rng(3).permutation(200)[:100]), matched=False)
+    assert not cls.about.paired or cls.about.records == "original"
+    for protected in (data, half):
+        if cls.about.paired and not protected.matched:
+            with pytest.raises(NotApplicable, match=cls.__name__):
+                cls().evaluate(data, protected)
+            continue
+        found = cls().evaluate(data, protected, rng=0)
+        assert cls.about.range[0] <= found.value <= cls.about.range[1]
+        if found.by_record is not None:
+            assert found.by_record.shape == (len(protected if cls.about.records == "protected" else data),)
+
+
+@every_measure
 def test_unrelated_draws_have_low_risk_and_poor_utility(cls: type[Measure]) -> None:
     data = incomes()
     copy = cls().evaluate(data, data, rng=0).value

@@ -129,12 +129,13 @@ def scrambled(data: Microdata, seed: int = 1) -> Microdata:
 @every_measure
 def test_a_figure_in_its_range_with_one_value_per_record(cls: type[Measure]) -> None:
     data = persons()
-    for protected in (data, scrambled(data)):
+    half = replace(data.take(np.random.default_rng(3).permutation(len(data))[: len(data) // 2]), matched=False)
+    for protected in (data, scrambled(data), half):
         found = cls().evaluate(data, protected, rng=0)
         assert cls.about.range[0] <= found.value <= cls.about.range[1]
         assert repr(found) and found._repr_html_()
-        if found.by_record is not None:
-            assert found.by_record.shape == (len(data),)
+        assert found.by_record is not None
+        assert found.by_record.shape == (len(protected if cls.about.records == "protected" else data),)
 
 
 @every_measure

@@ -135,6 +135,7 @@ def whole_shares(value: Integers) -> Floats:
         missing=MISSING,
         paired=False,
         keys=True,
+        records="protected",
         caveat="counts values as different however near they are: two incomes a cent apart are two values",
         formula="value = share of the records whose class (equal keys) violates, for any confidential variable:\n"
         "distinct:   number of different values < l\n"
@@ -222,6 +223,7 @@ class LDiversity(Confidential):
         missing=MISSING,
         paired=False,
         keys=True,
+        records="protected",
         caveat="the largest distance is that of one class; a class of one record is always far from the file",
         formula="value = max over classes and confidential variables of D(P, Q);   P in the class, Q in the file\n"
         "ordered (numeric, ordinal):  D = sum_(i<m) |sum_(v<=i) (p_v - q_v)| / (m - 1),  m values that occur\n"

@@ -128,6 +128,7 @@ class _Outcome:
         kinds=ALL,
         paired=False,
         random=True,
+        records="protected",
         caveat="an isolated record is not yet an identified person; and an attacker may find better descriptions",
         formula="value = max(0, (A - C) / (1 - C))\n"
         "A = share of protected records whose isolating description fits exactly one original, mean over `orders`\n"

@@ -28,6 +28,7 @@ TERMS = 60
         weights=True,
         paired=False,
         keys=True,
+        records="protected",
         caveat="assumes that the intruder's register covers the population without error and that weights are the "
         "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
         formula="value = mean of r_i,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"

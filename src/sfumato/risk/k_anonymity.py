@@ -24,6 +24,7 @@ LEVELS = (2, 3, 5)
         missing=MISSING_KEYS,
         paired=False,
         keys=True,
+        records="protected",
         caveat="takes the sample for the population, and says nothing of what a class of k has in common",
         formula="value = #{i: f_i < k} / n\n"
         "f_i = records that agree with record i in all keys, itself included; a missing key agrees with any value",

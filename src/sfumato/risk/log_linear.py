@@ -42,6 +42,7 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         weights=True,
         paired=False,
         keys=True,
+        records="protected",
         caveat="as good as its model: one that is too simple overstates the risk, one that is too rich understates it. "
         "Only the mean sampling fraction enters, not each record's weight",
         formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = m (1 - pi) / pi\n"

@@ -31,6 +31,7 @@ WEAK = (
         missing="two missing values are equal; a missing and a present value are as far apart as can be",
         kinds=("numeric", "ordinal", "nominal"),
         paired=False,
+        records="protected",
         caveat=WEAK,
         formula="value = max(0, 2 u - 1),   u = P(d < D) + P(d = D) / 2\n"
         "d = distance of a protected record to the nearest original\n"

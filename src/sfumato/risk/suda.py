@@ -50,6 +50,7 @@ class Found:
         weights=True,
         paired=False,
         keys=True,
+        records="protected",
         caveat="a score ranks records; DIS-SUDA turns it into a probability by a rule of thumb. Only the mean sampling "
         "fraction enters, not each record's weight",
         formula='S = sum over the minimal sample uniques of a record of (M - s)!,  s the size, M keys   ("sdcmicro")\n'

@@ -26,6 +26,7 @@ from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
         missing=MISSING_KEYS,
         paired=False,
         keys=True,
+        records="protected",
         caveat="a sample unique need not be unique in the population: an upper bound where the sample is small",
         formula="value = #{i: f_i = 1} / n,   f_i as in KAnonymity\n"
         "by variable: the same minus that without the key;   subsets: the same over each set of up to `size` keys",
