@@ -111,7 +111,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     runner = CliRunner()
     shown = runner.invoke(app, ["inspect", str(tmp_path / "o.sav"), "--out", str(tmp_path / "o.toml")])
     assert shown.exit_code == 0, shown.output
-    assert "1 male" in shown.output
+    assert "1 = red, 2 = green" in shown.output
     assert '[-9, "refused"]' in (tmp_path / "o.toml").read_text()
     made = runner.invoke(
         app,

@@ -100,7 +100,7 @@ def test_files_that_are_not_what_their_suffix_says(tmp_path: Path) -> None:
     assert len(read(tmp_path / "z.zsav")) == 40, "plain SPSS under the other suffix of SPSS"
 
 
-def test_labels_that_point_nowhere(tmp_path: Path) -> None:
+def test_dictionaries_that_contradict_themselves(tmp_path: Path) -> None:
     file = survey(tmp_path / "f.sav")
     content = file.read_bytes()
     pointer = struct.pack("<4i", 4, 1, 2, 3)  # the labels before are those of variable 2; the next ones begin
@@ -108,6 +108,10 @@ def test_labels_that_point_nowhere(tmp_path: Path) -> None:
     for place in (0, 77, 2**24, 7):  # no variable, none, none, and a text longer than labels of this kind may have
         file.write_bytes(content.replace(pointer, struct.pack("<4i", 4, 1, place, 3)))
         with pytest.raises(FileError, match=r"f\.sav is damaged: it labels the values of a variable"):
+            read(file)
+    for width in (255, 9):  # the first variable would be a text that goes on in further records
+        file.write_bytes(content[:180] + struct.pack("<i", width) + content[184:])
+        with pytest.raises(FileError, match=r"f\.sav is damaged: its dictionary does not hold together"):
             read(file)
 
 

@@ -91,9 +91,6 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
         right = heading in ("distinct", "missing")
         table.add_column(heading, justify="right" if right else "left", min_width=widest, overflow="fold")
     table.add_column("values", no_wrap=True, overflow="ellipsis")
-    if any(finding.label for finding in findings):
-        table.add_column("label", no_wrap=True, overflow="ellipsis")
-        rows = [[*row, finding.label] for row, finding in zip(rows, findings, strict=True)]
     for row, finding in zip(rows, findings, strict=True):
         table.add_row(*(Text(cell) for cell in row), style="yellow" if finding.suggestion else None)
     out.print(table)
@@ -108,11 +105,12 @@ def _values(finding: "Finding") -> str:
     words = dict(finding.labels)
 
     def shown(value: object) -> str:
-        return f"{value} {words[value]}" if value in words else str(value)
+        return f"{value} = {words[value]}" if value in words else str(value)
 
+    label = f"{finding.label}: " if finding.label else ""
     if finding.minimum is not None:
-        return f"{shown(finding.minimum)} to {shown(finding.maximum)}"
-    return ", ".join(map(shown, finding.examples))
+        return f"{label}{shown(finding.minimum)} to {shown(finding.maximum)}"
+    return label + ", ".join(map(shown, finding.examples))
 
 
 def _plain(value: object) -> object:

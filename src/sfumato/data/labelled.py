@@ -37,6 +37,8 @@ class Form:
     display: int = 0  # how many characters wide a column is shown
     width: int = 0  # bytes of a text variable
     ranges: tuple[tuple[float, float], ...] = ()  # ranges of missing values, such as LO THRU -1
+    codes: tuple[Category, ...] = ()  # single missing codes
+    words: tuple[tuple[Category, str], ...] = ()  # the labels of missing codes
 
 
 @dataclass(frozen=True, eq=False)

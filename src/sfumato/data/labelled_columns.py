@@ -1,7 +1,7 @@
 """One variable as an SPSS, Stata or SAS file holds it: numbers or text, with labels and missing codes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,9 @@ def stored(
     """
     form = before.forms.get(variable.name) if before else None
     same = form if before and before.family == family else None
+    if same is not None:  # a recoding need not know of missing codes
+        codes = dict.fromkeys((*variable.missing, *same.codes))
+        variable = replace(variable, missing=tuple(codes))
     result = _values(variable, column, family, form, losses)
     if (
         before
@@ -75,6 +78,8 @@ def stored(
     ):
         losses.add("dates that were read as numbers stay numbers of the file read", variable.name)
     result.label = variable.label
+    if same is not None and same.text == result.text:
+        result.labels |= {value: word for value, word in same.words if value not in result.labels}
     if family == "spss":
         unchanged = same is not None and same.kind == variable.kind and not result.numbered
         result.measure = same.measure if same is not None and unchanged else _MEASURES[variable.kind]

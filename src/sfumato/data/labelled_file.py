@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from sfumato.data.atomic import reason
 from sfumato.data.labelled import pyreadstat
-from sfumato.data.spss_header import Compression, check_labels, read_header
+from sfumato.data.spss_header import Compression, check_dictionary, read_header
 from sfumato.errors import FileError, ParameterError
 
 CELLS_AT_A_TIME = 5_000_000  # Python objects take four times the memory of numbers
+RECORDS_AT_A_TIME = 1_000
 _READERS = {
     ".sav": "read_sav",
     ".zsav": "read_sav",
@@ -63,7 +64,7 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     suffix = path.suffix.lower()
     _check_content(path)
     if suffix in (".sav", ".zsav"):
-        check_labels(path)
+        check_dictionary(path)
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if suffix in _WITH_CODES:
         options["user_missing"] = True
@@ -86,11 +87,10 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
         while records % step == 0:
             values, found = read(str(path), row_offset=records, row_limit=step, **options)
             count = len(values[meta.column_names[0]])
-            for name in meta.column_names:
-                letters = found.missing_user_values.get(name, ())
+            for name, letters in found.missing_user_values.items():
                 tags.setdefault(name, set()).update(letters)
-                column = values.pop(name)
-                parts[name].append(pa.array(column, pa.string()) if name in texts else _floats(column, letters))
+            for name, column in _compact(values, texts, found.missing_user_values).items():
+                parts[name] += column
             records += count
             if not count:
                 break
@@ -175,6 +175,22 @@ def _add_catalogue(library: Any, path: Path, meta: Any, encoding: str | None) ->
             return
 
 
+def _compact(values: dict[str, list[Any]], texts: set[str], letters: Any) -> dict[str, list[Any]]:
+    """Turn lists of Python objects into arrays, some records of all columns at a time.
+
+    The objects of a record lie side by side, and those of a column far apart: by columns, most of the time would go
+    into waiting for memory. The lists are emptied from their ends.
+    """
+    arrays: dict[str, list[Any]] = {name: [] for name in values}
+    count = max(map(len, values.values()), default=0)
+    for start in reversed(range(0, count, RECORDS_AT_A_TIME)):
+        for name, column in values.items():
+            some = column[start:]
+            del column[start:]
+            arrays[name].append(pa.array(some, pa.string()) if name in texts else _floats(some, letters.get(name, ())))
+    return {name: parts[::-1] for name, parts in arrays.items()}
+
+
 def _floats(values: list[Any], letters: Any) -> tuple[Any, Any]:
     if not letters:
         return np.array(values, dtype=np.float64), None
@@ -189,7 +205,7 @@ def _floats(values: list[Any], letters: Any) -> tuple[Any, Any]:
 def _joined(parts: list[Any], text: bool) -> Any:
     if text:
         return pa.chunked_array(parts, pa.string()).combine_chunks()
-    numbers = np.concatenate([numbers for numbers, _ in parts])
+    numbers = np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)])
     if all(marks is None for _, marks in parts):
         return numbers, None
     return numbers, np.concatenate([np.zeros(len(n), np.uint8) if m is None else m for n, m in parts])

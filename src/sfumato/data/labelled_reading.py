@@ -100,9 +100,11 @@ def _column(
         display=max(meta.variable_display_width.get(name, 0), 0),
         width=meta.variable_storage_width.get(name, 0),
         ranges=ranges,
+        codes=codes,
     )
     present = [value for value, _ in labels if not _absent(value, codes, ranges)]
-    form = replace(form, kind=_kind(form, values, present))
+    words = tuple(pair for pair in labels if _absent(pair[0], codes, ranges))
+    form = replace(form, kind=_kind(form, values, present), words=words)
     kind = stated.kind if stated else form.kind
     if kind != "numeric" and pa.types.is_floating(values.type):
         values = _whole(values)

@@ -1,6 +1,6 @@
 """Two facts in the dictionary of an SPSS file that the reading library does not tell: compression and weight.
 
-Beside them it finds labels that point to no variable or to a long text, at which the library would crash. The header
+Beside them, dictionaries that contradict themselves are found out, at which the library would crash. The header
 holds the place of the weight variable among the dictionary's records of type 2, of which a text longer than
 eight bytes takes several; the long names of variables stand in a record of type 7, subtype 13.
 """
@@ -30,8 +30,8 @@ def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Com
     return compression, names.get(place)
 
 
-def check_labels(path: str | os.PathLike[str]) -> None:
-    """Refuse a file with labels for variables that it does not have, or that cannot have them."""
+def check_dictionary(path: str | os.PathLike[str]) -> None:
+    """Refuse a file with texts that do not end, or labels for variables it does not have or that cannot have them."""
     with Path(path).open("rb") as file:
         try:
             _places(file, _byte_order(file.read(_DICTIONARY)), None)
@@ -56,14 +56,17 @@ def _places(file: BinaryIO, order: str, encoding: str | None) -> dict[int, str]:
     may_be_labelled: set[int] = set()
     long_names: dict[bytes, bytes] = {}
     file.seek(_DICTIONARY)
-    place = 0
+    place = owed = 0
     try:
         while (kind := _next(file, order)) != _END:
             if kind == 2:
                 place += 1
                 width, has_label, missing, _, _ = struct.unpack(f"{order}5i", file.read(20))
                 name = file.read(8).rstrip()
-                if width >= 0:  # less is the continuation of a text
+                if (width < 0) != (owed > 0):
+                    raise FileError("is damaged: its dictionary does not hold together")
+                owed = (width + 7) // 8 - 1 if width > 0 else max(owed - 1, 0)
+                if width >= 0:  # less is the continuation of a text, eight bytes each
                     short[place] = name
                     may_be_labelled |= {place} if width <= 8 else set()
                 if has_label:
