@@ -45,8 +45,8 @@ SETTING = (
     "The paper defines the measure and has no data, so nothing printed stands beside these figures. The file is the "
     "made-up household survey that comes with Sfumato, protected in ways of every kind: values changed, swapped, "
     "averaged, recoded, cut at the ends, suppressed, drawn as a sample, synthesised, variables removed. Two files "
-    "frame them: the survey itself, and the survey with every column shuffled by itself, which keeps all distributions "
-    "and no association.",
+    "frame them: the survey itself, and the survey with every column shuffled by itself, which keeps no association; it"
+    " keeps all distributions too, but not the weighted ones that are compared, for the weights stay where they are.",
     "GDU is the mean of its two halves. The effect-size view looks at the same variables and pairs without P values: "
     "one minus the mean distance between distributions, and one minus the mean difference of squared coefficients. The "
     "last column is GDU again on a quarter of the households, protected in the same way: a statement about a method "
