@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from sfumato.kernels.groups import class_sizes
-from sfumato.kernels.wildcards import frequencies, frequency_sums, matching_sums
+from sfumato.kernels.wildcards import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums
 
 Codes = NDArray[np.int32]
 tables = arrays.arrays(np.int32, st.tuples(st.integers(1, 25), st.integers(1, 5)), elements=st.integers(-1, 2))
@@ -66,3 +66,19 @@ def test_no_record_no_column_nothing_shown() -> None:
     assert frequencies(np.empty((3, 0), np.int32)).tolist() == [3, 3, 3]
     assert frequencies(np.full((3, 2), -1)).tolist() == [3, 3, 3]
     assert frequency_sums(np.array([[-1], [0], [1]]), np.array([1.0, 2.0, 4.0])).tolist() == [7.0, 3.0, 5.0]
+
+
+def test_rare_patterns_of_a_large_table_are_counted_alike_by_both() -> None:
+    rng = np.random.default_rng(7)
+    codes = rng.integers(0, 4, (6_000, 9)).astype(np.int32)
+    codes[rng.random(codes.shape) < 0.12] = -1  # patterns of one record and of thousands
+    sizes = class_sizes((codes >= 0).view(np.int8))
+    assert (sizes == 1).any() and (sizes > RARE).any()
+    some = rng.permutation(6_000)[:300]
+    weights = rng.integers(1, 50, 6_000) / 8  # eighths, whose sums are exact
+    expected = agreement(codes[some], codes) @ weights
+    assert np.array_equal(matching_sums(codes, codes, weights)[some], expected)
+    assert np.array_equal(matching_sums(codes[some], codes, weights), expected)
+    by_pattern = np.zeros(300)
+    _add_by_pattern(by_pattern, np.arange(300), codes[some], codes, weights)
+    assert np.array_equal(by_pattern, expected)

@@ -140,6 +140,29 @@ def test_dis_suda_keeps_the_order_of_the_scores() -> None:
     assert 0 < spread[1] < spread[2] < spread[4] < 1
 
 
+def test_with_many_keys_a_higher_score_is_never_less_at_risk() -> None:
+    spread = dis_suda(np.array([1.0, 5.0, 24.0]), uniques=3, file_risk=0.05, keys=40)
+    assert spread[0] == spread[1] == spread[2] == pytest.approx(0.05)  # 1 / (1 + (3/0.05 - 3) / 3)
+    table = pa.table({f"k{j}": ["x", "y", "y"] for j in range(62)})  # a set of keys in all 62 bits there are
+    found = SUDA2(1, variables=tuple(table.column_names), fraction=0.1).evaluate(table, table)
+    assert found.parts["minimal sample uniques"] == 62 and found.by_variable["k61"] == pytest.approx(1 / 62)
+    assert any("rule of thumb does not hold" in note for note in found.notes)
+    wider = table.append_column("more", pa.array(["x", "y", "y"]))
+    with pytest.raises(NotApplicable, match="SUDA2: 63 keys are more than the 62 it takes"):
+        SUDA2(1, variables=tuple(wider.column_names)).evaluate(wider, wider)
+
+
+def test_long_lists_of_sets_are_thinned_alike_by_both() -> None:
+    rng = np.random.default_rng(3)
+    row, sets = rng.integers(0, 200, 6_000), rng.integers(1, 2**12, 6_000)
+    order = np.lexsort((sets, np.bitwise_count(sets), row))
+    pairs = np.unique(np.column_stack([row[order], np.bitwise_count(sets[order]), sets[order]]), axis=0)
+    row, sets = pairs[:, 0].copy(), pairs[:, 2].copy()
+    parts = np.array_split(np.arange(len(row)), np.flatnonzero(np.diff(row)) + 1)  # each row short: not compiled
+    plain = np.concatenate([kernel._smallest(row[part], sets[part]) for part in parts])
+    assert len(row) > 5_000 and np.array_equal(kernel._smallest(row, sets), plain)
+
+
 def test_no_pairs_leave_dis_without_evidence_and_it_says_so() -> None:
     table = pa.table({"a": ["x", "y", "z"]})
     found = SUDA2(variables=("a",), fraction=0.1).evaluate(table, table)

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Score = Literal["sdcmicro", "handbook", "ihsn"]
 MOST_SETS = 2**16  # sets of keys to look at
+MOST_KEYS = 62  # a set of keys is a 64-bit number
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,8 @@ class SUDA2(Measure):
     with the file is correct, U f / (U f + P (1 - f)) with U uniques, P records in pairs and sampling ``fraction`` f
     (None: records over the sum of weights; without weights a census, 1). DIS-SUDA spreads it over the records by their
     scores as sdcMicro does: 1 / (1 + (U / DIS - U) / (S^Q sum of S^-Q)), Q = 1 + (8 - M) / 20; 0 for a record of score
-    0. That is ``by_record``, and its mean the value: in a census it is the share of special uniques.
+    0. That is ``by_record``, and its mean the value: in a census it is the share of special uniques. From 28 keys on
+    that rule would turn the order of the scores round: Q is then 0, all special uniques get the same, and it is said.
 
     ``by_variable`` is the share of all scores that is due to sets with that key, so the shares add to more than one;
     the tables give the same by ``levels`` of each key, the ``sizes`` of the sets and the ``riskiest records``.
@@ -106,6 +108,8 @@ class SUDA2(Measure):
         file_risk = dis(uniques, pairs, fraction)
         if uniques and not pairs and fraction < 1:
             notes = (*notes, "no two records share their keys, so DIS takes every unique match for a correct one")
+        if len(classes.names) >= 28:
+            notes = (*notes, "DIS-SUDA's rule of thumb does not hold for so many keys: it is the same for every score")
         by_record = dis_suda(scores, uniques, file_risk, len(classes.names))
         total = float(found.score.sum())
         shares = (found.score @ found.keys) / total if total > 0 else np.zeros(len(classes.names))
@@ -137,6 +141,8 @@ class SUDA2(Measure):
         """Find the minimal sample uniques and score them."""
         keys = len(classes.names)
         size = keys if self.size is None else min(self.size, keys)
+        if keys > MOST_KEYS:
+            raise NotApplicable(f"SUDA2: {keys} keys are more than the {MOST_KEYS} it takes; name fewer in variables")
         sets = sum(comb(keys, s) for s in range(1, size + 1))
         if sets > MOST_SETS:
             raise NotApplicable(
@@ -176,7 +182,7 @@ def dis_suda(scores: Floats, uniques: int, file_risk: float, keys: int) -> Float
     result = np.zeros(len(scores))
     scored = scores > 0
     if scored.any():
-        power = scores[scored] ** (1 + (8 - keys) / 20)
+        power = scores[scored] ** max(1 + (8 - keys) / 20, 0.0)
         result[scored] = 1 / (1 + (uniques / file_risk - uniques) / (power * (1 / power).sum()))
     return result
 
