@@ -341,7 +341,7 @@ def heat_map(kind: str, figures: Mapping[str, Any]) -> Any:
         y=alt.Y("measure:N", sort=order, title=None, axis=alt.Axis(labelLimit=260, ticks=False, domain=False)),
     )
     colour = alt.Color(
-        "shade:Q", scale=alt.Scale(type="linear", domain=[0, 1], range=["#ffffff", "#e3a857"]), legend=None
+        "shade:Q", scale=alt.Scale(domain=[0, 1], range=["#fdfbf6", "#e3a857"], interpolate="rgb"), legend=None
     )
     boxes = base.mark_rect(stroke="white", strokeWidth=2).encode(
         color=alt.condition("isValid(datum.shade)", colour, alt.value(PALE))

@@ -24,7 +24,7 @@ STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks,
         column_order=True,
         grid={"quality": (70, 80, 90, 95)},
         caveat="values share 256 grey levels, so skewed variables lose all detail among small values",
-        formula="g_ij = round(255 (x_ij - min_j) / (max_j - min_j)): an image of a row a record, a column a variable\n"
+        formula="g_ij = round(255 (x_ij - min_j) / (max_j - min_j)): an image of records by variables\n"
         "g' = the image after JPEG compression at `quality`, decoded\n"
         "x'_ij = min_j + g'_ij (max_j - min_j) / 255",
         reading="``quality`` runs from 1 to 100, as in a camera: in four skewed amounts a value moves by about 3 "

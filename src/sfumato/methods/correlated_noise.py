@@ -149,7 +149,7 @@ class NormalSynthesis(Method):
         caveat="covariances are mended, but the shape of what the first method erased is not",
         formula="X' = M + E,   rows of E ~ N(0, [S_X - S_M]+)\n"
         "M = the table after the method in `of`; S_X, S_M = covariance matrices before and after it\n"
-        "[A]+ = D (D^-1 A D^-1 without its negative eigenvalues) D,   D = standard deviations of the original",
+        "[A]+ = D (D^-1 A D^-1 without its negative eigenvalues) D,   D = the original's deviations",
         reading="``of`` is the method that goes first, with its parameters: ProjectionMicroaggregation(3) or (10), "
         "MDAV(5). The more it took away, the more noise is added; a method that adds variance gets none, and the "
         "result is then that method's own. Measure the risk anew: records that were equal after the first method no "

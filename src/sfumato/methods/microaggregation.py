@@ -77,7 +77,7 @@ class IndividualRanking(ColumnMethod):
         neutral={"k": 1},
         caveat="records alike on the axis may differ in everything else, so the means erase most of the structure",
         formula="score_i = sum_j z_ij, or the first principal component of z;   z_ij = (x_ij - m_j) / s_j\n"
-        "groups = runs of k records in the order of the score (floor(n / k) of them, the middle one longer)\n"
+        "groups = runs of k records in the order of the score: floor(n / k), the middle one longer\n"
         "x'_ij = mean of x_j over the group of record i",
         reading="``k`` is the least number of records that are published alike: 3 to 10. Its guarantee is that of "
         "MDAV and its loss larger, the larger the more variables do not follow the axis: use it where all variables "
@@ -127,7 +127,7 @@ class ProjectionMicroaggregation(Method):
         grid={"k": (3, 5, 10, 20)},
         neutral={"k": 1},
         caveat="variances shrink, the more the larger k and the more variables are grouped together",
-        formula="3k records or more left: a, the farthest from their centroid, with its k - 1 nearest is a group,\n"
+        formula="3k or more records left: a, the farthest from their centroid, with its k - 1 nearest is a group,\n"
         "                         b, the farthest from a, with its k - 1 nearest the next; and so on\n"
         "2k to 3k - 1 left: the group of a, and the rest;   k to 2k - 1 left: one group\n"
         "x'_ij = mean of x_j over the group of record i;   distances are Euclidean, of z-scores",

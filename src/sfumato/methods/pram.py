@@ -39,8 +39,8 @@ ONE = 1e-9  # how far from one the probabilities of a row may add up
         "arise; counts of records that agree in keys no longer say how many agree in truth",
         formula="P(published = l | true = k) = p_kl;   expected frequencies after: P' t,   t = frequencies before\n"
         "retention r:  p_kk = r,  p_kl = (1 - r) t_l / sum_(m not k) t_m    (uniform: (1 - r) / (K - 1))\n"
-        "invariant:    R = P Q,  q_lk = p_kl t_k / sum_m p_ml t_m,  so R' t = t;  used is a R + (1 - a) I, with\n"
-        "              the a <= 1 that makes sum_k t_k (a R_kk + 1 - a) / sum_k t_k = r, or 1 where none does",
+        "invariant:    R = P Q,  q_lk = p_kl t_k / sum_m p_ml t_m,  so R' t = t; used: a R + (1 - a) I,\n"
+        "              a <= 1 such that sum_k t_k (a R_kk + 1 - a) / sum_k t_k = r; a = 1 where none is",
         reading="``retention`` is the share of values that stay: 0.95 is light, 0.7 heavy. With ``invariant=True`` "
         "frequencies need no correction (in expectation); without it an analyst needs the matrix P, with which "
         "(P')^-1 times the published frequencies is unbiased. Associations weaken with every variable changed: a "

@@ -37,8 +37,8 @@ MOST_CLASSES = 10_000
         caveat="published values are true but coarser; what an intruder knows exactly still matches its class, and "
         "another release with other classes of the same variable narrows them down",
         formula="x' = the class that holds x, the same classes for every record\n"
-        "bins:      [b_1, b_2), [b_2, b_3), ...      map, hierarchy:  the group, or ancestor at the level, of x\n"
-        "groups G:  cut i lies where the cumulated number of records is nearest to i n / G, between two values\n"
+        "bins:      [b_1, b_2), [b_2, b_3), ...     map, hierarchy:  the group, or ancestor, of x\n"
+        "groups G:  cut i lies where the cumulated number of records is nearest to i n / G\n"
         "rare s:    categories with fewer than s n records become 'other', and the next rarest too,\n"
         "           until 'other' has s n records",
         reading="``groups``: 10 keeps most of a variable, 5 and 3 leave little of it; rare: 0.05 merges categories "

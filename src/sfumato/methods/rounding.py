@@ -34,7 +34,7 @@ NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3
         "multiple of the base",
         formula="x' = b rint(x / b),   halves to the even multiple\n"
         "random:  x' = b (floor(x / b) + 1) with probability x / b - floor(x / b), else b floor(x / b)\n"
-        "scale:   b = the largest of ..., 1, 2, 5, 10, 20, 50, ... up to scale times the standard deviation (n - 1);\n"
+        "scale:   b = the largest of ..., 1, 2, 5, 10, 20, ... up to scale times the standard deviation;\n"
         "         a constant, or whole numbers with b <= 1, stay as they are",
         reading="An error is at most b / 2 (random: below b). A base of 0.1 standard deviations (``scale=0.1``) "
         "changes hardly any analysis and little of the risk; 0.5 to 1 makes classes. Values that many people report "

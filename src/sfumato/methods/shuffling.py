@@ -26,9 +26,9 @@ Floats = NDArray[np.float64]
         random=True,
         caveat="what hangs together with variables that are neither shuffled nor given is lost, and so is all that is "
         "not monotonic",
-        formula="rho = 2 sin(pi R / 6),   R = Spearman's correlations    (with ties: what their step functions need)\n"
+        formula="rho = 2 sin(pi R / 6),   R = Spearman's correlations   (with ties: what their steps need)\n"
         "z_i ~ N(A s_i, rho_XX - A rho_SX),   A = rho_XS rho_SS^-1\n"
-        "s_i = normal scores of the variables that stay (S), rho_SS their correlations; X = those shuffled\n"
+        "s_i = normal scores of the variables that stay (S), rho_SS their correlations; X = the shuffled\n"
         "x'_i = x_(r),   r = rank of z_i",
         reading="There is no strength to set: ``given`` decides what is kept. Every figure of one variable is exact, "
         "rank correlations among the shuffled and with the given variables are kept up to sampling error, and "

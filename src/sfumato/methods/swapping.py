@@ -20,8 +20,8 @@ from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
         grid={"p": (0.02, 0.05, 0.1, 0.15, 0.2)},
         caveat="an intruder who knows p can rule out every record outside the swapping window; distance linkage "
         "understates that risk",
-        formula="from the lowest rank r up, if value r is not yet swapped: it changes places with one drawn evenly\n"
-        "from the values not yet swapped of ranks r + 1 .. r + w,   w = floor(p n);   stays if there is none",
+        formula="from the lowest rank r up: value r, if not yet swapped, changes places with one drawn evenly\n"
+        "from those not yet swapped of ranks r + 1 .. r + w,   w = floor(p n);  it stays if there is none",
         reading="``p`` is the widest move as a share of the ranks: 0.02 to 0.05 is light, 0.15 to 0.2 heavy. All "
         "figures of one variable are exact at any p; correlations shrink as p grows. Judge the risk by "
         "RankSwappingAttack as well: distance linkage looks for the nearest record, and swapping makes the own record "

@@ -36,8 +36,8 @@ Limits = tuple[Any, Any]  # bottom and top; None where there is none
         grid={"share": (0.01, 0.02, 0.05, 0.1)},
         caveat="everything between the limits is released as it is; means, variances and tails are biased unless the "
         "replacement is the mean",
-        formula="x' = T if x > T,  B if x < B,  else x     (by mean or median: that of the values beyond, by weight)\n"
-        "share s:  T = the least value v with weight(x <= v) >= (1 - s) of the total;   B = its mirror image\n"
+        formula="x' = T if x > T,  B if x < B,  else x   (by mean or median: that of the values beyond, weighted)\n"
+        "share s:  T = the least value v with weight(x <= v) >= (1 - s) of the total;  B its mirror image\n"
         "ordinal:  categories beyond the limit are merged with it",
         reading="``share`` is what may lie beyond each limit: 0.01 to 0.05 is usual. Replaced by the limit, a mean "
         'is biased towards the middle; ``by="mean"`` keeps means and totals; medians and quantiles within the limits '

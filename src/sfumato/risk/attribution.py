@@ -325,7 +325,7 @@ class DiSCO(Attribution):
         keys=True,
         caveat="a share of the records an intruder would claim to know, which may be few: read it beside DiSCO",
         formula="TCAP = sum over claims i of [t_i is a mode of its keys] / (modes) over the number of claims\n"
-        "claim on i:  s_q > 0 and  max_t s_qt / s_q >= tau,   s_qt = protected records with keys q and target t\n"
+        "claim on i:  s_q > 0 and max_t s_qt / s_q >= tau,  s_qt = protected records with q and target t\n"
         "DCAP = mean over all originals of s_(q, t_i) / s_q, 0 where s_q = 0",
         reading="How often an intruder who is sure is also right; by chance he would be right as often as the part "
         "of that name. A value near it means that certainty in the file is worth nothing, a value near 1 with many "

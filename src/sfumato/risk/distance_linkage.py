@@ -38,7 +38,7 @@ ABOUT = MeasureAbout(
     formula="DLD = mean over the sets of known variables of (sum_i L_i) / n\n"
     "L_i = 1 / t_i if no record of the other table is nearer to record i than its own, else 0\n"
     '      (t_i = records as near as that; ties="linked": 1 instead of 1 / t_i)\n'
-    "distance = Euclidean, of z-scores of the known variables, each table by its own mean and deviation",
+    "distance = Euclidean, of the known variables' z-scores by each table's own means and deviations",
     reading="The share of records that an intruder finds who knows the true values of these variables for "
     "everybody and takes the nearest record. A guess finds 1 / n. Look at the parts: with one variable known "
     "little is found, and every further one adds to it. It is a worst case in what the intruder knows, not in how "

@@ -140,7 +140,7 @@ def whole_shares(value: Integers) -> Floats:
         formula="value = share of the records whose class (equal keys) violates, for any confidential variable:\n"
         "distinct:   number of different values < l\n"
         "entropy:    exp(-sum_v p_v ln p_v) < l        p_v = share of value v in the class\n"
-        "recursive:  r_1 >= c (r_l + ... + r_m)        r_1 >= r_2 >= ... = counts of the values in the class",
+        "recursive:  r_1 >= c (r_l + ... + r_m)        r_1 >= r_2 >= ... = counts of values in the class",
         reading="0 means that no class gives its value away. ``l=2`` asks only that two values occur, and one member "
         "in a hundred is enough for that; entropy and recursive ask that no value prevails. Continuous amounts pass "
         "by their cents, so recode them first. Classes of one violate always: KAnonymity comes first.",
@@ -226,8 +226,8 @@ class LDiversity(Confidential):
         records="protected",
         caveat="the largest distance is that of one class; a class of one record is always far from the file",
         formula="value = max over classes and confidential variables of D(P, Q);   P in the class, Q in the file\n"
-        "ordered (numeric, ordinal):  D = sum_(i<m) |sum_(v<=i) (p_v - q_v)| / (m - 1),  m values that occur\n"
-        "nominal:                     D = sum_v |p_v - q_v| / 2",
+        "numeric, ordinal:  D = sum_(i<m) |sum_(v<=i) (p_v - q_v)| / (m - 1),   m values that occur\n"
+        "nominal:           D = sum_v |p_v - q_v| / 2",
         reading="0: a class tells nothing that the file as a whole does not; 1: it tells all. The limit ``t`` of 0.2 "
         "is a choice, not a law. Being a maximum it is that of the smallest and oddest class; the parts tell the mean "
         "over records and the share beyond ``t``, by which files are better compared. What it protects are shares: it "

@@ -31,7 +31,7 @@ TERMS = 60
         records="protected",
         caveat="assumes that the intruder's register covers the population without error and that weights are the "
         "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
-        formula="value = mean of r_i,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"
+        formula="value = mean of r,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"
         "f = records of the file with the same keys;   p = f / (sum of their weights),  q = 1 - p\n"
         "f = 1: (p / q) ln(1 / p);   without weights: 1 / f\n"
         "household: 1 - product over its members of (1 - r)",

@@ -27,7 +27,7 @@ LEVELS = (2, 3, 5)
         records="protected",
         caveat="takes the sample for the population, and says nothing of what a class of k has in common",
         formula="value = #{i: f_i < k} / n\n"
-        "f_i = records that agree with record i in all keys, itself included; a missing key agrees with any value",
+        "f_i = records that agree with record i in all keys, itself included; missing agrees with all",
         reading="0 means that the file is k-anonymous; 3 to 5 are the usual limits. With eight keys of some detail "
         "most records of a survey violate it: 0.9 is nothing unusual before recoding. It counts the file, not the "
         "population, so for a small sample it is far too strict (see IndividualRisk), and it does not look at what "

@@ -35,7 +35,7 @@ WEAK = (
         caveat=WEAK,
         formula="value = max(0, 2 u - 1),   u = P(d < D) + P(d = D) / 2\n"
         "d = distance of a protected record to the nearest original\n"
-        "D = distance of an original to the nearest other one (or of a held-out record to the nearest original)\n"
+        "D = distance of an original to the nearest other one, or of a held-out record to an original\n"
         "distance = Gower: sum over the variables of differences from 0 to 1",
         reading="0 is what fresh draws from the population give, 1 a copy; 0.2 says that protected records lie "
         "nearer to the originals than other people do, in a way that a fifth of copies would explain. Look at the "

@@ -24,9 +24,9 @@ from sfumato.risk.known import Known, check_known, known_sets
         column_order=True,
         random=True,
         caveat="depends on how fine the agreement bins are: too coarse or too fine and true links are missed",
-        formula="pair (i, l) has the pattern g:  g_j = 1 if x_ij and y_lj lie in the same bin of variable j, else 0\n"
-        "weight of g = log2( prod_j m_j^g_j (1 - m_j)^(1 - g_j) / U(g) ), raised where more agreement would lower it\n"
-        "m_j = agreement of matches, by EM with n matches among the n^2 pairs;   U = patterns of non-matches\n"
+        formula="pair (i, l) has the pattern g:  g_j = 1 if x_ij and y_lj lie in the same bin of variable j\n"
+        "weight of g = log2( prod_j m_j^g_j (1 - m_j)^(1 - g_j) / U(g) ), no less than of less agreement\n"
+        "m_j = agreement of matches, by EM with n matches in n^2 pairs;   U = patterns of non-matches\n"
         "links = one-to-one assignment of greatest total weight, pairs of weight <= 0 left out\n"
         "PLD = mean over the sets of known variables of the share of records linked to their own",
         reading="The share an intruder re-identifies who knows these variables of everybody and links the two files "

@@ -32,10 +32,10 @@ _CELLS = 500_000  # pairs of records held at once
         "value made missing is not found by an intruder who knows that value",
         column_order=True,
         caveat="made against rank swapping; of other methods, which move most values little, it says next to nothing",
-        formula="candidates of i: masked records c with |rank_j(c) - rank_j(x_i)| <= w_j in every known variable j\n"
+        formula="candidates of i: masked records c with |rank_j(c) - rank_j(x_i)| <= w_j in each known variable j\n"
         "w_j = floor(p n), or the largest move there is in j\n"
         "taken: the candidate with the greatest sum_j |rank_j(c) - rank_j(x_i)| / (w_j + 1)\n"
-        "value = mean over the sets of known variables of (sum_i 1 / t_i if the own record is taken, else 0) / n\n"
+        "value = mean over the sets of known variables of (sum_i 1 / t_i where the own is taken) / n\n"
         "        (t_i = candidates that tie)",
         reading="Read it against DistanceLinkage on a rank-swapped file: where it is larger, the method gives more "
         'away than the usual linkage shows. The part "own record the only candidate" is certain re-identification; '

@@ -54,9 +54,9 @@ class Found:
         records="protected",
         caveat="a score ranks records; DIS-SUDA turns it into a probability by a rule of thumb. Only the mean sampling "
         "fraction enters, not each record's weight",
-        formula='S = sum over the minimal sample uniques of a record of (M - s)!,  s the size, M keys   ("sdcmicro")\n'
+        formula='S = sum over the minimal sample uniques of a record of (M - s)!, s the size, M keys ("sdcmicro")\n'
         "DIS = U f / (U f + P (1 - f)),   U uniques, P records in pairs, f sampling fraction\n"
-        "DIS-SUDA = 1 / (1 + (U / DIS - U) / (S^Q sum of S^-Q)),   Q = 1 + (8 - M) / 20;   0 where S = 0\n"
+        "DIS-SUDA = 1 / (1 + (U / DIS - U) / (S^Q sum of S^-Q)), 0 if S = 0;  Q = max(0, 1 + (8 - M) / 20)\n"
         "value = mean of DIS-SUDA over the records",
         reading="Use it to order records: those at the top are alone on very few keys, a widow of twenty, and are "
         "the ones to suppress or recode by hand; the tables say which keys and which levels make them so. The value "

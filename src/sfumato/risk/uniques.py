@@ -29,7 +29,7 @@ from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
         records="protected",
         caveat="a sample unique need not be unique in the population: an upper bound where the sample is small",
         formula="value = #{i: f_i = 1} / n,   f_i as in KAnonymity\n"
-        "by variable: the same minus that without the key;   subsets: the same over each set of up to `size` keys",
+        "by variable: the same minus that without the key;  subsets: the same over up to `size` keys",
         reading="The share that is alone with its keys. In a census such people are found; in a sample of 1 % most "
         "of them have doubles outside it. Use it to see which key to coarsen: the one without which the share falls "
         "most. Records alone on two keys already, in the table of subsets, are the ones to care about.",

@@ -23,7 +23,7 @@ def catalogue_page(cls: Known) -> str:
     first, *rest = (inspect.getdoc(cls) or "").split("\n\n")
     parts = [f"# {cls.__name__}", f"*{_text(about.title)}*", _prose(first, cls)]
     if about.formula:
-        parts += ["## Formula", f"```text\n{about.formula.strip()}\n```"]
+        parts += ["## Formula", f"```{{ .text .formula }}\n{about.formula.strip()}\n```"]
     parts += ["## In detail", *(_paragraph(paragraph, cls) for paragraph in rest)] if rest else []
     if about.reading:
         title = "How to choose its parameters" if isinstance(about, MethodAbout) else "How to read it"
@@ -187,13 +187,12 @@ def _paragraph(text: str, cls: Known) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = list(head) or [""] * len(rows[0])
-    lines = [titles, ["---"] * len(titles), *([" ".join(cell.split()) for cell in row] for row in rows)]
+    lines = [list(head), ["---"] * len(head), *([" ".join(cell.split()) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
 
 def _facts(cls: Known) -> str:
-    return _table((), [(heading, _text(told)) for heading, told in facts(cls)])
+    return _table(("Property", "What holds"), [(heading, _text(told)) for heading, told in facts(cls)])
 
 
 def _parameters(cls: Known) -> str:

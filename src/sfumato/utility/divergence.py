@@ -33,8 +33,8 @@ OUTSIDE = 1e-10  # variance of one table, in the other's units, in a direction i
         missing="records with a missing value in one of the variables are left out, and counted in a note",
         caveat="it sees means and covariances only, as if both tables were multivariate normal",
         formula="KL = [ (m1 - m2)' S2^-1 (m1 - m2) + sum_i (l_i - 1 - log l_i) ] / 2\n"
-        "m1, S1 = means and covariances (n in the denominator) of the original, m2, S2 of the protected table\n"
-        '         (the other way round with direction="protected to original");   l_i = eigenvalues of S1 S2^-1',
+        "m1, S1 = means and covariances (n in the denominator) of the original, m2, S2 of the protected\n"
+        "table (or the other way round, by direction);   l_i = eigenvalues of S1 S2^-1",
         reading="0 for equal means and covariances, no upper limit, no unit. One mean shifted by d standard "
         "deviations alone gives d^2 / 2: 0.005 at a tenth of one. Two samples of n records of one population with p "
         "variables differ by about p (p + 3) / (2 n), so 0.018 at p = 3 and n = 500 is nothing. Parts tell means from "

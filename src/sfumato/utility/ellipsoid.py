@@ -37,8 +37,8 @@ BLOCK = 20_000  # draws at a time
         "that differs is enough, and with the number of records, since both ellipsoids shrink; equal tables score the "
         "level, not 1",
         formula="EO = (P(b in E' | original) + P(b in E | protected)) / 2\n"
-        "E = { b: (b - B)' V^-1 (b - B) <= p F(level; p, n - p) },   V = s^2 (X'X)^-1,  B = the p estimates\n"
-        "b | table ~ t with n - p degrees of freedom, centre B, scale V    (E' and V' of the protected table)\n"
+        "E = { b: (b - B)' V^-1 (b - B) <= p F(level; p, n - p) },  V = s^2 (X'X)^-1,  B the p estimates\n"
+        "b | table ~ t with n - p degrees of freedom, centre B, scale V   (E', V' of the protected table)\n"
         "logistic, Poisson: normal posterior, chi-square quantile with p degrees of freedom",
         reading="The level (0.95) is the best; 0 means that no coefficient vector is plausible in both tables. It "
         "asks for all coefficients at once, so it falls faster than IntervalOverlap: two samples of one population "

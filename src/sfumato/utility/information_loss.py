@@ -119,7 +119,7 @@ class InformationLossTorres(Measure):
         formula="mean square error    mean of (t - t')^2\n"
         "mean absolute error  mean of |t - t'|\n"
         "mean variation       mean of |t - t'| / |t|, figures with t = 0 left out\n"
-        "t = the values, means, covariances (with variances), variances or correlations of the original; t' after",
+        "t = the values, means, covariances (with variances), variances or correlations; t' those after",
         reading="A single cell to look into where InformationLoss is large. Mean variation has no unit and compares "
         "variables; the other two are in the variables' own units (squared for squares), so that the variable with "
         "the largest numbers decides, except for correlations, where an absolute error of 0.05 is what an analyst "

@@ -39,7 +39,7 @@ Change = Literal["same", "sign switched", "significance lost", "significance gai
         formula="probability:  I_k = (P(L'_k < b_k < U'_k | original) + P(L_k < b_k < U_k | protected)) / 2\n"
         "length:       J_k = ((U_in - L_in) / (U_k - L_k) + (U_in - L_in) / (U'_k - L'_k)) / 2\n"
         "              U_in = min(U_k, U'_k),  L_in = max(L_k, L'_k)\n"
-        "(L_k, U_k) = interval of coefficient k at `level` in the original, (L', U') in the protected table\n"
+        "(L_k, U_k) = interval of coefficient k at `level` in the original, (L', U') in the protected one\n"
         "the value is the mean over k, then over the models by their weights",
         reading='The level (0.95) is the best, or 1 for ``kind="length"``. A coefficient that differs by one, two or '
         "three standard errors (equal in both tables) has I = 0.83, 0.48 or 0.15. Two samples of one population and "

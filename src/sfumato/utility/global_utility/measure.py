@@ -45,10 +45,11 @@ MANY = 50  # records among which a value that never repeats is worth a word
         caveat="it rests on P values, which fall as records grow: compare protections of one file, not files, and read "
         "it beside its effect-size view",
         formula="GDU = w mean_j(LDUuni_j) + (1 - w) mean_j(LDUbiv_j),   w = univariate_weight\n"
-        "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of Kolmogorov-Smirnov or chi-squared\n"
-        "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or reversed,\n"
-        "           else 1 - |a - b| / max(a, b),   a, b = squared coefficients (V, epsilon, eta, rho, r)\n"
-        "with models, scales: (1 - v) GDU + v mean of 1 - |a - b| / max(a, b) of R^2, alpha;  v = multivariate_weight",
+        "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of K-S or chi-squared\n"
+        "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or\n"
+        "           reversed, else 1 - |a - b| / max(a, b),  a, b the squared V, epsilon, eta, rho or r\n"
+        "with models or scales, v = multivariate_weight:\n"
+        "           (1 - v) GDU + v mean of 1 - |a - b| / max(a, b),  a, b the R^2 or alpha",
         reading="1 is the file as it was, 0 one in which nothing can be relied on. A variable whose distributions "
         "differ with P = 0.05 counts one half, with P = 0.2 already 0.94. In a large file every small difference is "
         'significant and counts against it; the part "effect size" does not depend on the number of records and is '

@@ -39,10 +39,10 @@ DEGREES: dict[Model, Degree] = {
         caveat="a model sees only what its terms or splits can express: a logistic model of second order is blind to "
         "any difference that leaves means, variances and covariances, a tree to one that no single split betrays",
         formula="pMSE = sum_i w_i (e_i - c)^2 / sum_i w_i,   total=True: N times that\n"
-        "e_i = probability, by the model, that record i of the N pooled ones is protected; c = share protected\n"
-        "logistic null (protected table drawn from a model of the original):  expected (k - 1) c (1 - c)^2 / N\n"
-        "logistic null (two samples of one population):                       expected (k - 1) c (1 - c) / N\n"
-        "k = coefficients, constant included;   ratio = pMSE / expected    (weights: times their mean square)",
+        "e_i = probability, by the model, that record i of the N pooled is protected; c = share protected\n"
+        "expected, protected table drawn from a logistic model of the original: (k - 1) c (1 - c)^2 / N\n"
+        "expected, two samples of one population:                               (k - 1) c (1 - c) / N\n"
+        "k = coefficients, constant included;  ratio = pMSE / expected  (weights: times their mean square)",
         reading="0 means that the model cannot tell the files apart, c (1 - c) (0.25 for files of one size) that it "
         "tells every record. The value grows with the number of terms, so read the ratio: near 1 is what a fresh draw "
         "gives, 10 is a difference ten times as large as chance would make. A copy with little noise scores below 1, "
