@@ -9,6 +9,7 @@ from sfumato.data.schema import Kind
 Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]
 Unit = Literal["share", "percent", "number"]
+Records = Literal["original", "protected"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,3 +49,4 @@ class MeasureAbout(About):
     random: bool = False
     joint: bool = True  # whether it sees how variables hang together
     keys: bool = False  # whether its variables are the keys an intruder knows: by default those of that role
+    records: Records = "original"  # the table whose records by_record tells of, in that table's order
