@@ -304,3 +304,33 @@ def test_a_file_in_another_encoding_can_be_used(tmp_path: Path) -> None:
     assert refused.exit_code == 2 and "encoding" in refused.stderr
     read = run("inspect", file, "--encoding", "cp1252", "--out", tmp_path / "schema.toml")
     assert read.exit_code == 0 and "Müller" in read.stdout
+
+
+def test_two_spss_files_need_nothing_else_and_labels_appear_instead_of_codes(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    import pandas as pd
+
+    rng = np.random.default_rng(5)
+    region, grade = rng.integers(1, 4, 300), rng.integers(1, 5, 300)
+    frame = pd.DataFrame({"reg": region * 1.0, "grade": grade * 1.0, "inc": np.round(rng.normal(100 * grade, 40), 1)})
+    shuffled = frame.assign(inc=rng.permutation(frame["inc"]), reg=np.where(rng.random(300) < 0.3, 2.0, frame["reg"]))
+    labels = {"reg": {1.0: "Highlands", 2.0: "Coast", 3.0: "Plain"}, "grade": {1.0: "low", 4.0: "high"}}
+    for name, table in (("original.sav", frame), ("protected.sav", shuffled)):
+        pyreadstat.write_sav(
+            table,
+            tmp_path / name,
+            column_labels={"reg": "Region of residence", "grade": "Grade", "inc": "Monthly income"},
+            variable_value_labels=labels,
+            variable_measure={"reg": "nominal", "grade": "ordinal", "inc": "scale"},
+        )
+    result = run("compare", tmp_path / "original.sav", tmp_path / "protected.sav", "--report", tmp_path / "report")
+    assert result.exit_code == 0, result.output
+    assert "GlobalDataUtility" in result.stdout
+    assert "Monthly income" in result.stdout and "association lost" in result.stdout
+    assert "what may be published with the file" in result.stdout
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "Highlands" in page and "Region of residence" in page
+    told = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {v["name"]: v["kind"] for v in told["variables"]} == {"reg": "nominal", "grade": "ordinal", "inc": "numeric"}
+    bars = next(v for v in told["detail"]["variables"] if v["name"] == "reg")
+    assert set(bars["categories"]) == {"Highlands", "Coast", "Plain"}

@@ -79,14 +79,18 @@ def compare(
     if json:
         print_json(summary)
     else:
+        from rich.padding import Padding
         from rich.text import Text
 
         from sfumato.cli.outcome import print_cautions
-        from sfumato.show.terminal import pair_table, records_table, worst_pairs_table
+        from sfumato.show.terminal import pair_table, records_table, uncomputed, worst_pairs_table
 
         out = console()
         out.print(Text(f"{summary.title}\n", style="bold"))
         out.print(pair_table(summary), "")
+        for reason in uncomputed(summary):
+            out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
+        out.print()
         print_cautions(summary)
         worst = worst_pairs_table(summary)
         if worst is not None:
@@ -106,6 +110,6 @@ def compare(
         say(f"report: {page}")
     line = summary.candidates[0]
     if not line.figures or (measure and line.reasons):
-        for key, reason in line.reasons.items():
-            say(f"sfumato: {key} could not be computed: {reason}")
+        for key, why in line.reasons.items():
+            say(f"sfumato: {key} could not be computed: {why}")
         raise typer.Exit(1)

@@ -318,6 +318,15 @@ class Summary:
         return tuple((reason, tuple(labels)) for reason, labels in found.values())
 
     @property
+    def uncomputed(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Of one protected file: every reason for a missing figure, with the measures it holds for."""
+        found: dict[str, list[str]] = {}
+        for key, reason in self.candidates[0].reasons.items():
+            name = self.measure(key).name
+            found.setdefault(reason.removeprefix("not applicable: ").removeprefix(f"{name}: "), []).append(name)
+        return tuple((reason, tuple(names)) for reason, names in found.items())
+
+    @property
     def failed(self) -> tuple[CandidateLine, ...]:
         """The candidates for which some figure could not be computed."""
         return tuple(line for line in self.candidates if line.reasons)

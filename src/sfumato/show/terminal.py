@@ -75,21 +75,26 @@ def _doubt(line: CandidateLine) -> str:
 
 
 def pair_table(summary: Summary) -> Table:
-    """Return every measure of one protected file with its value, direction and meaning, or why there is none."""
+    """Return the measures of one protected file, risk first, each with its value, direction and meaning."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("better", no_wrap=True)
     table.add_column("meaning")
-    line = summary.candidates[0]
-    for measure in summary.measures:
-        told = measure.key in line.figures
-        value = line.figures[measure.key].text if told else "–"
-        meaning = (measure.meaning or measure.title) if told else f"not computed: {line.reasons.get(measure.key, '')}"
-        table.add_row(
-            Text(measure.name), Text(value), Text(measure.better), Text(meaning), style=None if told else "dim"
-        )
+    figures = summary.candidates[0].figures
+    for purpose in ("risk", "utility"):
+        told = [m for m in summary.measures if m.purpose == purpose and m.key in figures]
+        if told:
+            table.add_row(Text(purpose, style="bold"))
+        for measure in told:
+            cells = (measure.name, figures[measure.key].text, measure.better, measure.meaning or measure.title)
+            table.add_row(*(Text(cell) for cell in cells))
     return table
+
+
+def uncomputed(summary: Summary) -> list[str]:
+    """Say which measures have no figure and why, those of one reason together."""
+    return [f"not computed: {', '.join(names)}: {reason}" for reason, names in summary.uncomputed]
 
 
 def worst_pairs_table(summary: Summary, most: int = 10) -> Table | None:
