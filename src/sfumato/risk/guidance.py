@@ -131,8 +131,8 @@ class _Outcome:
         records="protected",
         caveat="an isolated record is not yet an identified person; and an attacker may find better descriptions",
         formula="value = max(0, (A - C) / (1 - C))\n"
-        "A = share of protected records whose isolating description fits exactly one original, mean over `orders`\n"
-        "C = the same with one random half of the originals as the file and the other half as the people",
+        "A = share of protected records whose isolating description fits just one original, over `orders`\n"
+        "C = the same with a random part of the originals as the file and the rest as the people",
         reading="0: the file isolates nobody whom any other sample would not isolate by chance; 1: every description "
         'finds its person. Read the interval from "low" to "high": if it holds 0, nothing is shown. A alone means '
         "little, since chance alone isolates up to 37 %. Masked files of continuous variables are high, synthetic "
@@ -147,8 +147,9 @@ class SinglingOut(Question):
     succeeds if exactly one original fits; a record that no description isolates is a failure. Variables come in
     ``orders`` random orders, over which a record's success is averaged. By chance alone a description that fits one
     person in n isolates someone in up to 37 percent of all attempts (1/e), so the control matters: the same attacker
-    with a random half of the original against the other half, both ways round, in ``orders`` random halvings. Nobody is
-    in both halves, so his successes are chance.
+    with a random part of the original against the rest, in size to each other as the protected table to the original,
+    in ``orders`` random divisions. Nobody is in both, so his successes are chance. Of a small sample of true records
+    the figure says little: what is alone among few need not be so among all, and the descriptions go no further.
 
     The value is (attack - control) / (1 - control), 0 where negative: a copy of distinct records comes near 1, fresh
     draws near 0. Parts hold both rates and their Wilson intervals at ``level``; low and high, the value at the ends of
@@ -170,16 +171,18 @@ class SinglingOut(Question):
         kinds, ours = [column.kind for column in seen], [column.original for column in seen]
         orders = [rng.permutation(len(seen)) for _ in range(self.orders)]
         file, people = _described(kinds, [column.protected for column in seen], ours, self.classes)
-        attacks = [_isolated(file, people, order) for order in orders]
+        times = _repeated([column.protected for column in seen])
+        attacks = [_isolated(file, people, order, times) for order in orders]
         # the records are drawn by their place in an order of their own, so that that in the table changes no draw
         unit = _ordered_units(people, units(original))
-        number = int(unit.max()) + 1
+        number, ratio = int(unit.max()) + 1, len(people) / (len(file) // times)
+        part = min(max(round(number / (1 + ratio)), 1), number - 1)
         controls = []
         for order in orders:
-            half = (rng.permutation(number) < number // 2)[unit]
-            for mine in (half, ~half):
-                pair = [column[mine] for column in ours], [column[~mine] for column in ours]
-                controls.append(_isolated(*_described(kinds, *pair, self.classes), order)[1])
+            place = rng.permutation(number)
+            for drawn in (place < part, place >= number - part):  # of equal sizes, one half and the other
+                one, other = ([column[side[unit]] for column in ours] for side in (drawn, ~drawn))
+                controls.append(_isolated(*_described(kinds, one, other, self.classes), order)[1])
         return _Outcome(
             attack=np.mean([found for _, found in attacks], axis=0),
             control=float(np.concatenate(controls).mean()),
@@ -206,15 +209,21 @@ def _described(
     return np.column_stack([one for one, _ in pairs]), np.column_stack([other for _, other in pairs])
 
 
-def _isolated(file: Codes, people: Codes, order: NDArray[np.intp]) -> tuple[NDArray[np.bool_], Floats]:
-    """Tell which records the first variables in this order isolate in their file, and if one person fits just then."""
+def _repeated(columns: list[NDArray[Any]]) -> int:
+    """Return how many times every record of a table is there at least: 1, unless it was put in several times over."""
+    numbered = np.column_stack([np.unique(column, return_inverse=True)[1] for column in columns])
+    return int(classes_of(numbered)[1].min())
+
+
+def _isolated(file: Codes, people: Codes, order: NDArray[np.intp], times: int = 1) -> tuple[NDArray[np.bool_], Floats]:
+    """Tell which records (or ``times`` equal ones) this order of variables isolates, and if one person fits then."""
     pooled = np.concatenate([file, people])
     label = np.zeros(len(pooled), dtype=np.int64)
     alone, found = np.zeros(len(file), dtype=bool), np.zeros(len(file))
     for variable in order:
         label, sizes = classes_of(np.column_stack([label, pooled[:, variable]]))
         mine, theirs = label[: len(file)], label[len(file) :]
-        fresh = ~alone & (np.bincount(mine, minlength=len(sizes))[mine] == 1)
+        fresh = ~alone & (np.bincount(mine, minlength=len(sizes))[mine] <= times)
         found[fresh] = np.bincount(theirs, minlength=len(sizes))[mine[fresh]] == 1
         alone |= fresh
     return alone, found
@@ -234,9 +243,9 @@ def _isolated(file: Codes, people: Codes, order: NDArray[np.intp]) -> tuple[NDAr
         column_order=True,
         caveat="two sources that overlap, or a better way to link, may find more; depends on how variables are divided",
         formula="value = max(0, (A - C) / (1 - C))\n"
-        "A = mean chance that the protected record nearest to i in the first variables has i as the nearest original\n"
-        "    in the second ones\n"
-        "C = the same with the nearest other original, of another household, in place of the protected record",
+        "A = mean chance that i is the original nearest, in the second variables, to the protected record\n"
+        "    that is nearest to i in the first ones\n"
+        "C = the same with the nearest other original, of another household, for the protected record",
         reading="0: the file links two sources no better than other people's records do; 1: it links all. It needs "
         "two parts of what is known: by default the keys and the rest; name in ``first`` what another register holds. "
         'Read the interval from "low" to "high" before the value.',
@@ -309,7 +318,7 @@ class Linkability(Question):
         paired=False,
         caveat="what holds of people in general is in the control, and may still be more than they want known",
         formula="value = max(0, (A - C) / (1 - C)) of the target for which it is greatest\n"
-        "A = mean chance that the protected record nearest to i in the known variables shows the target of i\n"
+        "A = mean chance that the protected record nearest to i in the known variables shows its target\n"
         "    (the same category, or quantile class of a number)\n"
         "C = the same with the nearest other original, of another household",
         reading="0: the file tells of a person what statistics of other people tell as well; that part is no "
