@@ -4,6 +4,10 @@ Every record's class and the size of its class, over 8 keys of 32-bit codes. Eac
 after the machine code has been loaded on a small table; "extra MB" is the peak of memory above that of the process
 with the table of keys read. All ways must find the same number of classes and the same sum of sizes.
 
+Measured at 10,000,000 x 8 in one run, CPU seconds: survey keys 2.2 (pandas ngroup 4.1, transform size 3.0, polars 3.2
+on two threads, numpy 3.0), nearly all records different 2.5 (pandas 6.6 and 4.2, polars 3.0, numpy 2.3); at 2,500,000
+x 8 the memory beyond the keys is 61 and 102 MB (pandas 379 and 502, polars 404 and 600, numpy 109 and 140).
+
     python benchmarks/groups.py [--full]
 """
 

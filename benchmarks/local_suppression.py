@@ -4,6 +4,10 @@ Each measurement runs in a fresh process, after the machine code has been loaded
 peak of memory above that of the process with the table made. The result is checked: fewer than k records may share
 what a record shows in none of the tables.
 
+Measured on two cores of which others used more than one, 100,000 x 7, k = 3, 42 % of the records violating: 0.1 s CPU
+(optimal, 7 MB), 0.7 s with 5 % of the values missing, 1.4 s for 10 keys; with missing='category' 12 s CPU and 140 MB,
+at 3.7 % more values than the optimum of the first rule, which bounds it from below.
+
     python benchmarks/local_suppression.py
 """
 
