@@ -3,146 +3,13 @@
 Whatever the size of the table this is compiled: the search tries many times more moves than there are records.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.class_state import INF, Integers, Small, Tables, looked_at, move, move_all, short, take_back
 from sfumato.kernels.compiled import compiled
 
-Integers = NDArray[np.int64]
-Small = NDArray[np.int32]
-
 LEAST = 1e-9  # a gain below is none
-INF = np.inf
-
-
-class Tables(NamedTuple):
-    """The state of the search; the arrays are changed in place."""
-
-    rows: Small  # the row that each record publishes under each mask, or -1
-    member: Small  # row by row, the records that can publish it
-    begin: Integers  # where each row's records begin in ``member``
-    mask_of: Integers  # the mask of each row
-    cost: NDArray[np.float64]  # of each mask
-    mask: Integers  # of each record, now
-    size: Integers  # of each row, now
-    first: Small  # a record that publishes the row now, or -1 ...
-    after: Small  # ... and for each record the next one,
-    before: Small  # and the one before
-    anchored: NDArray[np.bool_]  # rows that records outside the search publish too: they never close
-    log: Integers  # (record, mask before) of every move; the number of moves in [0, 0]
-    k: int
-    look: int  # how many of a row's records are looked at
-
-
-def tables(rows: Small, mask_of: Integers, cost: NDArray[np.float64], mask: Integers, k: int) -> Tables:
-    """Set up the state in which each record has the given mask."""
-    n, number = len(rows), len(mask_of)
-    counts = np.zeros(number, dtype=np.int64)
-    parts = []
-    for column in rows.T:  # rows are numbered mask by mask, so one sort per mask puts all in order
-        able = np.flatnonzero(column >= 0)
-        parts.append(able[np.argsort(column[able], kind="stable")].astype(np.int32))
-        counts += np.bincount(column[able], minlength=number)
-    begin = np.concatenate([[0], np.cumsum(counts)])
-    made = Tables(
-        rows=rows,
-        member=np.concatenate(parts),
-        begin=begin,
-        mask_of=mask_of.astype(np.int64),
-        cost=cost,
-        mask=mask.astype(np.int64).copy(),
-        size=np.zeros(number, dtype=np.int64),
-        first=np.full(number, -1, dtype=np.int32),
-        after=np.full(n, -1, dtype=np.int32),
-        before=np.full(n, -1, dtype=np.int32),
-        anchored=np.zeros(number, dtype=np.bool_),
-        log=np.zeros((200_000 + 1_000 * k, 2), dtype=np.int64),
-        k=k,
-        look=max(48, 4 * k),
-    )
-    _enter(made)
-    return made
-
-
-@compiled
-def _enter(t: Tables) -> None:
-    for i in range(t.mask.size):
-        _link(t, i)
-
-
-@compiled
-def _link(t: Tables, i: int) -> None:
-    row = t.rows[i, t.mask[i]]
-    t.size[row] += 1
-    t.after[i], t.before[i] = t.first[row], -1
-    if t.first[row] >= 0:
-        t.before[t.first[row]] = i
-    t.first[row] = i
-
-
-@compiled
-def _unlink(t: Tables, i: int) -> None:
-    row = t.rows[i, t.mask[i]]
-    t.size[row] -= 1
-    if t.before[i] >= 0:
-        t.after[t.before[i]] = t.after[i]
-    else:
-        t.first[row] = t.after[i]
-    if t.after[i] >= 0:
-        t.before[t.after[i]] = t.before[i]
-
-
-@compiled
-def _move(t: Tables, i: int, mask: int) -> float:
-    """Give a record another mask and return what it costs more; without room to note it, nothing is done."""
-    moves = t.log[0, 0] + 1
-    if moves == len(t.log):
-        return INF
-    t.log[0, 0], t.log[moves, 0], t.log[moves, 1] = moves, i, t.mask[i]
-    more: float = t.cost[mask] - t.cost[t.mask[i]]
-    _unlink(t, i)
-    t.mask[i] = mask
-    _link(t, i)
-    return more
-
-
-@compiled
-def _take_back(t: Tables, kept: int) -> None:
-    """Undo all moves but the first ``kept``."""
-    while t.log[0, 0] > kept:
-        moves = t.log[0, 0]
-        i = t.log[moves, 0]
-        _unlink(t, i)
-        t.mask[i] = t.log[moves, 1]
-        _link(t, i)
-        t.log[0, 0] = moves - 1
-
-
-@compiled
-def _short(t: Tables, row: int) -> bool:
-    """Whether a row is published, but by fewer than k."""
-    return bool(0 < t.size[row] < t.k)
-
-
-@compiled
-def _looked_at(t: Tables, row: int) -> int:
-    return int(min(t.begin[row + 1], t.begin[row] + t.look))
-
-
-@compiled
-def _move_all(t: Tables, row: int, mask: int) -> float:
-    """Move all records that publish a row."""
-    more = 0.0
-    i = t.first[row]
-    while i >= 0:
-        following = t.after[i]
-        more += _move(t, i, mask)
-        if more == INF:
-            return INF
-        i = following
-    return more
 
 
 @compiled
@@ -154,7 +21,7 @@ def _fill_from_spare(t: Tables, row: int, closing: int, rob: bool) -> float:
     more = 0.0
     while t.size[row] < t.k:
         best = -1
-        for p in range(t.begin[row], _looked_at(t, row)):
+        for p in range(t.begin[row], looked_at(t, row)):
             i = t.member[p]
             own = t.rows[i, t.mask[i]]
             free = t.size[own] > t.k or own == closing or (rob and not t.anchored[own])
@@ -162,7 +29,7 @@ def _fill_from_spare(t: Tables, row: int, closing: int, rob: bool) -> float:
                 best = i
         if best < 0:
             return INF
-        more += _move(t, best, t.mask_of[row])
+        more += move(t, best, t.mask_of[row])
         if more == INF:
             return INF
     return more
@@ -174,7 +41,7 @@ def _fill_with_rows(t: Tables, row: int, avoid: int) -> float:
     more, mask = 0.0, t.mask_of[row]
     while t.size[row] < t.k:
         best, least = -1, INF
-        for p in range(t.begin[row], _looked_at(t, row)):
+        for p in range(t.begin[row], looked_at(t, row)):
             i = t.member[p]
             own = t.rows[i, t.mask[i]]
             finer = own != row and own != avoid and t.mask[i] & ~mask == 0
@@ -184,7 +51,7 @@ def _fill_with_rows(t: Tables, row: int, avoid: int) -> float:
                     best, least = own, price
         if best < 0:
             return INF
-        more += _move_all(t, best, mask)
+        more += move_all(t, best, mask)
         if more == INF:
             return INF
     return more
@@ -197,11 +64,11 @@ def _fill(t: Tables, row: int, avoid: int) -> float:
         return 0.0
     kept = t.log[0, 0]
     spare = _fill_from_spare(t, row, -1, False)
-    _take_back(t, kept)
+    take_back(t, kept)
     wholly = _fill_with_rows(t, row, avoid)
     if wholly <= spare < INF or wholly < spare:
         return wholly
-    _take_back(t, kept)
+    take_back(t, kept)
     return _fill_from_spare(t, row, -1, spare == INF)
 
 
@@ -219,22 +86,22 @@ def _place(t: Tables, i: int, closing: int) -> float:
         if row < 0 or t.size[row] > 0 or t.cost[mask] - t.cost[own] >= least - LEAST:
             continue
         if t.begin[row + 1] - t.begin[row] >= t.k:
-            more = _move(t, i, mask) + _fill_from_spare(t, row, closing, False)
-            _take_back(t, kept)
+            more = move(t, i, mask) + _fill_from_spare(t, row, closing, False)
+            take_back(t, kept)
             if more < least - LEAST:
                 best, least = mask, more
     if best >= 0:
-        return _move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, False)
+        return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, False)
     for mask in range(t.rows.shape[1]):  # at the cost of others, who are placed anew after this
         row = t.rows[i, mask]
         if row >= 0 and row != closing and t.begin[row + 1] - t.begin[row] >= t.k:
-            more = _move(t, i, mask) + _fill_from_spare(t, row, closing, True)
-            _take_back(t, kept)
+            more = move(t, i, mask) + _fill_from_spare(t, row, closing, True)
+            take_back(t, kept)
             if more < least - LEAST:
                 best, least = mask, more
     if best < 0:
         return INF
-    return _move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, True)
+    return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, True)
 
 
 @compiled
@@ -253,7 +120,7 @@ def _close(t: Tables, row: int) -> float:
         return 0.0
     kept, finer = t.log[0, 0], t.mask_of[row]
     least, chosen = _scatter(t, row), -1
-    _take_back(t, kept)
+    take_back(t, kept)
     some = t.first[row]
     for mask in range(t.rows.shape[1]):
         if finer & ~mask != 0 or mask == finer:
@@ -261,34 +128,34 @@ def _close(t: Tables, row: int) -> float:
         coarser = t.rows[some, mask]
         possible = t.begin[coarser + 1] - t.begin[coarser] >= t.k
         if possible and t.size[row] * (t.cost[mask] - t.cost[finer]) < least - LEAST:
-            more = _move_all(t, row, mask) + _fill(t, coarser, row)
-            _take_back(t, kept)
+            more = move_all(t, row, mask) + _fill(t, coarser, row)
+            take_back(t, kept)
             if more < least - LEAST:
                 least, chosen = more, mask
     if chosen < 0:
         return _scatter(t, row)
-    return _move_all(t, row, chosen) + _fill(t, t.rows[some, chosen], row)
+    return move_all(t, row, chosen) + _fill(t, t.rows[some, chosen], row)
 
 
 @compiled
 def _open(t: Tables, row: int, forced: bool) -> float:
     """Let all who gain by it publish a row, and fill it up to k; rows may be left with too few."""
     kept, mask, more = t.log[0, 0], t.mask_of[row], 0.0
-    for p in range(t.begin[row], _looked_at(t, row)):
+    for p in range(t.begin[row], looked_at(t, row)):
         i = t.member[p]
         if t.cost[t.mask[i]] > t.cost[mask] + LEAST and t.rows[i, t.mask[i]] != row:
-            more += _move(t, i, mask)
+            more += move(t, i, mask)
     if more == INF or (t.log[0, 0] == kept and not forced):
         return INF
     done = kept + 1
     while t.size[row] < t.k and done <= t.log[0, 0]:  # those left behind come along if they fit
         left = t.rows[t.log[done, 0], t.log[done, 1]]
-        if left != row and _short(t, left):
+        if left != row and short(t, left):
             i = t.first[left]
             while i >= 0:
                 following = t.after[i]
                 if t.rows[i, mask] == row:
-                    more += _move(t, i, mask)
+                    more += move(t, i, mask)
                 i = following
         done += 1
     return more + _fill(t, row, -1)
@@ -300,7 +167,7 @@ def _tidy(t: Tables, kept: int) -> float:
     more, done, most = 0.0, kept + 1, kept + 60 * t.k
     while more < INF and done <= t.log[0, 0]:
         left = t.rows[t.log[done, 0], t.log[done, 1]]
-        if _short(t, left):
+        if short(t, left):
             more += _close(t, left)
         if t.log[0, 0] > most:
             return INF
@@ -318,25 +185,25 @@ def start(t: Tables, masks: Integers, needed: Integers) -> None:
                 continue
             in_need = 0
             for p in range(t.begin[row], t.begin[row + 1]):
-                in_need += _short(t, t.rows[t.member[p], t.mask[t.member[p]]])
+                in_need += short(t, t.rows[t.member[p], t.mask[t.member[p]]])
             if in_need < needed[s]:
                 continue
             for p in range(t.begin[row], t.begin[row + 1]):
                 i = t.member[p]
                 own = t.rows[i, t.mask[i]]
-                if own != row and _short(t, own):
+                if own != row and short(t, own):
                     t.log[0, 0] = 0
-                    _move(t, i, mask)
+                    move(t, i, mask)
             t.log[0, 0] = 0
             if t.size[row] < t.k and _fill_from_spare(t, row, -1, False) == INF:
-                _take_back(t, 0)
+                take_back(t, 0)
     blank = t.rows.shape[1] - 1
     for i in range(t.mask.size):  # who is still alone shows nothing
-        if _short(t, t.rows[i, t.mask[i]]):
+        if short(t, t.rows[i, t.mask[i]]):
             t.log[0, 0] = 0
-            _move(t, i, blank)
+            move(t, i, blank)
     t.log[0, 0] = 0
-    if _short(t, t.rows[0, blank]):
+    if short(t, t.rows[0, blank]):
         _fill(t, t.rows[0, blank], -1)
 
 
@@ -358,7 +225,7 @@ def _settle(t: Tables, waiting: NDArray[np.bool_], stack: Small, top: int, forge
             if more < INF:
                 more += _tidy(t, kept)
             if not more < -LEAST:
-                _take_back(t, kept)
+                take_back(t, kept)
                 continue
             total += more
             top = _push(t, waiting, stack, top, kept)
@@ -421,7 +288,7 @@ def disturb(t: Tables, most: int) -> Integers:
             if row < 0 or mask == t.mask[i] or t.begin[row + 1] - t.begin[row] < t.k:
                 continue
             kept = t.log[0, 0]
-            more += _move(t, i, mask) + _open(t, row, True)
+            more += move(t, i, mask) + _open(t, row, True)
             if more < INF:
                 more += _tidy(t, kept)
             if more == INF:
@@ -429,7 +296,7 @@ def disturb(t: Tables, most: int) -> Integers:
         if more < INF:
             more += _settle(t, waiting, stack, _push(t, waiting, stack, 0, 0), False)
         if now + more > least + one_value + LEAST:
-            _take_back(t, 0)
+            take_back(t, 0)
             continue
         now += more
         if now < least - LEAST:

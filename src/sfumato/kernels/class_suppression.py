@@ -46,12 +46,12 @@ def _mask_costs(costs: NDArray[np.float64], preference: list[int]) -> NDArray[np
 
 def _chosen_masks(codes: Codes, k: int, mask_costs: NDArray[np.float64], apart: NDArray[np.bool_]) -> Masks:
     """Return the mask of each record; records ``apart`` have more of their kind that take no part."""
-    from sfumato.kernels import class_search
+    from sfumato.kernels import class_search, class_state
 
     q = codes.shape[1]
     missing = ((codes < 0) * (1 << np.arange(q))).sum(axis=1)
     rows, mask_of = _rows(codes, missing)
-    tables = class_search.tables(rows, mask_of, mask_costs, missing, k)
+    tables = class_state.tables(rows, mask_of, mask_costs, missing, k)
     tables.anchored[rows[np.flatnonzero(apart), missing[apart]]] = True
     # suppressing mask m for x records that need it costs k / x times as much where others must join them
     steps = sorted((mask_costs[m] * k / x, -x, m) for m in range(2**q) for x in range(1, k + 1))
