@@ -152,6 +152,11 @@ class Measure(_Described, ABC):
         before, after = self._tables(original, protected)
         return self._evaluate(before, after, np.random.default_rng(rng))
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The paths of files, besides the tables, that the figure depends on."""
+        return ()
+
     def _tables(self, original: Any, protected: Any) -> tuple[Microdata, Microdata]:
         """Read both tables, and match their records where the measure needs it."""
         before = Microdata.from_frame(original)

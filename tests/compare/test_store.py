@@ -17,6 +17,7 @@ from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.compare.work import identity
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
+from sfumato.risk import NearestRecord
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 CELL = Cell(
@@ -140,6 +141,22 @@ def test_the_code_of_a_class_that_is_not_ours_is_part_of_its_key() -> None:
     assert identity(first()) != identity(second())
     assert identity(first()) == identity(first())
     assert identity(Noise(scale=0.1)) == "Noise(scale=0.1)"
+
+
+def test_the_content_of_a_holdout_is_part_of_the_key_of_its_measure(tmp_path: Path) -> None:
+    holdout, other = tmp_path / "holdout.csv", tmp_path / "other.csv"
+    measure = NearestRecord(holdout=str(holdout))
+    absent = identity(measure)
+    holdout.write_text("x\n1.5\n2.5\n3.5\n")
+    first = identity(measure)
+    assert identity(measure) == first != absent and repr(measure) in first
+    values = [Experiment(DATA, [Shift()], [measure]).run(store=tmp_path / "run.db").row("Shift()").means]
+    other.write_text("x\n1\n2\n300\n")
+    other.replace(holdout)  # the same path
+    assert identity(measure) != first
+    values.append(Experiment(DATA, [Shift()], [measure]).run(store=tmp_path / "run.db").row("Shift()").means)
+    assert values[0] != values[1]
+    assert identity(NearestRecord()) == "NearestRecord()"
 
 
 def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter, sleep
 from types import CodeType
@@ -43,16 +44,36 @@ class Task:
 
 
 def identity(owner: Method | Measure) -> str:
-    """Name a method or measure in the store: by its repr, and by its code where it is not Sfumato's own.
+    """Name a method or measure in the store: by its repr, by its code where it is not Sfumato's own, and by its files.
 
     Sfumato's own code is known by its version; of anyone else's class, also inside another's fields, the compiled code
     of its methods and of its bases is digested, so that figures of a class that has since been edited are not taken
-    for those of the new one. What such code calls elsewhere is not seen.
+    for those of the new one. What such code calls elsewhere is not seen. Of a file that a measure reads, such as a
+    holdout, the content counts, not only its path.
     """
     codes = list(_foreign_code(owner))
-    if not codes:
-        return repr(owner)
-    return f"{owner!r} of {type(owner).__module__} {hashlib.sha256(repr(codes).encode()).hexdigest()[:12]}"
+    name = f"{owner!r} of {type(owner).__module__} {_digest(repr(codes).encode())}" if codes else repr(owner)
+    read = owner.reads if isinstance(owner, Measure) else ()
+    return " ".join([name, *(f"reading {_content(path)}" for path in read)])
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _content(path: str) -> str:
+    """Digest a file, anew only when it has been written to since."""
+    try:
+        state = Path(path).stat()
+        return _digest_of(Path(path), (state.st_mtime_ns, state.st_size))
+    except OSError:  # that there is none, the measure says itself
+        return "nothing"
+
+
+@cache
+def _digest_of(path: Path, _state: tuple[int, int]) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def _foreign_code(owner: Method | Measure) -> Iterator[object]:

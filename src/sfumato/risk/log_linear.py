@@ -67,9 +67,11 @@ class LogLinearRisk(Measure):
     matches); the value is tau2 over the number of records, ``by_record`` r for uniques and 0 for others.
 
     Check the model before the figure: the parts "B1" and "B2" estimate by how much tau1 and tau2 are too high, from the
-    residuals f - pi l of the sample (an expansion to second order about the fit, as Skinner and Shlomo propose), and
-    "B1, standardised" and "B2, standardised" divide them by their standard deviation under the model. Beyond 1.96 in
-    size a note says that the model is poor. Without weights the file is taken for a census, and a unique is certain.
+    residuals f - pi l of the sample. To choose a model by such an estimate of bias is the idea of Skinner and Shlomo;
+    the estimate here is another than theirs, an expansion to second order about the fit (see ``model_check``), so do
+    not compare the two. "B1, standardised" and "B2, standardised" divide them by their standard deviation under the
+    model. Beyond 1.96 in size a note says that the model is poor. Without weights the file is taken for a census, and a
+    unique is certain.
     """
 
     terms: Terms = "two-way"

@@ -76,6 +76,11 @@ class NearestRecord(Measure):
         if self.holdout is not None and (not isinstance(self.holdout, str) or not self.holdout):
             raise parameters.refuse(self, f"holdout must be the path of a file, as text; got {self.holdout!r}")
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The holdout: a store of figures knows it by its content."""
+        return () if self.holdout is None else (self.holdout,)
+
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
         names, notes = self._shared(original, protected)
         columns, more = compared(self, original, protected, names)
