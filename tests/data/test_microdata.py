@@ -181,3 +181,12 @@ def test_schemas_of_parts() -> None:
     assert schema.replace(Variable("a", kind="nominal"))["a"].kind == "nominal"
     assert schema.analysed() == ("a",)
     assert ("a" in schema, "z" in schema, len(schema)) == (True, False, 3)
+
+
+def test_a_number_that_became_classes_is_another_kind_and_a_slip_is_an_error() -> None:
+    original = Microdata.from_frame(pa.table({"size": [1, 2, 3, 4, 5, 6] * 10}))
+    classes = ["<2", "2", "3", "4", "5+", "5+"] * 10
+    assert Microdata.beside(original, pa.table({"size": classes})).schema["size"].kind == "nominal"
+    slip = ["1", "2", "3", "4", "5", "6"] * 9 + ["1", "2", "3", "4", "5", "six"]
+    with pytest.raises(DataError, match="row 60 holds the text 'six'"):
+        Microdata.beside(original, pa.table({"size": slip}))

@@ -1,6 +1,7 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from propensity_tables import MODELS, by_formula, normals, table
 from scipy.stats import ks_2samp
@@ -212,3 +213,11 @@ def test_too_many_terms_are_refused_with_the_reason() -> None:
 def test_parameters_that_cannot_be_right_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"PropensityUtility: {message}"):
         PropensityUtility(**given)
+
+
+def test_a_model_with_more_terms_than_the_records_can_bear_is_refused_at_once() -> None:
+    rng = np.random.default_rng(0)
+    wide = pa.table({f"x{j}": rng.normal(size=150) for j in range(22)})  # 22 + 22 + 231 terms and the constant
+    with pytest.raises(NotApplicable, match=r"276 terms for 300 records.*model='tree'"):
+        PropensityUtility().evaluate(wide, wide)
+    assert np.isfinite(PropensityUtility(model="main effects").evaluate(wide, wide).value)

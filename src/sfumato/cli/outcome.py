@@ -87,8 +87,11 @@ def carry_out(plan: Plan) -> "Summary":
 
 def forget_release(plan: Plan) -> None:
     """Remove the release of an earlier run: beside a report that chose another, or none, it would mislead."""
+    from sfumato.cli.tables import protected_schema_path
+
     names = ("about.html", "about.md", "about.json")
-    places = [protected_path(plan), provenance_path(plan), *(release_folder(plan) / name for name in names)]
+    note = provenance_path(plan)
+    places = [protected_path(plan), note, protected_schema_path(note), *(release_folder(plan) / n for n in names)]
     found = [place for place in places if place.exists()]
     try:
         for place in found:

@@ -71,6 +71,7 @@ def write_protected(
     lost = write(protected, path)
     for line in lost:
         say(line)
+    schema = schema_text(protected.schema)
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
@@ -82,15 +83,22 @@ def write_protected(
         "figures": figures,
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "schema": schema_text(protected.schema),
+        "schema": schema,
     }
     text = json.dumps(to_json(told), indent=1, ensure_ascii=False)
-    return save(note or provenance_path(path), text.encode())
+    place = save(note or provenance_path(path), text.encode())
+    save(protected_schema_path(place), schema.encode())
+    return place
 
 
 def provenance_path(path: Path) -> Path:
     """Return where the note on how a masked table was made goes: beside it."""
     return path.with_name(path.name + ".provenance.json")
+
+
+def protected_schema_path(note: Path) -> Path:
+    """Return where the masked table's schema goes: beside the note, for ``compare --protected-schema``."""
+    return note.with_name(note.name.removesuffix(".provenance.json") + ".schema.toml")
 
 
 def _digest(path: Path) -> str:

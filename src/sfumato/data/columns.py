@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.data.schema import Kind, Variable
 from sfumato.errors import DataError, SchemaError
 
+RECURRING = 5  # times that a text stands among numbers, on average, before it is taken for a class
 EXACT = 2**53  # whole numbers up to here have an exact float64
 _NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 
@@ -32,8 +33,8 @@ def fitted(variable: Variable, column: Any) -> Variable | None:
     try:
         return read(variable.name, column, variable)[0]
     except DataError:
-        if variable.kind == "numeric" and _mostly_numbers(_plain(column)):
-            raise  # a slip in one cell, not another kind of variable
+        if variable.kind == "numeric" and _slipped(_plain(column)):
+            raise  # a slip in some cells, not another kind of variable
         if variable.kind != "nominal":
             return None
     try:
@@ -47,11 +48,14 @@ def fitted(variable: Variable, column: Any) -> Variable | None:
         return None
 
 
-def _mostly_numbers(column: Any) -> bool:
+def _slipped(column: Any) -> bool:
+    """Tell whether a column that should be numbers is so but for slips; a text that recurs is a class such as 90+."""
     if not pa.types.is_string(column.type):
         return bool(pa.types.is_floating(column.type))
     numbers = pc.match_substring_regex(column, r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")
-    return bool(2 * (pc.sum(numbers).as_py() or 0) >= len(column) - column.null_count)
+    odd = column.filter(pc.invert(numbers)).drop_null()
+    mostly = 2 * len(odd) <= len(column) - column.null_count
+    return bool(mostly and len(odd) < RECURRING * len(pc.unique(odd)))
 
 
 def inferred_kind(column: Any) -> Kind:

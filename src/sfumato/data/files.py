@@ -149,7 +149,7 @@ def _labels_lost(table: Microdata) -> tuple[str, ...]:
     """Say what text and Parquet files do not hold of a labelled table."""
     named = [variable.name for variable in table.schema if variable.label or variable.labels]
     lost = []
-    if named:
+    if named and table.origin.labelled:  # labels from a schema.toml are where they were
         lost.append(
             "labels are not in the file; write_schema(data, 'schema.toml') keeps them beside it: " + ", ".join(named)
         )

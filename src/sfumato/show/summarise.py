@@ -186,7 +186,7 @@ def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:
 
 
 def _first_paragraph(thing: object) -> str:
-    return " ".join((inspect.getdoc(type(thing)) or "").split("\n\n")[0].split())
+    return " ".join((inspect.getdoc(type(thing)) or "").split("\n\n")[0].split()).replace("``", "")
 
 
 def _candidate(row: Row, rank: int, measures: Mapping[str, MeasureLine], **place: Any) -> CandidateLine:

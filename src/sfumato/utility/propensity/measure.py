@@ -9,10 +9,12 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
 from sfumato.utility.propensity import groups, logistic, scores, tree
 from sfumato.utility.propensity.pooled import Floats, Pooled, pool
-from sfumato.utility.propensity.terms import Degree
+from sfumato.utility.propensity.terms import Degree, design
 
+MANY = 200  # terms; a model with fewer is fitted whatever the number of records
 Model = Literal["logistic I", "logistic II", "main effects", "tree", "modified logistic I", "modified logistic II"]
 DEGREES: dict[Model, Degree] = {
     "main effects": "first",
@@ -131,6 +133,7 @@ class PropensityUtility(Measure):
             fit, parts, more = groups.fit(pooled, degree, wanted)
             notes += more
         else:
+            _refuse_too_many(self, pooled, degree)
             fit = logistic.fit(pooled, degree)
         if self.model == "main effects":
             notes.append("main effects compare means only: added noise and swapping are invisible to this model")
@@ -208,6 +211,16 @@ class PropensityUtility(Measure):
             parts=found,
             by_variable={name: loss * unit for name, loss in losses.items()},
             notes=tuple(notes),
+        )
+
+
+def _refuse_too_many(measure: PropensityUtility, pooled: Pooled, degree: Degree) -> None:
+    """Refuse a large model that separates almost any two files: it takes long and tells nothing."""
+    terms = len(design(pooled, degree))
+    if terms > MANY and 2 * terms > len(pooled):
+        raise NotApplicable(
+            f"PropensityUtility: {measure.model!r} has {terms:,} terms for {len(pooled):,} records, so it tells almost "
+            "any two files apart; choose variables=[...], or model='tree' or 'main effects'"
         )
 
 
