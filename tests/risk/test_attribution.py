@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import TCAP, DiSCO, Microdata, NotApplicable, ParameterError, RepU, Schema, Variable
+from sfumato import TCAP, DiSCO, Measure, Microdata, NotApplicable, ParameterError, RepU, Schema, Variable
 from sfumato.data.treatment import Treatment
 from tables import persons
 
@@ -204,6 +204,19 @@ def test_keys_that_were_recoded_are_matched_in_the_protected_tables_terms() -> N
     lost = banded.sample(frac=1, random_state=0)
     with pytest.raises(NotApplicable, match=r"RepU: key 'age' cannot be matched: .* state the cuts"):
         RepU().evaluate(persons(), Microdata.beside(persons(), lost))
+
+
+@pytest.mark.parametrize("cls", [RepU, DiSCO, TCAP])
+def test_keys_made_missing_are_said(cls: type[Measure]) -> None:
+    data = persons()
+    holes = np.where(np.arange(len(data)) < 20, -1, data.columns["region"]).astype(np.int32)
+    suppressed, sampled = data.replace({"region": holes}), replace(data.replace({"region": holes}), matched=False)
+    for protected in (suppressed, sampled, Microdata.from_frame(suppressed.to_arrow())):
+        notes = cls().evaluate(data, protected).notes
+        assert any(note.startswith("values of region were made missing") for note in notes)
+    # what was missing before is no suppression, nor is one more of them in other records
+    for protected in (suppressed, replace(suppressed.take(np.arange(100)), matched=False), data):
+        assert not any("made missing" in note for note in cls().evaluate(suppressed, protected).notes)
 
 
 def test_bad_input_is_refused_by_name() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import KAnonymity, ParameterError, SampleUniques
+from sfumato import KAnonymity, NotApplicable, ParameterError, SampleUniques
 from tables import persons
 
 
@@ -61,6 +61,14 @@ def test_missing_keys_in_subsets() -> None:
 def test_k_must_be_two_or_more(k: object) -> None:
     with pytest.raises(ParameterError, match="KAnonymity: k must be a whole number of at least 2"):
         KAnonymity(k)  # type: ignore[arg-type]
+
+
+def test_more_sets_of_keys_than_can_be_counted_are_refused() -> None:
+    wide = pa.table({f"k{j}": ["x", "y", "y"] for j in range(40)})
+    names = tuple(wide.column_names)
+    assert len(SampleUniques(2, variables=names).evaluate(wide, wide).tables["subsets"]) == 820  # 40 + 40 * 39 / 2
+    with pytest.raises(NotApplicable, match="SampleUniques: 40 keys have 102,090 sets of up to 4, more than"):
+        SampleUniques(4, variables=names).evaluate(wide, wide)
 
 
 def test_one_record_is_alone_whatever_is_known() -> None:

@@ -72,7 +72,24 @@ def compared_keys(
         else:
             before.append(seen.original)
             after.append(seen.protected)
-    return kept, np.column_stack(before), np.column_stack(after), notes
+    ours, theirs = np.column_stack(before), np.column_stack(after)
+    return kept, ours, theirs, (*notes, *_suppressed(protected, kept, ours, theirs))
+
+
+def _suppressed(protected: Microdata, names: tuple[str, ...], before: Codes, after: Codes) -> Notes:
+    """Say that keys were made missing: these measures look for equal keys, an intruder also for those that may be."""
+    paired = protected.matched and len(before) == len(after)
+    made = []
+    for name, ours, theirs in zip(names, before.T, after.T, strict=True):
+        new = (theirs < 0) & (ours >= 0) if paired else (theirs < 0) & (ours >= 0).all()
+        if new.any() or protected.schema[name].treatment.suppressed:
+            made.append(name)
+    if not made:
+        return ()
+    return (
+        f"values of {', '.join(made)} were made missing: an intruder who takes such a record for anyone's whose other "
+        "keys agree may learn more than this figure says",
+    )
 
 
 def grouped(kind: Kind, base: NDArray[Any], other: NDArray[Any], classes: int) -> tuple[Codes, Codes, Floats]:

@@ -1,6 +1,7 @@
 """Sample uniques: records that are alone with their keys, and which keys make them so."""
 
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -9,9 +10,12 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.wildcards import matching_sums
 from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
+
+MOST_SETS = 10_000  # sets of keys to count
 
 
 @catalogued(
@@ -77,11 +81,14 @@ class SampleUniques(Measure):
 
     def _subsets(self, found: KeyClasses) -> Table:
         """Give the share of uniques over every set of up to ``size`` keys, the most telling first."""
-        sets = [
-            chosen
-            for size in range(1, min(self.size, len(found.names)) + 1)
-            for chosen in combinations(range(len(found.names)), size)
-        ]
+        keys, largest = len(found.names), min(self.size, len(found.names))
+        number = sum(comb(keys, size) for size in range(1, largest + 1))
+        if number > MOST_SETS:
+            raise NotApplicable(
+                f"SampleUniques: {keys} keys have {number:,} sets of up to {largest}, more than the {MOST_SETS:,} it "
+                "counts; give a smaller size, or fewer keys"
+            )
+        sets = [chosen for size in range(1, largest + 1) for chosen in combinations(range(keys), size)]
         rows = [
             {"keys": ", ".join(found.names[j] for j in chosen), "size": len(chosen), "uniques": _share(found, chosen)}
             for chosen in sets
