@@ -1,5 +1,6 @@
 """``sfumato compare``: measure one protected file against its original."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,10 @@ def compare(
     protected_schema: Annotated[
         Path | None, typer.Option(help="The schema of the protected file, if its variables were recoded.")
     ] = None,
+    unmatched: Annotated[
+        bool,
+        typer.Option("--unmatched", help="Record i is not record i: a synthetic file, or one in another order."),
+    ] = False,
     measure: MeasureTexts = None,
     records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
@@ -61,6 +66,8 @@ def compare(
     candidate = read_protected(
         protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
+    if unmatched:
+        candidate = replace(candidate, matched=False)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     with shown():
         summary = summarise_pair(

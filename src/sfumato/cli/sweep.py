@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
 
+UTILITY, RISK = "InformationLoss", "DistanceLinkage"
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
 
 
@@ -45,10 +46,8 @@ def sweep(
         typer.Option(help='A bound such as "DistanceLinkage=5%" (or =0.05); may be said several times.'),
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
-    utility: Annotated[
-        str, typer.Option(help="The measure of utility to make as good as possible.")
-    ] = "InformationLoss",
-    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = "DistanceLinkage",
+    utility: Annotated[str, typer.Option(help="The measure of utility to make as good as possible.")] = UTILITY,
+    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = RISK,
     least_risk: Annotated[
         bool,
         typer.Option(
@@ -87,7 +86,8 @@ def sweep(
     if least_risk and not limits and not floors:
         raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
     named = (utility, risk, *limits, *floors)
-    measures = chosen_measures(measure or MEASURES, named)
+    usual = MEASURES if (utility, risk) == (UTILITY, RISK) else ()  # those of the map alone where it is another map
+    measures = chosen_measures(measure or usual, named)
     check_shares(measures, {**limits, **floors})
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)

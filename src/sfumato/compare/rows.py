@@ -1,6 +1,7 @@
 """One candidate's figures: means and standard errors over the replicates, and why some are not there."""
 
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -114,4 +115,6 @@ def _notes(cells: Mapping[str, Sequence[Cell]]) -> tuple[str, ...]:
     """Gather the distinct notes: the method's, then each measure's under its name."""
     masking = [note for found in cells.values() for cell in found for note in cell.masking]
     measuring = [f"{key}: {note}" for key, found in cells.items() for cell in found for note in cell.notes]
-    return tuple(dict.fromkeys(masking + measuring))
+    # replicates say the same with other numbers: the first of them stands for all
+    first = {re.sub(r"\d[\d,.]*", "#", note): note for note in reversed(masking + measuring)}
+    return tuple(note for note in dict.fromkeys(masking + measuring) if note in set(first.values()))

@@ -77,6 +77,7 @@ def _variable(
         name,
         kind,
         changed=_changed(found.original, found.protected) if matched else None,
+        missing=(int((found.original < 0).sum()), int((found.protected < 0).sum())),
         recoded=found.recoded,
         figures=figures,
         categories=categories,

@@ -75,7 +75,7 @@ def _camel(name: str) -> Any:
     """Let a long name break between its words."""
     from markupsafe import Markup, escape
 
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z])(?=[A-Z])", name))
+    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])", name))
 
 
 @cache

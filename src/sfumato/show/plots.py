@@ -1,6 +1,7 @@
 """The pictures: the risk-utility map, the score and what it is made of, and each variable before and after."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ SHAPES = (
     "triangle-right",
     "triangle-left",
 )
+LONG = 30  # characters of a name before it is shortened in a picture
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 
 
@@ -43,7 +45,12 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     colour = alt.Color(
         "family:N",
         scale=alt.Scale(domain=families, range=_cycle(COLOURS, len(families))),
-        legend=alt.Legend(title="Method (click to highlight)" if width == "container" else "Method", symbolOpacity=1),
+        legend=alt.Legend(
+            title="Method (click to highlight)" if width == "container" else "Method",
+            symbolOpacity=1,
+            columns=1 if max(map(len, families), default=0) > LONG else 4,
+            labelLimit=620,
+        ),
     )
     shape = alt.Shape("family:N", scale=alt.Scale(domain=families, range=_cycle(SHAPES, len(families))))
     lively = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
@@ -99,7 +106,7 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
     named = _spaced(points, across, upward)
     for wanted, look in ((True, {"dx": 14, "fontSize": 12, "fontWeight": "bold"}), (False, {"dx": 8, "fontSize": 10})):
         labelled = alt.InlineData(values=[p for p in named if p["chosen"] is wanted])
-        text: Any = alt.Chart(labelled).encode(x=x, y=y, text="label:N")
+        text: Any = alt.Chart(labelled).encode(x=x, y=y, text="short:N")
         layers.append(
             text.mark_text(
                 align="left", dy=-8, color="white", stroke="white", strokeWidth=4, strokeJoin="round", **look
@@ -258,6 +265,7 @@ def map_in_words(summary: Summary) -> str:
 def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: MeasureLine) -> dict[str, Any]:
     point: dict[str, Any] = {
         "label": line.label,
+        "short": shortened(line.label),
         "family": line.family,
         "status": line.status or "–",
         "frontier": line.on_frontier,
@@ -315,6 +323,23 @@ def _axis_title(what: str, measure: MeasureLine, scale: Scale) -> list[str]:
     unit = "share, " if measure.unit == "share" else ""
     stretched = ", logarithmic scale" if scale.constant is not None else ""
     return [f"{what}: {_plain(measure.title)}", f"({unit}{measure.better} is better{stretched})"]
+
+
+def shortened(label: str) -> str:
+    """Write a candidate's name short enough for a picture: a chain by its first and last steps, the rest as dots.
+
+    >>> shortened("MDAV(k=3)"), shortened("GlobalRecoding(groups=5, rare=0.05) + LocalSuppression(k=3) + MDAV(k=3)")
+    ('MDAV(k=3)', 'GlobalRecoding(…) + … + MDAV(k=3)')
+    """
+    if len(label) <= LONG:
+        return label
+    steps = label.split(" + ")
+    if len(steps) == 1:
+        return label[: LONG - 1] + "…"
+    brief = [re.sub(r"\(.+\)$", "(…)", step) for step in steps[:-1]]
+    last = steps[-1] if len(steps[-1]) <= LONG else re.sub(r"\(.+\)$", "(…)", steps[-1])
+    kept = brief if len(steps) == 2 else [brief[0], "…"]
+    return " + ".join([*kept, last])
 
 
 def _plain(text: str) -> str:

@@ -139,9 +139,11 @@ def _over_records(results: Results, candidate: str, keys: tuple[str, ...]) -> di
         return found
     for key in keys:
         try:
-            found[key] = results.bootstrap(candidate, key, repetitions=100, rng=results.seed).interval
+            low, high = results.bootstrap(candidate, key, repetitions=100, rng=results.seed).interval
         except (NotApplicable, ParameterError):
             continue
+        if low <= results.row(candidate).means[key] <= high:  # a figure that resampling shifts has no such bar
+            found[key] = (low, high)
     return found
 
 

@@ -128,6 +128,7 @@ class VariableDetail:
     kind: str
     changed: float | None  # share of records whose value differs; None where records do not match one to one
     gone: bool = False
+    missing: tuple[int, int] | None = None  # records without a value, before and after
     recoded: bool = False  # compared in the broader classes of the protected table
     before: Moments | None = None
     after: Moments | None = None

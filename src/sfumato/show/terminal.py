@@ -50,7 +50,7 @@ def _important_first(summary: Summary) -> list[MeasureLine]:
 
 def _heading(measure: MeasureLine) -> str:
     """Break a long name into lines at its words, for a narrow column."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "\n", measure.name)
+    parted = re.sub(r"(?<=[a-z]{3})(?=[A-Z][a-z])", "\n", measure.name)
     return f"{parted} {'↓' if measure.better == 'lower' else '↑'}"
 
 
