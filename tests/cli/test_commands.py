@@ -334,3 +334,45 @@ def test_two_spss_files_need_nothing_else_and_labels_appear_instead_of_codes(tmp
     assert {v["name"]: v["kind"] for v in told["variables"]} == {"reg": "nominal", "grade": "ordinal", "inc": "numeric"}
     bars = next(v for v in told["detail"]["variables"] if v["name"] == "reg")
     assert set(bars["categories"]) == {"Highlands", "Coast", "Plain"}
+
+
+def test_the_schema_of_a_masked_table_names_no_unit_and_nothing_that_was_suppressed(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    rows = [f"person{i},{'pilot' if i == 5 else 'baker' if i % 2 else 'cook'}" for i in range(30)]
+    people.write_text("\n".join(["name,job", *rows]) + "\n")
+    schema = tmp_path / "people.toml"
+    schema.write_text(
+        '[variables.name]\nkind = "nominal"\nrole = "identifier"\n[variables.job]\nkind = "nominal"\nrole = "key"\n'
+    )
+    out = tmp_path / "masked.csv"
+    result = run("protect", people, "--schema", schema, "--method", "LocalSuppression(2)", "--out", out)
+    assert "still in the file, and naming the units: name" in result.stderr
+    written = out.with_name("masked.csv.schema.toml")
+    assert "pilot" not in written.read_text() and "person" not in written.read_text()
+    judged = run("compare", people, out, "--schema", schema, "--protected-schema", written, "--measure", "KAnonymity()")
+    assert judged.exit_code == 0
+    sampled = run("protect", people, "--schema", schema, "--method", "Sampling(0.2)", "--out", out, "--force")
+    assert "naming the units" in sampled.stderr and "person" not in written.read_text()
+    removed = "LocalSuppression(2) + VariableRemoval()"
+    without = run("protect", people, "--schema", schema, "--method", removed, "--out", out, "--force")
+    assert "naming the units" not in without.stderr
+
+
+def test_unmatched_records_are_not_compared_one_by_one(survey: Path, tmp_path: Path) -> None:
+    assert (
+        run("protect", survey, "--method", "Noise(scale=0.1)", "--seed", 1, "--out", tmp_path / "m.csv").exit_code == 0
+    )
+    measures = ("--measure", "InformationLoss", "--measure", "GlobalDataUtility")
+    matched = run("compare", survey, tmp_path / "m.csv", *measures)
+    unmatched = run("compare", survey, tmp_path / "m.csv", "--unmatched", *measures)
+    assert matched.exit_code == 0
+    assert "correspond to none" in " ".join(unmatched.stdout.split())
+    assert "GlobalDataUtility" in unmatched.stdout
+
+
+def test_another_map_brings_only_its_own_measures(survey: Path, schema: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--schema", schema, "--method", "MDAV(k=3)", "--replicates", 1, "--workers", 1)
+    axes = ("--risk", "RankInterval", "--utility", "CDFMaximum", "--out", tmp_path / "o")
+    assert run(*words, *axes).exit_code == 0
+    told = json.loads((tmp_path / "o" / "results.json").read_text())
+    assert {measure["name"] for measure in told["measures"]} == {"RankInterval", "CDFMaximum"}

@@ -1,6 +1,7 @@
 """Local suppression: no violation is left, and nothing cheaper would do."""
 
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -194,3 +195,19 @@ def test_refusals() -> None:
     only_numbers = pa.table({"x": [1.5, 2.5]})
     with pytest.raises(NotApplicable, match="LocalSuppression: no variable has the role key"):
         LocalSuppression(2).protect(only_numbers)
+
+
+@pytest.mark.parametrize("missing", ["matches", "category"])
+def test_a_category_that_is_gone_is_not_listed_either(missing: Literal["matches", "category"]) -> None:
+    table = pa.table({"job": [*"aaaabbbb", "pilot"]})
+    job = Variable("job", kind="nominal", role="key", labels=(("a", "baker"), ("pilot", "flies")))
+    masked = LocalSuppression(2, missing=missing).protect(Microdata.from_frame(table, Schema((job,))))
+    assert masked.schema["job"].categories == ("a", "b") and masked.schema["job"].labels == (("a", "baker"),)
+    shown = masked.to_arrow()["job"].to_pylist()
+    assert shown[-1] is None and "pilot" not in shown
+    assert "role key" not in masked.notes[-1]
+
+
+def test_the_note_says_that_all_categories_were_taken_as_keys() -> None:
+    masked = LocalSuppression(2).protect(Microdata.from_frame(pa.table({"job": ["a", "a", "b"]})))
+    assert "all ordinal and nominal ones were taken as keys" in masked.notes[-1]

@@ -217,3 +217,11 @@ def test_ordinal_categories_stay_ordered_and_unused_ones_are_not_drawn() -> None
     done = PRAM(0.5, spread="uniform").protect(data, rng=1)
     assert done.schema["level"].categories == ("low", "middle", "high")
     assert set(done.columns["level"]) == {0, 2}
+
+
+@pytest.mark.parametrize("invariant", [True, False])
+def test_a_stratum_without_weight_is_treated_like_any_other(invariant: bool) -> None:
+    table = pa.table({"r": ["a"] * 20 + ["b"] * 20, "x": ["u", "v"] * 20, "w": [1.0] * 20 + [0.0] * 20})
+    data = Microdata.from_frame(table, Schema(weight="w"))
+    masked = PRAM(0.8, strata=("r",), variables=("x",), invariant=invariant).protect(data, rng=1)
+    assert "nan" not in masked.notes[-1]

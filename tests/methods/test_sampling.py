@@ -96,7 +96,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(NotApplicable, match="Sampling: no fraction for the stratum s"):
         Sampling({"n": 0.5}, strata=("region",)).protect(data)
     light = table(Schema((Variable("w"),), weight="w"), x=[1.0, 2.0, 3.0], w=[2.0, 0.5, 1.0])
-    with pytest.raises(NotApplicable, match=r"Sampling: the weight 'w' is below one in 1 records \(first in row 2\)"):
+    with pytest.raises(NotApplicable, match=r"Sampling: the weight 'w' is below one in 1 record \(first in row 2\)"):
         Sampling(0.5).protect(light)
     with pytest.raises(NotApplicable, match="Sampling: records are drawn whole, so leave variables out"):
         Sampling(0.5, variables=("x",)).protect(data)
@@ -142,3 +142,28 @@ def test_removal_takes_what_is_named_or_the_identifiers() -> None:
     both = (Sampling(0.5) + VariableRemoval()).protect(data, rng=1)
     assert "id" not in both.names and not both.matched
     assert not (Sampling(0.5) + VariableRemoval()).about.keeps_records
+
+
+def test_what_only_records_not_drawn_have_is_no_longer_listed() -> None:
+    names = [f"person {i}" for i in range(40)]
+    scale = Variable("size", kind="ordinal", categories=("small", "large", "huge"))
+    data = table(Schema((scale,), id="name"), name=names, job=["a"] * 39 + ["pilot"], size=["small", "large"] * 20)
+    drawn = Sampling(0.1).protect(data, rng=1)
+    ids = drawn.to_arrow()["name"].to_pylist()
+    assert len(drawn.schema["name"].categories) == 4 and set(drawn.schema["name"].categories) == set(ids)
+    jobs = set(drawn.to_arrow()["job"].to_pylist())
+    assert set(drawn.schema["job"].categories) == jobs
+    assert "huge" not in drawn.schema["size"].categories
+
+
+def test_strata_of_numbers_that_are_not_whole_are_told_apart() -> None:
+    data = table(half=[0.5, 1.5] * 40, x=[float(i) for i in range(80)])
+    drawn = Sampling({0.5: 0.5, 1.5: 0.1}, strata=("half",)).protect(data, rng=1)
+    # 20 of 40 stand for two each, 4 of 40 for ten
+    assert sorted(drawn.weights().tolist()) == [2.0] * 20 + [10.0] * 4
+
+
+def test_strata_of_which_all_are_drawn_are_counted() -> None:
+    data = table(region=["n"] * 10 + ["s"], x=list(range(11)))
+    assert "all of 1 of 2 strata" in Sampling(0.2, strata=("region",)).protect(data, rng=1).notes[-1]
+    assert "strata" not in Sampling(0.2).protect(data, rng=1).notes[-1]

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -121,3 +122,13 @@ def test_what_cannot_be_is_refused() -> None:
         TopBottomCoding(top={"age": "old"}).protect(persons())
     made = TopBottomCoding(top={"age": 80, "education": "bachelor"}, bottom={"age": 20}, by="mean")
     assert catalogue.parse(repr(made)) == [made]
+
+
+@pytest.mark.parametrize("by", ["mean", "median"])
+def test_values_without_weight_do_not_hide_the_one_that_has_some(by: Literal["mean", "median"]) -> None:
+    table = pa.table({"pay": [1.0, 2.0, 3.0, 900.0, 910.0, 987_654.0], "w": [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]})
+    data = Microdata.from_frame(table, Schema(weight="w"))
+    with pytest.raises(NotApplicable, match="1 of the values of 'pay'"):
+        TopBottomCoding(top={"pay": 3}, by=by).protect(data)
+    coded = TopBottomCoding(0.3, ends="top", by=by).protect(data)
+    assert coded.columns["pay"].max() < 987_654 and "too few" in coded.notes[-1]

@@ -68,4 +68,8 @@ def protect(
     untouched = [name for name in protected.schema.analysed() if name not in masked]
     if untouched:
         say(f"left as they are: {', '.join(untouched)}")
+    kept = [v for v in protected.schema if v.role == "identifier" or v.name == protected.schema.id]
+    naming = [v.name for v in kept if not v.treatment.perturbed]  # a synthetic table numbers its records anew
+    if naming:
+        say(f"still in the file, and naming the units: {', '.join(naming)}; take them out with ... + VariableRemoval()")
     typer.echo(f"wrote {target} and {note}")

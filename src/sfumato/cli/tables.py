@@ -13,6 +13,12 @@ from sfumato.errors import DataError, FileError
 if TYPE_CHECKING:
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.schema import Schema
+
+_INTERNAL = (
+    "# Of a masked table, for compare --protected-schema. It tells what was merged and how many values are missing by\n"
+    "# suppression: do not publish it unseen.\n"
+)
 
 
 def command_line(seed: int | None = None) -> str:
@@ -71,12 +77,13 @@ def write_protected(
     lost = write(protected, path)
     for line in lost:
         say(line)
-    schema = schema_text(protected.schema)
+    schema = _INTERNAL + schema_text(_without_names(protected.schema))
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
         "sha256": _digest(path),
-        "made_from": {"file": source.name, "sha256": _digest(source), "records": len(protected)},
+        "records": len(protected),
+        "made_from": {"file": source.name, "sha256": _digest(source)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
         "notes": [*protected.notes, *notes, *lost],
@@ -89,6 +96,15 @@ def write_protected(
     place = save(note or provenance_path(path), text.encode())
     save(protected_schema_path(place), schema.encode())
     return place
+
+
+def _without_names(schema: "Schema") -> "Schema":
+    """Take the lists of ids and names off a schema: as long as the table, and of records that are perhaps not in it."""
+    from dataclasses import replace
+
+    special = schema.special().values()
+    naming = [v for v in schema if v.categories and (v.name in special or v.role == "identifier")]
+    return schema.replace(*(replace(v, categories=(), labels=()) for v in naming if v.kind == "nominal"))
 
 
 def provenance_path(path: Path) -> Path:

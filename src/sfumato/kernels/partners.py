@@ -1,6 +1,7 @@
 """Pairs of similar units in different places, the units that need one first."""
 
 from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,26 +51,41 @@ def swap_pairs(
 
 
 class _Pools:
-    """The units that may be paired with each other, in each place a queue of them."""
+    """The units that may be paired with each other: in each place a queue of them, the queues by their luckiest."""
 
     def __init__(self, alike: Integers, place: Integers, order: NDArray[np.intp]) -> None:
         self.pool, _ = classes(alike)
         self.place = place
-        self.queues: dict[int, dict[int, list[int]]] = {}
-        for unit in order[::-1].tolist():  # the luckiest last, where a list gives it up at once
-            self.queues.setdefault(int(self.pool[unit]), {}).setdefault(int(place[unit]), []).append(unit)
-        self.rank = np.empty(len(order), dtype=np.int64)
-        self.rank[order] = np.arange(len(order))
+        self.order = order
+        queues: dict[int, dict[int, list[int]]] = {}
+        for rank in range(len(order) - 1, -1, -1):  # the luckiest last, where a list gives it up at once
+            unit = order[rank]
+            queues.setdefault(int(self.pool[unit]), {}).setdefault(int(place[unit]), []).append(rank)
+        # heaps of (rank of the luckiest, queue): a queue per place, so that no search grows with the number of places
+        self.heaps = {pool: [(queue[-1], queue) for queue in found.values()] for pool, found in queues.items()}
+        for heap in self.heaps.values():
+            heapify(heap)
 
     def first(self, unit: int, free: NDArray[np.bool_]) -> int:
         """Return the luckiest free unit of the pool in another place, or -1."""
-        queues, best = self.queues[int(self.pool[unit])], -1
-        for place in list(queues):
-            queue = queues[place]
-            while queue and not free[queue[-1]]:
-                queue.pop()
-            if not queue:
-                del queues[place]
-            elif place != self.place[unit] and (best < 0 or self.rank[queue[-1]] < self.rank[best]):
-                best = queue[-1]
+        heap = self.heaps[int(self.pool[unit])]
+        best = self._luckiest(heap, free)
+        if best < 0 or self.place[best] != self.place[unit]:
+            return best
+        own = heappop(heap)  # of all other queues then
+        best = self._luckiest(heap, free)
+        heappush(heap, own)
         return best
+
+    def _luckiest(self, heap: list[tuple[int, list[int]]], free: NDArray[np.bool_]) -> int:
+        """Return the luckiest free unit of all queues, and drop those before it that are no longer free."""
+        while heap:
+            rank, queue = heap[0]
+            if free[self.order[rank]]:
+                return int(self.order[rank])
+            heappop(heap)
+            while queue and not free[self.order[queue[-1]]]:
+                queue.pop()
+            if queue:
+                heappush(heap, (queue[-1], queue))
+        return -1

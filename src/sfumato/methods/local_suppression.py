@@ -18,6 +18,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.class_suppression import MOST_ENTRIES, cheapest_classes
 from sfumato.kernels.suppression import cheapest_shown
+from sfumato.methods.merging import only_present
 
 Missing = Literal["matches", "category"]
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
@@ -146,12 +147,16 @@ class LocalSuppression(Method):
             if not kept.all():
                 variable, column = data.schema[name], data.columns[name].copy()
                 column[~kept] = np.nan if variable.kind == "numeric" else -1
-                treatment = Treatment(suppressed=int((~kept).sum()))
-                changed[name] = (variable.treated(treatment), column)
+                variable = variable.treated(Treatment(suppressed=int((~kept).sum())))
+                # a category listed that no record shows would tell what the missing values were
+                changed[name] = (variable, column) if variable.kind == "numeric" else only_present(variable, column)
         lost = dict(zip(names, (~shown).sum(axis=0).tolist(), strict=True))
         counts = ", ".join(f"{name} {number:,}" for name, number in lost.items() if number) or "none was needed"
         touched = int((~shown).any(axis=1).sum())
+        touched_records = f"{touched:,} record{'s' if touched != 1 else ''}"
         note = (
-            f"{self!r}: {sum(lost.values()):,} of {shown.size:,} key values suppressed in {touched:,} records: {counts}"
+            f"{self!r}: {sum(lost.values()):,} of {shown.size:,} key values suppressed in {touched_records}: {counts}"
         )
+        if self.variables is None and not data.schema.analysed(role="key"):
+            note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
         return data.recast(changed, note)

@@ -14,6 +14,7 @@ from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.errors import NotApplicable
+from sfumato.methods.merging import only_present
 from sfumato.methods.selection import Strata, strata
 
 Rows = NDArray[np.intp]
@@ -51,8 +52,10 @@ class Sampling(Method):
     Weights are multiplied by N / n of the stratum, the inverse of its sampling fraction; where the schema names no
     weight, a column "weight" with N / n is added and becomes the weight. Without households, weights of one add up to
     the number of original records exactly; otherwise totals are right in expectation. Weights below one are refused.
-    The records stay in their order; none is counted as the same as one of the original, and the id is kept only if you
-    let it: chain with ``VariableRemoval``.
+    A stratum so small that all its units are drawn protects nobody in it; the note counts those. The records stay in
+    their order; none is counted as the same as one of the original. Categories that no record drawn has are no longer
+    listed. The id and other identifiers are kept: to release the part without them, ``Sampling(0.1) +
+    VariableRemoval()``.
 
     >>> import pyarrow as pa
     >>> drawn = Sampling(0.4).protect(pa.table({"income": [10, 20, 30, 40, 50]}), rng=1)
@@ -94,15 +97,20 @@ class Sampling(Method):
         part_of_unit = _parts_of_units(who, parts, unit, number)
         drawn = np.zeros(number, dtype=bool)
         factor = np.ones(len(fractions))
+        by_part = np.argsort(part_of_unit, kind="stable")  # once, however many strata there are
+        ends = np.searchsorted(part_of_unit[by_part], np.arange(len(fractions) + 1))
         for stratum, fraction in enumerate(fractions):
-            units = np.flatnonzero(part_of_unit == stratum)
+            units = by_part[ends[stratum] : ends[stratum + 1]]
             count = min(max(1, int(fraction * units.size + 0.5 + 1e-9)), units.size)
             drawn[rng.permutation(units)[:count]] = True
             factor[stratum] = units.size / count
         rows = np.flatnonzero(drawn[unit])
-        taken = _weighted(data.take(rows), factor[parts.codes[rows]])
+        taken = _weighted(_without_unseen(data.take(rows)), factor[parts.codes[rows]])
         what = "households" if data.schema.household is not None else "records"
         note = f"{who}: drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
+        certain = int((factor == 1).sum())
+        if certain and len(factor) > 1 and not drawn.all():
+            note += f"; all of {certain:,} of {len(factor):,} strata, where it is certain who is in the file"
         return replace(taken, notes=(*taken.notes, note), matched=False)
 
     def _fractions(self, parts: Strata) -> list[float]:
@@ -156,11 +164,18 @@ def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:
     return part
 
 
+def _without_unseen(data: Microdata) -> Microdata:
+    """Take off the list the categories, the ids among them, that only records not drawn have."""
+    kinds = {variable.name: variable for variable in data.schema if variable.kind != "numeric"}
+    return data.recast({name: only_present(variable, data.columns[name]) for name, variable in kinds.items()})
+
+
 def _refuse_small_weights(who: str, data: Microdata) -> None:
     small = np.flatnonzero(data.weights() < 1)
     if small.size:
+        records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
         raise NotApplicable(
-            f"{who}: the weight {data.schema.weight!r} is below one in {small.size:,} records (first in row "
+            f"{who}: the weight {data.schema.weight!r} is below one in {records} (first in row "
             f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
         )
 

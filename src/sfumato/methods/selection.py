@@ -71,4 +71,6 @@ def _value(data: Microdata, name: str, row: int) -> object:
     found = data.columns[name][row]
     if data.schema[name].kind != "numeric":
         return None if found < 0 else data.schema[name].categories[found]
-    return None if np.isnan(found) else int(found)
+    if np.isnan(found):
+        return None
+    return int(found) if found == int(found) else float(found)

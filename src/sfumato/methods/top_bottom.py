@@ -134,7 +134,7 @@ class TopBottomCoding(Method):
             coded, values = code(variable, column, data.weights())
             if coded is not variable:
                 changed[name] = coded, values
-                said.append(self._told(coded, column))
+                said.append(self._told(coded, column, data.weights()))
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
 
     def _stated(self, name: str) -> bool:
@@ -175,11 +175,12 @@ class TopBottomCoding(Method):
     def _replacement(self, name: str, limit: float, beyond: Floats, weights: Floats) -> float:
         if self.by == "limit":
             return limit
-        if beyond.size < FEWEST and not self._stated(name):
+        number = _counting(weights)
+        if number < FEWEST and not self._stated(name):
             return limit
-        if beyond.size < FEWEST:
+        if number < FEWEST:
             raise NotApplicable(
-                f"{type(self).__name__}: {beyond.size} of the values of {name!r} lie beyond {shown(limit)}, and their "
+                f"{type(self).__name__}: {number} of the values of {name!r} lie beyond {shown(limit)}, and their "
                 f"{self.by} would tell them; code at least {FEWEST}, or replace by the limit"
             )
         if self.by == "mean":
@@ -206,16 +207,21 @@ class TopBottomCoding(Method):
             return variable, codes  # most records are in one category: little is left to code
         return _merged_ends(who, variable, codes, low, high)
 
-    def _told(self, coded: Variable, before: NDArray[Any]) -> str:
+    def _told(self, coded: Variable, before: NDArray[Any], weights: Floats) -> str:
         """Say what a variable has become."""
         if coded.kind != "numeric":
             return f"{coded.name} in {listed(coded.categories, 6)}"
         said = []
         for word, limit, sign in (("below", coded.treatment.bottom, -1), ("above", coded.treatment.top, 1)):
             if limit is not None:
-                few = self.by != "limit" and np.count_nonzero(sign * before > sign * limit) < FEWEST
+                few = self.by != "limit" and _counting(weights[sign * before > sign * limit]) < FEWEST
                 said.append(f"{word} {shown(limit)}{f' (by the limit, too few for a {self.by})' if few else ''}")
         return f"{coded.name} {' and '.join(said)}"
+
+
+def _counting(weights: Floats) -> int:
+    """Return how many values a weighted mean or median is of: those without weight do not count, unless none has."""
+    return int(np.count_nonzero(weights)) or weights.size
 
 
 def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:

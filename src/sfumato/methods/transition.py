@@ -37,6 +37,8 @@ class Transition:
 
 def kept_share(matrix: Floats, frequencies: Floats) -> float:
     """Return the expected share of values that a matrix leaves the same."""
+    if not frequencies.any():  # of records without weight
+        return float(np.diag(matrix).mean())
     return float(np.diag(matrix) @ frequencies / frequencies.sum())
 
 
