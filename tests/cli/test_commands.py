@@ -353,6 +353,7 @@ def test_the_schema_of_a_masked_table_names_no_unit_and_nothing_that_was_suppres
     assert judged.exit_code == 0
     sampled = run("protect", people, "--schema", schema, "--method", "Sampling(0.2)", "--out", out, "--force")
     assert "naming the units" in sampled.stderr and "person" not in written.read_text()
+    assert ("pilot" in written.read_text()) == ("pilot" in out.read_text())  # not listed unless it was drawn
     removed = "LocalSuppression(2) + VariableRemoval()"
     without = run("protect", people, "--schema", schema, "--method", removed, "--out", out, "--force")
     assert "naming the units" not in without.stderr

@@ -77,7 +77,7 @@ def write_protected(
     lost = write(protected, path)
     for line in lost:
         say(line)
-    schema = _INTERNAL + schema_text(_without_names(protected.schema))
+    schema = _INTERNAL + schema_text(_publishable(protected))
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
@@ -98,13 +98,19 @@ def write_protected(
     return place
 
 
-def _without_names(schema: "Schema") -> "Schema":
-    """Take the lists of ids and names off a schema: as long as the table, and of records that are perhaps not in it."""
+def _publishable(protected: "Microdata") -> "Schema":
+    """Return the schema with no category that no record has, and without the ids and names, which the table has."""
     from dataclasses import replace
 
-    special = schema.special().values()
-    naming = [v for v in schema if v.categories and (v.name in special or v.role == "identifier")]
-    return schema.replace(*(replace(v, categories=(), labels=()) for v in naming if v.kind == "nominal"))
+    from sfumato.methods.merging import only_present
+
+    schema, changed = protected.schema, []
+    for variable in schema:
+        if variable.kind == "nominal" and (variable.name in schema.special().values() or variable.role == "identifier"):
+            changed.append(replace(variable, categories=(), labels=()))
+        elif variable.kind != "numeric":
+            changed.append(only_present(variable, protected.columns[variable.name])[0])
+    return schema.replace(*changed)
 
 
 def provenance_path(path: Path) -> Path:

@@ -53,9 +53,8 @@ class Sampling(Method):
     weight, a column "weight" with N / n is added and becomes the weight. Without households, weights of one add up to
     the number of original records exactly; otherwise totals are right in expectation. Weights below one are refused.
     A stratum so small that all its units are drawn protects nobody in it; the note counts those. The records stay in
-    their order; none is counted as the same as one of the original. Categories that no record drawn has are no longer
-    listed. The id and other identifiers are kept: to release the part without them, ``Sampling(0.1) +
-    VariableRemoval()``.
+    their order; none is counted as the same as one of the original. The id and other identifiers of those drawn are
+    kept: to release the part without them, ``Sampling(0.1) + VariableRemoval()``.
 
     >>> import pyarrow as pa
     >>> drawn = Sampling(0.4).protect(pa.table({"income": [10, 20, 30, 40, 50]}), rng=1)
@@ -165,9 +164,10 @@ def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:
 
 
 def _without_unseen(data: Microdata) -> Microdata:
-    """Take off the list the categories, the ids among them, that only records not drawn have."""
-    kinds = {variable.name: variable for variable in data.schema if variable.kind != "numeric"}
-    return data.recast({name: only_present(variable, data.columns[name]) for name, variable in kinds.items()})
+    """Take the ids and names of the units that were not drawn off the list; what a category means stays as it was."""
+    apart = set(data.schema.special().values())
+    naming = [v for v in data.schema if v.kind != "numeric" and (v.name in apart or v.role == "identifier")]
+    return data.recast({v.name: only_present(v, data.columns[v.name]) for v in naming})
 
 
 def _refuse_small_weights(who: str, data: Microdata) -> None:
