@@ -211,3 +211,18 @@ def test_a_category_that_is_gone_is_not_listed_either(missing: Literal["matches"
 def test_the_note_says_that_all_categories_were_taken_as_keys() -> None:
     masked = LocalSuppression(2).protect(Microdata.from_frame(pa.table({"job": ["a", "a", "b"]})))
     assert "all ordinal and nominal ones were taken as keys" in masked.notes[-1]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_nor_do_the_column_types_of_frames_list_it(ordered: bool) -> None:
+    import pandas as pd
+    import polars as pl
+
+    jobs = [*"aaabbb", "pilot"]
+    frame = pd.DataFrame({"job": pd.Categorical(jobs, categories=["b", "pilot", "a"], ordered=ordered)})
+    masked = LocalSuppression(2, variables=("job",)).protect(frame)
+    assert masked["job"].cat.categories.tolist() == ["b", "a"] and masked["job"].cat.ordered == ordered
+    assert masked["job"].isna().tolist() == [False] * 6 + [True]
+    enum = pl.DataFrame({"job": jobs}, schema={"job": pl.Enum(["b", "pilot", "a"])})
+    after = LocalSuppression(2, variables=("job",)).protect(enum)
+    assert after.schema["job"] == pl.Enum(["b", "a"]) and after["job"].null_count() == 1

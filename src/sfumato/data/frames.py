@@ -1,5 +1,6 @@
 """Any frame in, the same kind of frame out: pandas, polars and pyarrow, through narwhals and arrow."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +32,17 @@ class Origin:
     def take(self, rows: NDArray[np.intp]) -> "Origin":
         """Return the origin of a table that has only these records."""
         return replace(self, index=None, labelled=self.labelled.take(rows) if self.labelled else None)
+
+    def listing(self, categories: Mapping[str, Collection[object]]) -> "Origin":
+        """Return the origin of a table whose column types list no other categories than these, by column."""
+        native = dict(self.native or {})
+        for name, kept in categories.items():
+            dtype: Any = native.get(name)
+            if type(dtype).__name__ == "CategoricalDtype":  # of pandas
+                native[name] = type(dtype)([c for c in dtype.categories if c in kept], ordered=dtype.ordered)
+            elif type(dtype).__name__ == "Enum":  # of polars
+                native[name] = type(dtype)([c for c in dtype.categories if c in kept])
+        return replace(self, native=native)
 
 
 def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:

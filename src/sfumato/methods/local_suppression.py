@@ -1,6 +1,7 @@
 """Local suppression: single values made missing until k records share what each one shows."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Real
 from typing import Literal, get_args
 
@@ -159,4 +160,5 @@ class LocalSuppression(Method):
         )
         if self.variables is None and not data.schema.analysed(role="key"):
             note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
-        return data.recast(changed, note)
+        listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
+        return replace(data.recast(changed, note), origin=data.origin.listing(listed))
