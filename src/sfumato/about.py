@@ -49,4 +49,5 @@ class MeasureAbout(About):
     random: bool = False
     joint: bool = True  # whether it sees how variables hang together
     keys: bool = False  # whether its variables are the keys an intruder knows: by default those of that role
+    counts: tuple[str, ...] = ()  # how the names of parts begin that are plain numbers, whatever the unit
     records: Records = "original"  # the table whose records by_record tells of, in that table's order

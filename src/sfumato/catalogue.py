@@ -61,6 +61,7 @@ def find(name: str) -> type[Method] | type[Measure]:
         return known[name]
     spelled = {known_name.lower(): known_name for known_name in known}
     meant = [spelled[near] for near in difflib.get_close_matches(name.lower(), spelled, n=2, cutoff=0.6)]
+    meant = meant or [known_name for known_name, cls in known.items() if f"({name.upper()})" in cls.about.title]
     hint = f"; did you mean {' or '.join(meant)}?" if meant else "; see `sfumato methods` and `sfumato measures`"
     raise ParameterError(f"there is no method or measure {name!r}{hint}")
 

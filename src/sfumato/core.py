@@ -282,7 +282,7 @@ def chosen(owner: Method | Measure, data: Microdata) -> tuple[str, ...]:
         raise NotApplicable(f"{who}: the table has no {needed} variable")
     for name in names:
         if name not in data.schema:
-            raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
+            raise NotApplicable(f"{who}: {data.schema.unknown(name)}")
         if data.schema[name].kind not in kinds:
             raise NotApplicable(f"{who}: variable {name!r} is {data.schema[name].kind}; it must be {needed}")
     return names

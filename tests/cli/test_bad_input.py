@@ -116,3 +116,25 @@ def test_the_original_is_never_overwritten(survey: Path) -> None:
     result = run("protect", survey, "--method", "MDAV(k=3)", "--out", survey, "--force")
     _refused(result, "the file the table was read from")
     assert survey.read_bytes() == before
+
+
+def test_what_cannot_be_decided_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    survey = write_survey(tmp_path)
+    out = tmp_path / "o"
+    keyless = run("sweep", survey, "--risk", "KAnonymity", "--at-most", "KAnonymity=5%", "--out", out)
+    assert keyless.exit_code == 2 and "no variable has the role key" in keyless.stderr
+    side = run("sweep", survey, "--at-most", "GlobalDataUtility=50%", "--out", out)
+    assert side.exit_code == 2 and "bound it with --at-least" in side.stderr
+    sign = run("sweep", survey, "--at-most", "DistanceLinkage<=5%", "--out", out)
+    assert sign.exit_code == 2 and "such as" in sign.stderr
+    assert not out.exists()
+    gdu = run("measures", "GDU")
+    assert gdu.exit_code == 2 and "did you mean GlobalDataUtility?" in gdu.stderr
+
+
+def test_the_schema_written_with_a_masked_table_is_found_beside_it(tmp_path: Path) -> None:
+    survey = write_survey(tmp_path)
+    masked = tmp_path / "masked.csv"
+    assert run("protect", survey, "--method", "MDAV(k=3)", "--out", masked).exit_code == 0
+    found = run("compare", survey, masked, "--measure", "InformationLoss")
+    assert found.exit_code == 0 and "masked.csv.schema.toml, which was written with it" in found.stderr

@@ -62,3 +62,26 @@ def test_a_mean_within_the_bound_does_not_hide_the_worst_case_nor_the_table_writ
 
 def test_the_methods_own_caveat_is_told() -> None:
     assert "RankSwapping: an intruder who knows p" in told(results())
+
+
+def test_much_that_is_missing_and_what_a_measure_of_numbers_does_not_see_is_said() -> None:
+    import sfumato
+
+    found = results(sex="key", region="key", age="key")
+    protected = (
+        sfumato.GlobalRecoding(bins={"age": 20}) + sfumato.LocalSuppression(40, variables=("sex", "region"))
+    ).protect(found.original)
+    said = "\n".join(cautions(found, found.rows[0], protected, {}))
+    assert "Much is missing in the protected table: sex" in said
+    assert "InformationLoss looks at numbers only" in said and "age" in said
+
+
+def test_a_key_that_was_recoded_is_not_replaced_by_what_nobody_knows() -> None:
+    import pytest
+
+    import sfumato
+
+    found = results(age="key")
+    recoded = sfumato.GlobalRecoding(bins={"age": 20}).protect(found.original)
+    with pytest.raises(sfumato.NotApplicable, match="no key is left that it can compare, for age was recoded"):
+        DistanceLinkage().evaluate(found.original, recoded)

@@ -41,7 +41,9 @@ def test_correlations_use_the_records_that_have_both_values_and_skip_constants()
     missing = values.copy()
     missing[:7, 0] = np.nan
     before = _table(a=missing[:, 0], b=values[:, 1], constant=np.ones(40))
-    (change,) = detail_of("c", before, before, {}).correlations  # pairs with the constant have no correlation
+    after = _table(a=-missing[:, 0], b=values[:, 1], constant=np.ones(40))
+    (change,) = detail_of("c", before, after, {}).correlations  # pairs with the constant have no correlation
+    assert detail_of("c", before, before, {}).correlations == ()  # what has not moved is not listed
     assert change.before == pytest.approx(np.asarray(np.corrcoef(values[7:].T))[0, 1])
 
 
@@ -115,3 +117,9 @@ def test_range_of_numbers_and_categories() -> None:
     assert range_text(data, "x") == "1 to 20,000"
     assert range_text(data, "k") == "a, b"
     assert range_text(data, "none") == "all missing"
+
+
+def test_parts_that_count_are_not_written_as_shares() -> None:
+    found = Breakdown(unit="share", counts=("classes",), parts={"classes": 904.0, "violating 3": 0.25})
+    told = detail_of("c", _table(a=[1.0, 2.0]), _table(a=[1.0, 2.0]), {"KAnonymity()": found}).parts["KAnonymity()"]
+    assert told["classes"].text == "904" and told["violating 3"].text == "25 %"

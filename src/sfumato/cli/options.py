@@ -121,7 +121,7 @@ def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
     for text in texts:
         name, equals, limit = (part.strip() for part in text.rpartition("="))
         number = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", limit)
-        if not equals or not name or number is None:
+        if not equals or not name or number is None or name[-1] in "<>=!":
             raise ParameterError(f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}')
         bounds[name] = float(number[1]) / (100 if number[2] else 1)
     return bounds

@@ -34,7 +34,7 @@ MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankI
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
     schema: SchemaFile = None,
     method: Annotated[
         list[str] | None,
@@ -81,6 +81,7 @@ def sweep(
     from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
     from sfumato.data.files import read
+    from sfumato.data.keys import key_names
 
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     if least_risk and not limits and not floors:
@@ -88,7 +89,7 @@ def sweep(
     named = (utility, risk, *limits, *floors)
     usual = MEASURES if (utility, risk) == (UTILITY, RISK) else ()  # those of the map alone where it is another map
     measures = chosen_measures(measure or usual, named)
-    check_shares(measures, {**limits, **floors})
+    check_bounds(measures, limits, floors)
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     if not measure and "ProbabilisticLinkage" not in named:
@@ -99,6 +100,9 @@ def sweep(
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
     axes = [m for m in measures if {repr(m), type(m).__name__} & {risk, utility}]
+    for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
+        if deciding.about.keys:  # without keys nothing could be decided: say so before anything is computed
+            key_names(type(deciding).__name__, data, deciding.variables)
     make_folder(out)
     plan = Plan(
         file=file,
@@ -121,9 +125,13 @@ def sweep(
     finish(carry_out(plan), plan, json)
 
 
-def check_shares(measures: "Iterable[Measure]", bounds: Mapping[str, float]) -> None:
-    """Refuse a bound that no share can have before anything is computed."""
+def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:
+    """Refuse a bound that no share can have, or on the wrong side, before anything is computed."""
+    bounds = {**at_most, **at_least}
     for measure in measures:
+        for side, better, named in (("--at-least", "higher", at_most), ("--at-most", "lower", at_least)):
+            if {repr(measure), type(measure).__name__} & set(named) and measure.about.better == better:
+                raise ParameterError(f"{type(measure).__name__} is better when {better}: bound it with {side}")
         for name in {repr(measure), type(measure).__name__} & set(bounds):
             if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
                 hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""

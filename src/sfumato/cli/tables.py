@@ -41,6 +41,8 @@ def read_protected(path: Path, original: "Microdata", schema: Path | None = None
     from sfumato.data.files import read
     from sfumato.data.labelled_beside import file_beside
 
+    if schema is None:
+        schema = _schema_beside(path)
     if schema is not None:
         return read(path, schema, **dialect)
     found = read(path, **dialect)
@@ -54,6 +56,18 @@ def read_protected(path: Path, original: "Microdata", schema: Path | None = None
         return file_beside(original, found)
     except DataError as error:
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
+
+
+def _schema_beside(path: Path) -> Path | None:
+    """Find the schema that was written with a masked table: beside it, or beside the folder of a release."""
+    from sfumato.cli.options import say
+
+    name = f"{path.name}.schema.toml"
+    for place in (path.with_name(name), path.parent.parent / name):
+        if place.is_file() and (place.parent == path.parent or path.parent.name == "release"):
+            say(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
+            return place
+    return None
 
 
 def write_protected(

@@ -160,7 +160,8 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
         for k in dict.fromkeys((key, *choice.bounds))
     )
     count = len(choice.feasible)
-    among = f"the {count} of {total} candidates" if count > 1 else f"the only one of {total} candidates"
+    judged = f"{total} candidate{'s' if total != 1 else ''}{' that could be judged' if choice.left_out else ''}"
+    among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
     lead = f"{best.candidate} has the {most} {about.title} of" if count > 1 else f"{best.candidate} is"
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.ties:

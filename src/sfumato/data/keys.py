@@ -22,7 +22,7 @@ def key_names(who: str, data: Microdata, stated: Iterable[str] | None) -> tuple[
         )
     for name in names:
         if name not in data.schema:
-            raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
+            raise NotApplicable(f"{who}: {data.schema.unknown(name)}")
     return names
 
 

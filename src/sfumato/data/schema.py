@@ -1,5 +1,6 @@
 """What is known of each variable: its kind, its role, its categories."""
 
+import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -122,7 +123,14 @@ class Schema:
         for variable in self.variables:
             if variable.name == name:
                 return variable
-        raise SchemaError(f"there is no variable {name!r}; there are {', '.join(self.names)}")
+        raise SchemaError(self.unknown(name))
+
+    def unknown(self, name: str) -> str:
+        """Say that there is no such variable, and which one may be meant."""
+        folded = {known.lower(): known for known in self.names}
+        near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.7)
+        meant = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+        return f"there is no variable {name!r}{meant}; there are {', '.join(self.names)}"
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -128,6 +128,7 @@ def whole_shares(value: Integers) -> Floats:
         title="Records in classes that violate l-diversity",
         source="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007)",
         purpose="risk",
+        counts=("smallest",),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

@@ -20,6 +20,7 @@ TERMS = 60
         title="Individual risk (expected share re-identified)",
         source="Benedetti and Franconi (1998); Hundepool et al., Statistical Disclosure Control (2012)",
         purpose="risk",
+        counts=("expected re-identifications",),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

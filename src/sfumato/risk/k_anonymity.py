@@ -17,6 +17,7 @@ LEVELS = (2, 3, 5)
         title="Records that violate k-anonymity",
         source="Samarati and Sweeney (1998); Sweeney (2002)",
         purpose="risk",
+        counts=("smallest class", "classes"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

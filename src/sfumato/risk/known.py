@@ -38,6 +38,12 @@ def known_sets(measure: Measure, known: Known, original: Microdata, shared: tupl
     """
     if isinstance(known, int):
         keys = [name for name in shared if original.schema[name].role == "key"]
+        gone = [name for name in original.schema.analysed(*measure.about.kinds, role="key") if name not in keys]
+        if measure.variables is None and gone and not keys:
+            raise NotApplicable(
+                f"{type(measure).__name__}: no key is left that it can compare, for {', '.join(gone)} {_was(gone)} "
+                "recoded or removed; name others in known, or count all kinds with DistanceLinkage(distance='gower')"
+            )
         listed = shared if measure.variables is not None or not keys else tuple(keys)
         return [listed[:size] for size in range(1, min(known, len(listed)) + 1)]
     names = {name for entry in known for name in ((entry,) if isinstance(entry, str) else entry)}
@@ -51,3 +57,7 @@ def known_sets(measure: Measure, known: Known, original: Microdata, shared: tupl
         listed = tuple(str(name) for name in known)
         return [listed[:size] for size in range(1, len(listed) + 1)]
     return [tuple(entry) for entry in known]
+
+
+def _was(names: Sequence[str]) -> str:
+    return "was" if len(names) == 1 else "were"

@@ -33,6 +33,7 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         title="Re-identified sample uniques (log-linear model)",
         source="Skinner and Holmes (1998); Elamir and Skinner (2006); Skinner and Shlomo (2008)",
         purpose="risk",
+        counts=("uniques", "tau", "B1", "B2"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

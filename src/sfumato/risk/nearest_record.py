@@ -25,6 +25,7 @@ WEAK = (
         source="Distance to the closest record, as in Park et al. (2018), Data synthesis based on generative "
         "adversarial networks; its weakness: Yao et al. (2025), The DCR delusion, arXiv 2505.01524",
         purpose="risk",
+        counts=("median distance",),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

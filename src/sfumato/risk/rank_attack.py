@@ -25,6 +25,7 @@ _CELLS = 500_000  # pairs of records held at once
         source="Nin, Herranz and Torra (2008), Rethinking rank swapping to decrease disclosure risk, Data & Knowledge "
         "Engineering 64, 346-364",
         purpose="risk",
+        counts=("candidates",),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

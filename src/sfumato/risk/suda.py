@@ -43,6 +43,7 @@ class Found:
         source="Elliot, Manning, Mayes, Gurd and Bane (2005); Manning, Haglin and Keane (2008); Skinner and Elliot "
         "(2002)",
         purpose="risk",
+        counts=("minimal sample uniques", "largest score"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

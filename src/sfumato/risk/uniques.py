@@ -23,6 +23,7 @@ MOST_SETS = 10_000  # sets of keys to count
         title="Sample uniques",
         source="Skinner, Marsh, Openshaw and Wymer (1994); Hundepool et al., Statistical Disclosure Control (2012)",
         purpose="risk",
+        counts=("uniques", "records in pairs"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

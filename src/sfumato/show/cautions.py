@@ -11,11 +11,14 @@ from sfumato.core import Chain, Measure
 from sfumato.data.microdata import Microdata
 from sfumato.show.wording import count, percentage
 
+GAP = 0.1  # share of values gone before it is worth a warning
+
 
 def cautions(results: Results, row: Row, protected: Microdata, bounds: Mapping[str, float]) -> tuple[str, ...]:
     """Say what the figures of one candidate do not say."""
     original = results.original
-    said = [*_of_keys(results, protected), *_of_special_columns(original, protected)]
+    said = [*_of_gaps(original, protected), *_of_unseen(results, protected)]
+    said += [*_of_keys(results, protected), *_of_special_columns(original, protected)]
     for key, limit in bounds.items():
         about = results.figures[key]
         if about.better == "higher" or key not in row.values:
@@ -35,6 +38,51 @@ def cautions(results: Results, row: Row, protected: Microdata, bounds: Mapping[s
     steps = row.method.steps if isinstance(row.method, Chain) else (row.method,) if row.method is not None else ()
     said += [f"{step.family}: {step.about.caveat}." for step in steps if step.about.caveat]
     return tuple(dict.fromkeys(said))
+
+
+def _of_gaps(original: Microdata, protected: Microdata) -> list[str]:
+    """Tell of variables that lost many of their values."""
+    told = []
+    for name in original.schema.analysed():
+        if name in protected.schema:
+            before, after = _missing(original, name), _missing(protected, name)
+            if after - before > GAP:
+                told.append(
+                    f"{name} ({percentage(after)} of the values{f', before {percentage(before)}' if before else ''})"
+                )
+    if not told:
+        return []
+    return [f"Much is missing in the protected table: {listed(tuple(told), 8)}. What is left may tell little."]
+
+
+def _of_unseen(results: Results, protected: Microdata) -> list[str]:
+    """Tell of variables that were changed and that a measure of utility for numbers does not look at."""
+    schema = results.original.schema
+    changed = tuple(
+        name
+        for name in schema.analysed()
+        if name not in protected.schema
+        or protected.schema[name].kind != schema[name].kind
+        or (schema[name].kind != "numeric" and protected.schema[name].treatment)
+    )
+    blind = tuple(
+        dict.fromkeys(
+            type(m).__name__
+            for m in results.measures
+            if isinstance(m, Measure) and m.about.purpose == "utility" and m.about.kinds == ("numeric",)
+        )
+    )
+    if not changed or not blind:
+        return []
+    return [
+        f"{listed(blind, 6)} look{'s' if len(blind) == 1 else ''} at numbers only: what was done to "
+        f"{listed(changed, 8)} does not show there."
+    ]
+
+
+def _missing(table: Microdata, name: str) -> float:
+    column = table.columns[name]
+    return float((np.isnan(column) if table.schema[name].kind == "numeric" else column < 0).mean())
 
 
 def _of_keys(results: Results, protected: Microdata) -> list[str]:
@@ -67,7 +115,7 @@ def _of_special_columns(original: Microdata, protected: Microdata) -> list[str]:
     special: dict[str, str] = {name: role for role, name in original.schema.special().items()}
     special |= {v.name: "identifier" for v in original.schema if v.role == "identifier" and v.name not in special}
     kept = tuple(f"{name} ({role})" for name, role in special.items() if _same(original, protected, name))
-    return [f"Released as they are, if the table is published so: {listed(kept, 8)}."] if kept else []
+    return [f"Look before you publish: the table still holds, unmasked, {listed(kept, 8)}."] if kept else []
 
 
 def _same(original: Microdata, protected: Microdata, name: str) -> bool:

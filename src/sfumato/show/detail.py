@@ -24,10 +24,15 @@ class Breakdown:
     """What a measure says beyond its value, the unit it says it in, and the table whose records it tells of."""
 
     unit: Unit
+    counts: tuple[str, ...] = ()  # how the names of parts begin that are plain numbers
     by_variable: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)
     by_record: NDArray[np.float64] | None = None
     records: Records = "original"
+
+    def unit_of(self, part: str) -> Unit:
+        """Return the unit a part is written in."""
+        return "number" if part.startswith(self.counts) else self.unit
 
 
 def detail_of(
@@ -48,7 +53,7 @@ def detail_of(
         correlations=_correlations(original, protected),
         records=_records(breakdowns, listed, _same_records(original, protected)),
         parts={
-            key: {part: figure(value, found.unit) for part, value in found.parts.items()}
+            key: {part: figure(value, found.unit_of(part)) for part, value in found.parts.items()}
             for key, found in breakdowns.items()
             if found.parts
         },
@@ -205,6 +210,7 @@ def _correlations(original: Microdata, protected: Microdata) -> tuple[Correlatio
     rows, columns = np.triu_indices(len(names), k=1)
     moved = np.abs(after - before)[rows, columns]
     known = np.flatnonzero(np.isfinite(moved))
+    known = known[moved[known] >= 0.0005]  # what is written +0.000 has not moved
     worst = known[np.argsort(-moved[known], kind="stable")][:LISTED]
     return tuple(
         CorrelationChange(names[i], names[j], float(before[i, j]), float(after[i, j]))

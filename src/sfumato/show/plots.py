@@ -48,8 +48,8 @@ def risk_utility_map(summary: Summary, *, width: Any = 720, height: int = 430) -
         legend=alt.Legend(
             title="Method (click to highlight)" if width == "container" else "Method",
             symbolOpacity=1,
-            columns=1 if max(map(len, families), default=0) > LONG else 4,
-            labelLimit=620,
+            columns=2 if max(map(len, families), default=0) > LONG else 4,
+            labelLimit=330,
         ),
     )
     shape = alt.Shape("family:N", scale=alt.Scale(domain=families, range=_cycle(SHAPES, len(families))))

@@ -1,11 +1,13 @@
 """What may be told of a protected file to everyone: what was done in general, what was lost, what to avoid."""
 
+import numpy as np
+
 from sfumato.compare.figures import listed
 from sfumato.core import Chain, Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.show.summary import Release, ReleaseVariable, Usefulness, VariableUtility
-from sfumato.show.wording import lower_first
+from sfumato.show.wording import lower_first, percentage
 
 SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
 CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
@@ -19,7 +21,7 @@ def release_of(method: Method | None, original: Microdata, protected: Microdata,
     return Release(
         records=len(protected),
         done=_done(method),
-        variables=tuple(_variable(protected, name, found.get(name)) for name in kept),
+        variables=tuple(_variable(protected, name, found.get(name)) for name in (*kept, *_special(protected))),
         removed=tuple(name for name in names if name not in protected.schema),
         statement=useful.statement if useful else "",
         avoid=_avoid(useful) if useful else (),
@@ -46,6 +48,14 @@ def treatment_words(treatment: Treatment) -> str:
     return "; ".join(said)
 
 
+def _special(protected: Microdata) -> list[str]:
+    """Name the weight and the household; what only names the units is not released."""
+    schema = protected.schema
+    return [
+        name for name in (schema.weight, schema.household) if name is not None and schema[name].role != "identifier"
+    ]
+
+
 def _done(method: Method | None) -> tuple[str, ...]:
     if method is None:
         return ()
@@ -59,9 +69,17 @@ def _variable(protected: Microdata, name: str, found: VariableUtility | None) ->
         name=name,
         label=variable.label,
         kind=variable.kind,
-        done=treatment_words(variable.treatment),
+        done=_words(protected, name),
         like_original=_grade(found),
     )
+
+
+def _words(protected: Microdata, name: str) -> str:
+    """Say what was done, with the share of values missing, which anyone can count in the file."""
+    column, variable = protected.columns[name], protected.schema[name]
+    words = treatment_words(variable.treatment)
+    missing = float((np.isnan(column) if variable.kind == "numeric" else column < 0).mean())
+    return words.replace("some values are suppressed", f"values are suppressed ({percentage(missing)} are missing)")
 
 
 def _grade(found: VariableUtility | None) -> str:

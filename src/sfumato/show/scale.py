@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.about import Better
 from sfumato.show.summary import MeasureLine, Summary
 
 
@@ -17,10 +18,12 @@ class Scale:
     constant: float | None = None  # of the symmetric logarithm: below it the axis is nearly plain
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Scale":
-        """Choose the axis for these values."""
+    def of(cls, values: Sequence[float], better: Better = "lower") -> "Scale":
+        """Choose the axis for these values; it starts at zero, but for a utility of which all values are high."""
         low, high, middle = min(values), max(values), sorted(values)[len(values) // 2]
         start = min(0.0, low * 1.05)
+        if better == "higher" and low > high / 3 and high > low:
+            return cls(low - 0.1 * (high - low), high + 0.06 * (high - low))
         if low >= 0 and middle > 0 and high > 6 * middle:
             return cls(start, high * 1.3, max(middle / 2, high / 10_000))
         return cls(start, high + 0.06 * ((high - start) or 1.0))
@@ -49,11 +52,12 @@ class Scale:
 
         domain = [self.low, self.high]
         if self.constant is None:
-            return alt.Scale(domain=domain, nice=False)
+            return alt.Scale(domain=domain, nice=False, zero=False)
         return alt.Scale(domain=domain, nice=False, type="symlog", constant=self.constant)
 
 
 def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:
     """Choose the axis of a measure, so that every candidate and the bound are on it."""
     values = [line.figures[measure.key].value for line in summary.on_map]
-    return Scale.of(values + [bound.limit for bound in summary.bounds if bound.key == measure.key])
+    limits = [bound.limit for bound in summary.bounds if bound.key == measure.key]
+    return Scale.of(values + limits, measure.better)

@@ -12,6 +12,7 @@ from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Row, Which
 from sfumato.compare.rows import half_width
+from sfumato.core import Measure
 from sfumato.data.describe import describe
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
@@ -173,7 +174,7 @@ def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:
     return tuple(
         MeasureLine(
             key=key,
-            name=key if key in names or names.count(name) > 1 else name,
+            name=key if key in names or names.count(name) > 1 else _name(measure, name),
             title=about.title,
             purpose=about.purpose,
             better=about.better,
@@ -185,6 +186,12 @@ def _measure_lines(results: Results) -> tuple[MeasureLine, ...]:
         )
         for measure, name, (key, about) in zip(results.measures, names, results.figures.items(), strict=True)
     )
+
+
+def _name(measure: object, name: str) -> str:
+    """Return a measure's name, with what it was told where that is short: another distance is another measure."""
+    spelled = repr(measure) if isinstance(measure, Measure) else name
+    return name if spelled == f"{name}()" or len(spelled) > 40 else spelled
 
 
 def _first_paragraph(thing: object) -> str:
@@ -322,6 +329,7 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
         about = abouts[key]
         told[key] = Breakdown(
             unit=about.unit,
+            counts=about.counts,
             by_variable=row.by_variable.get(key, {}),
             parts=row.parts.get(key, {}),
             # only risks are of interest record by record, and they are not kept by a sweep
