@@ -377,3 +377,18 @@ def test_another_map_brings_only_its_own_measures(survey: Path, schema: Path, tm
     assert run(*words, *axes).exit_code == 0
     told = json.loads((tmp_path / "o" / "results.json").read_text())
     assert {measure["name"] for measure in told["measures"]} == {"RankInterval", "CDFMaximum"}
+
+
+def test_a_release_holds_nothing_that_names_the_units(tmp_path: Path) -> None:
+    import sfumato
+
+    survey, out = sfumato.household_survey(60), tmp_path / "sweep"
+    sfumato.write(survey, tmp_path / "survey.csv")
+    sfumato.write_schema(survey, tmp_path / "schema.toml")
+    words = ("--method", "MDAV(k=3)", "--at-most", "DistanceLinkage=100%", "--replicates", 1, "--workers", 1)
+    result = run("sweep", tmp_path / "survey.csv", "--schema", tmp_path / "schema.toml", *words, "--out", out)
+    assert result.exit_code == 0, result.output
+    header = (out / "release" / "survey.protected.csv").read_text().splitlines()[0].split(",")
+    assert "person" not in header and "weight" in header
+    told = json.loads((out / "results.json").read_text())
+    assert not any("person" in caution for caution in told["cautions"])

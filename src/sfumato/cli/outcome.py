@@ -70,7 +70,11 @@ def carry_out(plan: Plan) -> "Summary":
     write_report(summary, plan.out)
     if summary.chosen is not None:
         row = results.row(summary.chosen.label)
-        protected = _without_identifiers(results.protect(row.candidate))
+        made = results.protect(row.candidate)
+        protected = made.without_identifiers()
+        gone = [name for name in made.names if name not in protected.names]
+        if gone:
+            say(f"not in the release, for they name the units: {', '.join(gone)}")
         write_report(summary, release_folder(plan), audience="external")
         write_protected(
             protected,
@@ -83,16 +87,6 @@ def carry_out(plan: Plan) -> "Summary":
             notes=summary.cautions,
         )
     return summary
-
-
-def _without_identifiers(protected: "Microdata") -> "Microdata":
-    """Leave out of the release what only names the units: the id, and variables of the role identifier."""
-    schema = protected.schema
-    names = [v.name for v in schema if v.role == "identifier" or v.name == schema.id]
-    if not names or len(names) == len(schema):
-        return protected
-    say(f"not in the release, for it names the units: {', '.join(names)}")
-    return protected.without(names)
 
 
 def forget_release(plan: Plan) -> None:

@@ -188,6 +188,11 @@ class Microdata:
             notes=(*self.notes, note) if note else self.notes,
         )
 
+    def without_identifiers(self) -> "Microdata":
+        """Return a copy without what only names the units: the id, and variables of the role identifier."""
+        names = [v.name for v in self.schema if v.role == "identifier" or v.name == self.schema.id]
+        return self.without(names) if names and len(names) < len(self.schema) else self
+
     def take(self, rows: NDArray[np.intp]) -> "Microdata":
         """Return the table with these rows, in this order."""
         return replace(

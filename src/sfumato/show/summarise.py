@@ -85,7 +85,7 @@ def summarise(
         detail=_detail(results, chosen, first=risk) if chosen else None,
         released=released or f"the protected {file}",
         over_records=_over_records(results, chosen, (risk, utility)) if chosen else {},
-        cautions=_cautions(results, chosen, choice.bounds) if choice and chosen else (),
+        cautions=_cautions(results, chosen, choice.bounds, released=True) if choice and chosen else (),
         notes=_notes(results, candidates),
     )
 
@@ -126,11 +126,14 @@ def summarise_pair(
     )
 
 
-def _cautions(results: Results, candidate: str, bounds: Mapping[str, float]) -> tuple[str, ...]:
+def _cautions(
+    results: Results, candidate: str, bounds: Mapping[str, float], *, released: bool = False
+) -> tuple[str, ...]:
     row = results.row(candidate)
     if row.method is None and candidate not in results.tables:
         return ()
-    return cautions(results, row, results.protect(candidate), bounds)
+    protected = results.protect(candidate)  # a release leaves out what only names the units
+    return cautions(results, row, protected.without_identifiers() if released else protected, bounds)
 
 
 def _over_records(results: Results, candidate: str, keys: tuple[str, ...]) -> dict[str, tuple[float, float]]:
