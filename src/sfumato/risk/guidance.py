@@ -3,8 +3,7 @@
 The guidance asks of an anonymised file whether a person can be singled out, whether two records about one person can be
 linked, and whether a value can be inferred from others. Each class here lets an attacker use the protected table and
 counts successes; the control is the same attacker who has true records of other people of the same population instead,
-so that what anyone can learn about people in general is not held against the file. Members of a household, where the
-schema names it, are not other people. Both rates have Wilson intervals.
+so that what is true of people in general is not held against the file. Members of a household are not other people.
 """
 
 from abc import abstractmethod
