@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sfumato.errors import ParameterError
-from sfumato.show import plots, usefulness_plots
+from sfumato.show import plots, regressions, usefulness_plots
 from sfumato.show.markdown import render_markdown
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.summary import Summary, VariableDetail, to_json
@@ -80,6 +80,8 @@ def _charts(summary: Summary) -> dict[str, Any]:
     useful = summary.detail.usefulness if summary.detail else None
     if useful is not None:
         charts["usefulness"] = usefulness_plots.utility_bars(useful)
+    if summary.detail and summary.detail.coefficients:
+        charts["regressions"] = regressions.interval_plot(summary.detail.coefficients)
     if useful is not None and useful.drawn:
         charts["pairs"] = usefulness_plots.pair_heat_map(useful)
     return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}

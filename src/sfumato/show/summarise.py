@@ -18,6 +18,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.show.cautions import cautions
 from sfumato.show.detail import LISTED, Breakdown, detail_of, range_text
+from sfumato.show.regressions import coefficients_of
 from sfumato.show.release import release_of
 from sfumato.show.summary import (
     ELSEWHERE,
@@ -32,7 +33,7 @@ from sfumato.show.summary import (
 )
 from sfumato.show.usefulness import usefulness_of
 from sfumato.show.wording import count, figure, lower_first, percentage
-from sfumato.utility import GlobalDataUtility
+from sfumato.utility import GlobalDataUtility, IntervalOverlap
 
 MOST_RESAMPLED = 20_000  # records up to which the chosen one's figures are bootstrapped
 
@@ -342,7 +343,13 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
     original, protected = results.original, results.protect(candidate)
     found = detail_of(candidate, original, protected, told, listed, row.notes)
     useful = _usefulness(results, protected)
-    return replace(found, usefulness=useful, release=release_of(row.method, original, protected, useful))
+    asked = [measure for measure in results.measures if isinstance(measure, IntervalOverlap)]
+    return replace(
+        found,
+        usefulness=useful,
+        release=release_of(row.method, original, protected, useful),
+        coefficients=coefficients_of(asked[0] if asked else None, original, protected),
+    )
 
 
 def _usefulness(results: Results, protected: Microdata) -> Usefulness | None:

@@ -225,6 +225,17 @@ class Release:
 
 
 @dataclass(frozen=True)
+class CoefficientChange:
+    """A regression coefficient with its 95 % interval in both tables, and how far the two overlap."""
+
+    model: str
+    coefficient: str
+    before: tuple[float, float, float]  # estimate, low, high
+    after: tuple[float, float, float]
+    overlap: float
+
+
+@dataclass(frozen=True)
 class RecordRisk:
     """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
 
@@ -243,6 +254,7 @@ class Detail:
     correlations: tuple[CorrelationChange, ...]
     records: tuple[RecordRisk, ...]
     parts: Mapping[str, Mapping[str, Figure]]
+    coefficients: tuple[CoefficientChange, ...] = ()  # those whose intervals overlap least
     usefulness: Usefulness | None = None
     release: Release | None = None
 
