@@ -17,12 +17,12 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from memory import peak_memory
 from sfumato.utility.association import TESTS, Column, PairTests, Scale, pair_tests, turned
 
 Floats = NDArray[np.float64]
@@ -78,17 +78,11 @@ def clocked(records: int, variables: int, missing: float) -> tuple[float, float,
     wall, cpu = time.perf_counter(), time.process_time()
     found = [pair_tests(columns) for columns in made]
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    memory = peak()
+    memory = peak_memory()
     nominal = found[0].test < TESTS.index("Spearman")
     start = time.process_time()
     turned(*made, np.column_stack([found[0].first[nominal], found[0].second[nominal]]))
     return wall, cpu, time.process_time() - start, memory
-
-
-def peak() -> float:
-    """Peak memory of this process in MB; the kernel's own figure, as ru_maxrss starts from the parent's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def in_fresh_process(records: int, variables: int, missing: float, threads: bool) -> tuple[float, float, float, float]:

@@ -40,6 +40,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
+from memory import peak_memory
 from sfumato import CARTSynthesis, Microdata, PropensityUtility, household_survey
 
 APART = ("person", "household", "weight", "tax", "rent")
@@ -84,12 +85,6 @@ def survey(n: int) -> Microdata:
     return made.replace({name: np.nan_to_num(made.columns[name]) for name in made.schema.analysed("numeric")})
 
 
-def peak() -> float:
-    """Peak memory of this process in MB; the kernel's own figure, as ru_maxrss starts from the parent's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-
-
 def sklearn_loop(data: Microdata, seed: int) -> Microdata:
     """Sequential trees as they are usually written with scikit-learn."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -128,7 +123,7 @@ def measure(what: str, n: int) -> tuple[float, ...]:
         CARTSynthesis().protect(survey(5_000), rng=1)
     wall, cpu = time.perf_counter(), time.process_time()
     made = sklearn_loop(data, 1) if what == "sklearn" else CARTSynthesis().protect(data, rng=1)
-    taken = time.perf_counter() - wall, time.process_time() - cpu, peak()
+    taken = time.perf_counter() - wall, time.process_time() - cpu, peak_memory()
     return taken if what == "growth" else (*taken, *ratios(data, made))
 
 

@@ -7,7 +7,6 @@ two tables to the value, in a process of its own whose kernels were compiled bef
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from memory import peak_memory
 from sfumato import CDFMaximum, Microdata, Noise, Schema, Variable
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def measure(n: int, columns: int, weighted: bool) -> tuple[float, float, float, 
     wall, cpu = time.perf_counter(), time.process_time()
     value = CDFMaximum().evaluate(data, masked).value
     seconds = time.perf_counter() - wall, time.process_time() - cpu
-    return *seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, value
+    return *seconds, peak_memory(), value
 
 
 def in_fresh_process(n: int, columns: int, weighted: bool = False) -> tuple[float, float, float, float]:

@@ -6,7 +6,6 @@ runs in a fresh process, after one small run that loads what is compiled; memory
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from memory import peak_memory
 from sfumato import ClusterUtility, Microdata, Noise
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ def measure(who: str, pooled: int, variables: int) -> tuple[float, float, float,
     wall, cpu = time.perf_counter(), time.process_time()
     value = run(*data)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
-    return *seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, value
+    return *seconds, peak_memory(), value
 
 
 def in_fresh_process(who: str, pooled: int, variables: int) -> tuple[float, float, float, float]:

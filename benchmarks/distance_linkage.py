@@ -6,16 +6,15 @@ scaled up, which is said in the output; ``--full`` times all of them.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from memory import peak_memory
 from sfumato import MDAV, DistanceLinkage, Method, Microdata, Noise, RankSwapping
 
 Floats = NDArray[np.float64]
@@ -53,15 +52,6 @@ def measure(n: int, method: str) -> tuple[float, float, float]:
     DistanceLinkage(ties="linked").evaluate(data, masked)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     return *seconds, peak_memory()
-
-
-def peak_memory() -> float:
-    """Peak memory of this process in MB; getrusage would also count what the parent held when it started this one."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-    except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def in_fresh_process(n: int, method: str) -> tuple[float, float, float]:

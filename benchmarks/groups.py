@@ -13,7 +13,6 @@ x 8 the memory beyond the keys is 61 and 102 MB (pandas 379 and 502, polars 404 
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -23,6 +22,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memory import peak_memory
 
 Codes = NDArray[np.int32]
 
@@ -102,19 +103,14 @@ WAYS: dict[str, Callable[[Codes], tuple[int, int]]] = {
 }
 
 
-def peak() -> float:
-    """Megabytes; Linux counts kibibytes, macOS bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
 def measure_here(way: str, path: str) -> dict[str, float]:
     for warm in KEYS:
         WAYS[way](table(20_000, warm))
     codes = np.load(path)
-    before, wall, cpu = peak(), time.perf_counter(), time.process_time()
+    before, wall, cpu = peak_memory(), time.perf_counter(), time.process_time()
     found, total = WAYS[way](codes)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"wall": wall, "cpu": cpu, "extra": peak() - before, "classes": found, "total": total}
+    return {"wall": wall, "cpu": cpu, "extra": peak_memory() - before, "classes": found, "total": total}
 
 
 def measure(way: str, path: Path) -> dict[str, float]:

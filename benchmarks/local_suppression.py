@@ -13,7 +13,6 @@ at 3.7 % more values than the optimum of the first rule, which bounds it from be
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
+from memory import peak_memory
 from sfumato import LocalSuppression, Microdata, Schema, Variable
 from sfumato.kernels.groups import class_sizes
 from sfumato.kernels.wildcards import frequencies
@@ -42,19 +42,14 @@ def survey(records: int, keys: int, missing: float) -> Microdata:
     return Microdata.from_frame(pa.table(columns), Schema(tuple(variables)))
 
 
-def peak() -> float:
-    """Megabytes; Linux counts kibibytes, macOS bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
-
-
 def measure_here(text: str, records: int, keys: int, missing: float) -> dict[str, float]:
     method = eval(text, {"LocalSuppression": LocalSuppression})
     method.protect(survey(12_000, keys, missing))
     data = survey(records, keys, missing)
-    before, wall, cpu = peak(), time.perf_counter(), time.process_time()
+    before, wall, cpu = peak_memory(), time.perf_counter(), time.process_time()
     masked = method.protect(data)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    extra = peak() - before
+    extra = peak_memory() - before
     codes = masked.codes()
     shared = class_sizes(codes) if method.missing == "category" else frequencies(codes)
     if method.subsets is None and shared.min() < K:

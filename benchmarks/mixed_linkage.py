@@ -9,16 +9,15 @@ On two cores, 10,000 records: 0.5 s of processor against 16 s for all distances,
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from memory import peak_memory
 from sfumato import DistanceLinkage, Microdata, Schema, Variable
 
 Floats = NDArray[np.float64]
@@ -75,15 +74,6 @@ def measure(n: int) -> tuple[float, float, float, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     value = linkage.evaluate(original, protected).value
     return time.perf_counter() - wall, time.process_time() - cpu, peak_memory(), value
-
-
-def peak_memory() -> float:
-    """Peak memory of this process in MB; getrusage would also count what the parent held when it started this one."""
-    try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-    except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def in_fresh_process(n: int) -> tuple[float, ...]:

@@ -10,7 +10,6 @@ the same total weight.
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory import peak_memory
 from sfumato.kernels import assignment
 from sfumato.kernels.linkage import (
     agreeing_pairs,
@@ -110,7 +110,7 @@ def measure_here(way: str, records: int, noise: float) -> Measured:
     wall, cpu = time.perf_counter(), time.process_time()
     share, weight = WAYS[way](original, protected)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_memory()
     return Measured(wall, cpu, peak, share, weight or total_weight(original, protected))
 
 

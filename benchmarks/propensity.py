@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import combinations_with_replacement
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory import peak_memory
 from sfumato import Microdata, PropensityUtility
 
 Floats = NDArray[np.float64]
@@ -60,13 +60,7 @@ def measure(what: str, n: int, p: int) -> tuple[float, float, float, float]:
         small = tables(3_000, p, masked=False)
         PropensityUtility("tree", permutations=0).evaluate(*small)
     found = clocked(lambda: MEASURES[what]().evaluate(first, second, rng=0).value)
-    return *found, peak()
-
-
-def peak() -> float:
-    """Peak memory of this process in MB; the kernel's own figure, as ru_maxrss starts from the parent's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    return *found, peak_memory()
 
 
 def in_fresh_process(what: str, n: int, p: int) -> tuple[float, float, float, float]:

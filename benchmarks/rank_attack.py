@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from mixed_linkage import peak_memory
+from memory import peak_memory
 from sfumato import DistanceLinkage, Microdata, RankSwapping, RankSwappingAttack
 from sfumato.risk import rank_attack
 

@@ -278,56 +278,6 @@ def test_other_that_is_there_takes_the_rare_ones() -> None:
     assert np.bincount(done.columns["region"]).tolist() == [58, 42]
 
 
-# hierarchies
-
-TOWNS = {
-    "Aix": ["south", "France"],
-    "Nice": ["south", "France"],
-    "Lille": ["north", "France"],
-    "Bonn": ["west", "Germany"],
-}
-
-
-def test_by_hand_levels_of_a_hierarchy() -> None:
-    data = nominal(["Aix", "Lille", "Bonn", "Nice", None])
-    for level, expected in (
-        (0, ["Aix", "Lille", "Bonn", "Nice", None]),
-        (1, ["south", "north", "west", "south", None]),
-        (2, ["France", "France", "Germany", "France", None]),
-    ):
-        done = GlobalRecoding(hierarchy={"region": TOWNS}, level=level).protect(data)
-        assert spelled(done, "region") == expected
-        assert bool(done.schema["region"].treatment) is (level > 0)
-    ages = numbers(age=[3.0, 12.0, 18.0, 23.0])
-    both = Microdata.from_frame(data.take(np.arange(4)).to_arrow().append_column("age", ages.to_arrow()["age"]))
-    mixed = GlobalRecoding(hierarchy={"region": TOWNS, "age": [5, 10, 20]}, level={"region": 1, "age": 3}).protect(both)
-    assert spelled(mixed, "age") == ["0-19", "0-19", "0-19", "20-39"]
-    assert spelled(mixed, "region") == ["south", "north", "west", "south"]
-
-
-def test_hierarchies_that_are_none_are_refused() -> None:
-    for hierarchy, level, message in [
-        ({"region": TOWNS}, 3, "has 2 levels; there is no level 3"),
-        ({"region": TOWNS}, -1, "level must be a whole number"),
-        ({"region": TOWNS}, {"age": 1}, "level names 'age', which has no hierarchy"),
-        ({"region": {"Aix": ["south"], "Nice": ["south", "France"]}}, 1, "as many ancestors"),
-        (
-            {"region": {"Aix": ["s", "France"], "Nice": ["s", "Italy"]}},
-            1,
-            "'s' of level 1 is in 'France' and in 'Italy'",
-        ),
-        ({"age": [5, 12]}, 1, "multiple of the last"),
-        ({"region": {}}, 1, "must be a dict from each category"),
-        ({"region": {"Aix": "south"}}, 1, "must be a dict from each category"),
-    ]:
-        with pytest.raises(ParameterError, match=message):
-            GlobalRecoding(hierarchy=hierarchy, level=level)  # type: ignore[arg-type]
-    with pytest.raises(NotApplicable, match="hierarchy of 'region' lacks 'Rome'"):
-        GlobalRecoding(hierarchy={"region": TOWNS}).protect(nominal(["Aix", "Rome"]))
-    with pytest.raises(NotApplicable, match="is nominal: its hierarchy is a dict"):
-        GlobalRecoding(hierarchy={"region": [5, 10]}).protect(nominal(["Aix"]))
-
-
 # the whole
 
 
@@ -368,7 +318,7 @@ def test_every_form_is_hashable_and_its_text_reads_back() -> None:
         GlobalRecoding(map={"status": {1: "x", "b": 2}}),
         GlobalRecoding(bins={"age": np.float64(5)}),
         GlobalRecoding(5, bins={"age": [18, 65], "x": {"low": [None, 0.5], "high": [0.5, None]}}, rare=0.1),
-        GlobalRecoding(hierarchy={"region": TOWNS, "age": [5, 10]}, level={"age": 2}),
+        GlobalRecoding(hierarchy={"region": {"Aix": ["south"], "Lille": ["north"]}, "age": [5, 10]}, level={"age": 2}),
     ):
         assert catalogue.parse(repr(made)) == [made] and eval(repr(made)) == made
         assert hash(made) == hash(replace(made)) and pickle.loads(pickle.dumps(made)) == made

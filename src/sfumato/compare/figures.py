@@ -1,6 +1,7 @@
 """How a figure is written: shares as percentages, everything else as a plain number."""
 
 import math
+import re
 
 from sfumato.about import Unit
 
@@ -22,6 +23,15 @@ def written(value: float, unit: Unit, error: float = 0.0) -> str:
             return f"{value:,.{decimals}f} ± {error:,.{decimals}f}{sign}"
     shown = f"{value:,.0f}" if 9999.5 <= abs(value) < math.inf else f"{value:.4g}"
     return shown + (" ± ?" if math.isnan(error) else "") + sign
+
+
+def numberless(text: str) -> str:
+    """Return a sentence without its numbers, to tell whether two say the same.
+
+    >>> numberless("3 of 1,997 pairs") == numberless("12 of 2,004 pairs")
+    True
+    """
+    return re.sub(r"\d[\d,.]*", "#", text)
 
 
 def listed(names: tuple[str, ...], most: int = 5) -> str:

@@ -1,13 +1,13 @@
 """One candidate's figures: means and standard errors over the replicates, and why some are not there."""
 
 import math
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
+from sfumato.compare.figures import numberless
 from sfumato.compare.store import Cell
 from sfumato.core import Method
 
@@ -116,5 +116,5 @@ def _notes(cells: Mapping[str, Sequence[Cell]]) -> tuple[str, ...]:
     masking = [note for found in cells.values() for cell in found for note in cell.masking]
     measuring = [f"{key}: {note}" for key, found in cells.items() for cell in found for note in cell.notes]
     # replicates say the same with other numbers: the first of them stands for all
-    first = {re.sub(r"\d[\d,.]*", "#", note): note for note in reversed(masking + measuring)}
-    return tuple(note for note in dict.fromkeys(masking + measuring) if note in set(first.values()))
+    first = {numberless(note): note for note in reversed(masking + measuring)}
+    return tuple(dict.fromkeys(first[numberless(note)] for note in masking + measuring))

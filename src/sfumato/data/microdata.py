@@ -123,6 +123,10 @@ class Microdata:
         chosen = self._chosen(names, "ordinal", "nominal")
         return self._stacked(chosen, np.dtype(np.int32))
 
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Tell which records lack a value of a variable."""
+        return _gaps(self.schema[name], self.columns[name])
+
     def weights(self) -> Floats:
         """Return the survey weights; ones where the schema names none."""
         if self.schema.weight is None:
@@ -227,6 +231,10 @@ class Microdata:
         return stacked
 
 
+def _gaps(variable: Variable, column: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnan(column) if variable.kind == "numeric" else column < 0
+
+
 def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
     """Refuse weights that cannot weigh and ids that do not tell records apart."""
     if schema.weight is not None:
@@ -243,7 +251,7 @@ def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
             raise DataError(f"the weight {schema.weight!r} is zero in every record")
     if schema.id is not None:
         column = columns[schema.id]
-        gaps = np.flatnonzero(np.isnan(column) if schema[schema.id].kind == "numeric" else column < 0)
+        gaps = np.flatnonzero(_gaps(schema[schema.id], column))
         if gaps.size:
             raise DataError(
                 f"the id {schema.id!r} is missing in {gaps.size} record{'s' if gaps.size > 1 else ''} "

@@ -192,5 +192,5 @@ def units(data: Microdata) -> Integers:
         return np.arange(len(data))
     column = data.columns[name]
     number = np.unique(column, return_inverse=True)[1].astype(np.int64)
-    alone = np.isnan(column) if data.schema[name].kind == "numeric" else column < 0
+    alone = data.missing(name)
     return np.where(alone, len(data) + np.arange(len(data)), number)

@@ -45,7 +45,7 @@ def _of_gaps(original: Microdata, protected: Microdata) -> list[str]:
     told = []
     for name in original.schema.analysed():
         if name in protected.schema:
-            before, after = _missing(original, name), _missing(protected, name)
+            before, after = (float(table.missing(name).mean()) for table in (original, protected))
             if after - before > GAP:
                 told.append(
                     f"{name} ({percentage(after)} of the values{f', before {percentage(before)}' if before else ''})"
@@ -78,11 +78,6 @@ def _of_unseen(results: Results, protected: Microdata) -> list[str]:
         f"{listed(blind, 6)} look{'s' if len(blind) == 1 else ''} at numbers only: what was done to "
         f"{listed(changed, 8)} does not show there."
     ]
-
-
-def _missing(table: Microdata, name: str) -> float:
-    column = table.columns[name]
-    return float((np.isnan(column) if table.schema[name].kind == "numeric" else column < 0).mean())
 
 
 def _of_keys(results: Results, protected: Microdata) -> list[str]:

@@ -1,7 +1,5 @@
 """What may be told of a protected file to everyone: what was done in general, what was lost, what to avoid."""
 
-import numpy as np
-
 from sfumato.compare.figures import listed
 from sfumato.core import Chain, Method
 from sfumato.data.microdata import Microdata
@@ -76,9 +74,8 @@ def _variable(protected: Microdata, name: str, found: VariableUtility | None) ->
 
 def _words(protected: Microdata, name: str) -> str:
     """Say what was done, with the share of values missing, which anyone can count in the file."""
-    column, variable = protected.columns[name], protected.schema[name]
-    words = treatment_words(variable.treatment)
-    missing = float((np.isnan(column) if variable.kind == "numeric" else column < 0).mean())
+    words = treatment_words(protected.schema[name].treatment)
+    missing = float(protected.missing(name).mean())
     return words.replace("some values are suppressed", f"values are suppressed ({percentage(missing)} are missing)")
 
 

@@ -1,12 +1,12 @@
 """The plain structure that every renderer reads: text, numbers, tuples and nothing that needs the data again."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from sfumato.about import Better, Purpose, Unit
+from sfumato.compare.figures import numberless
 
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
 
@@ -327,7 +327,7 @@ class Summary:
         found: dict[str, tuple[str, dict[str, None]]] = {}
         for line in self.candidates:
             for reason in line.reasons.values():
-                found.setdefault(_numberless(reason), (reason, {}))[1][line.label] = None
+                found.setdefault(numberless(reason), (reason, {}))[1][line.label] = None
         return tuple((reason, tuple(labels)) for reason, labels in found.values())
 
     @property
@@ -343,10 +343,6 @@ class Summary:
     def failed(self) -> tuple[CandidateLine, ...]:
         """The candidates for which some figure could not be computed."""
         return tuple(line for line in self.candidates if line.reasons)
-
-
-def _numberless(text: str) -> str:
-    return re.sub(r"\d[\d,.]*", "#", text)
 
 
 def to_json(thing: Any) -> Any:
