@@ -20,6 +20,11 @@ def test_the_slopes_that_overlap_least_come_first_with_both_intervals() -> None:
     assert "original's 95 % interval" in str(spec)
 
 
+def test_what_has_not_moved_is_not_listed() -> None:
+    data = incomes()
+    assert coefficients_of(sfumato.IntervalOverlap(), data, data) == ()
+
+
 def test_without_numbers_there_is_nothing_to_regress() -> None:
     data = persons().without(["age", "income"])
     assert coefficients_of(sfumato.IntervalOverlap(), data, data) == ()

@@ -28,7 +28,7 @@ def coefficients_of(
         return ()
     slopes = [row for row in rows if row["coefficient"] != "Intercept"]
     worst = sorted(slopes, key=lambda row: row["overlap"])[:LISTED]
-    return tuple(
+    found = (
         CoefficientChange(
             model=row["model"],
             coefficient=row["coefficient"],
@@ -38,6 +38,7 @@ def coefficients_of(
         )
         for row in worst
     )
+    return tuple(change for change in found if change.before != change.after)  # what has not moved is not listed
 
 
 def interval_plot(found: tuple[CoefficientChange, ...], *, width: int = 420) -> Any:
