@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from memory import peak_memory
 from sfumato.kernels import assignment
-from sfumato.kernels.linkage import (
+from sfumato.kernels.probabilistic_linkage import (
     agreeing_pairs,
     agreeing_within,
     agreement_bins,

@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 
 from sfumato.kernels import WORTH_COMPILING, boxes
 from sfumato.kernels.average_linkage import Merges, cut, merges, partition
-from sfumato.kernels.average_linkage_tree import merges as compiled_merges
+from sfumato.kernels.average_linkage.compiled import merges as compiled_merges
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING, dominance_halving
+from sfumato.kernels import WORTH_COMPILING
 from sfumato.kernels.dominance import by_blocks, dense_ranks, distinct_rows, dominance_sums
+from sfumato.kernels.dominance import compiled as dominance_halving
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]

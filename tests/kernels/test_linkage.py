@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, minimize
 
-from sfumato.kernels import assignment, matching
-from sfumato.kernels.linkage import (
+from sfumato.kernels import assignment
+from sfumato.kernels.assignment import compiled as matching
+from sfumato.kernels.probabilistic_linkage import (
     MatchModel,
     agreeing_pairs,
     agreeing_within,

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels import microaggregation, textbook
+from sfumato.kernels.microaggregation import compiled as microaggregation
+from sfumato.kernels.microaggregation import plain as textbook
 from tables import census
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.kernels import contingency, contingency_counts, ranks, ranks_within
+from sfumato.kernels import contingency, ranks
 from sfumato.kernels.contingency import Table, each_table, tabulate
+from sfumato.kernels.contingency import compiled as contingency_counts
+from sfumato.kernels.ranks import compiled as ranks_within
 
 Floats = NDArray[np.float64]
 

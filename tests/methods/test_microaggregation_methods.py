@@ -117,7 +117,7 @@ def test_a_k_that_cannot_be_right_is_refused(k: object) -> None:
 
 
 def test_large_tables_take_the_kernel_and_give_the_textbook_groups() -> None:
-    from sfumato.kernels import textbook
+    from sfumato.kernels.microaggregation import plain as textbook
 
     data = incomes(5_200)
     x = data.numeric(("earnings", "tax"))

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import NotApplicable, ParameterError, RankSwapping
-from sfumato.kernels import swapping as kernel
+from sfumato.kernels.rank_swapping import compiled as kernel
 from sfumato.methods.swapping import swap_partners
 from tables import incomes, numbers
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from sfumato import DistanceLinkage, IndividualRanking, Microdata, NotApplicable, ParameterError, Schema, Variable
 from sfumato.kernels import boxes
-from sfumato.kernels import nearer as kernel
+from sfumato.kernels.euclidean_distance import compiled as kernel
 from sfumato.risk.distance_linkage import nearer_and_tied, own_is_nearest
 from tables import incomes, numbers
 

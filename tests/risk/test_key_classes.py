@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato import IndividualRisk, KAnonymity, Microdata, NotApplicable, Schema, Treatment, Variable
-from sfumato.kernels.agreeing_pairs import agreeing_pairs
+from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.risk.classes import by_codes
 from tables import persons
 

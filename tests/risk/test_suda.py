@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato import SUDA2, NotApplicable, ParameterError, SampleUniques
-from sfumato.kernels import minimal_uniques as kernel
+from sfumato.kernels import uniques as kernel
 from sfumato.kernels.groups import classes, first_records
 from sfumato.risk.suda import dis, dis_suda, score_of
 from tables import persons

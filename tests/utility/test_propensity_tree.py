@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from propensity_tables import by_formula, normals, table
 
 from sfumato import PropensityUtility
-from sfumato.kernels import tree_split as kernel
+from sfumato.kernels.trees import split as kernel
 from sfumato.utility.propensity import tree, tree_split
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled, pool
 

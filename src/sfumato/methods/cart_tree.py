@@ -109,9 +109,9 @@ def fit(predictors: Sequence[Predictor], target: NDArray[np.generic], rows: Code
     orders = [predictors[j].order if rows.size == n else _only(predictors[j].order, inside) for j in ordered]
     values, classes, kinds, impurity = _aim(target, rows)
     if rule.compiled:
-        from sfumato.kernels.cart import grow
+        from sfumato.kernels.trees.compiled import grow
     else:
-        from sfumato.kernels.cart_plain import grow
+        from sfumato.kernels.trees.plain import grow
     column, bounds, children, stretch, members, begins, flags = grow(
         rows.astype(np.int32),
         _stacked(orders, rows.size),

@@ -17,8 +17,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.kernels.class_suppression import MOST_ENTRIES, cheapest_classes
-from sfumato.kernels.suppression import cheapest_shown
+from sfumato.kernels.suppression import MOST_ENTRIES, cheapest_classes, cheapest_shown
 from sfumato.methods.merging import only_present
 
 Missing = Literal["matches", "category"]

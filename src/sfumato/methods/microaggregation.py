@@ -166,10 +166,10 @@ class MDAV(Method):
 
     def _groups(self, z: Floats) -> Labels:
         if len(z) < WORTH_COMPILING:
-            from sfumato.kernels import textbook
+            from sfumato.kernels.microaggregation import plain as textbook
 
             return textbook.mdav_groups(z, self.k)
-        from sfumato.kernels import microaggregation
+        from sfumato.kernels.microaggregation import compiled as microaggregation
 
         return microaggregation.mdav_groups(z, self.k)
 

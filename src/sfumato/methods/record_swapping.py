@@ -12,9 +12,9 @@ from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records
-from sfumato.kernels.partners import NO_PARTNER, SWAPPED, swap_pairs
-from sfumato.kernels.wildcards import frequencies
+from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
 
 Integers = NDArray[np.int64]
 WHO = "RecordSwapping"

@@ -58,7 +58,7 @@ class RankSwapping(ColumnMethod):
         if n < WORTH_COMPILING:
             partner = swap_partners(draws, window)
         else:
-            from sfumato.kernels import swapping
+            from sfumato.kernels.rank_swapping import compiled as swapping
 
             partner = swapping.swap_partners(draws, window)
         order = np.argsort(values, kind="stable")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.groups import classes
-from sfumato.kernels.mixed import Nearest, Points, nearest, nearest_others
+from sfumato.kernels.mixed_distance import Nearest, Points, nearest, nearest_others
 from sfumato.risk.footing import Codes, Floats
 
 Integers = NDArray[np.int64]

@@ -15,9 +15,8 @@ from sfumato.core import Measure, Table
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.agreeing_pairs import agreeing_pairs, spans
+from sfumato.kernels.agreement import agreeing_pairs, matching_sums, spans
 from sfumato.kernels.groups import class_sums, classes, first_records
-from sfumato.kernels.wildcards import matching_sums
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels import WORTH_COMPILING, available_threads
-from sfumato.kernels import mixed as mixed_kernel
+from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.risk.footing import compared, mixed_points
@@ -160,7 +160,7 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
         nearer, tied = nearer_and_tied(points, copies, here, short, reach)
     else:
         from sfumato.kernels import boxes
-        from sfumato.kernels import nearer as kernel
+        from sfumato.kernels.euclidean_distance import compiled as kernel
 
         tree = boxes.build(points)
         nearer, tied = kernel.nearer_and_tied(tree, copies, here, short, reach, threads=available_threads())
@@ -168,7 +168,7 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
 
 
 def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell the same in the capped city-block distance of ``kernels/mixed.py``, which holds all kinds of variables."""
+    """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
     own = np.minimum(np.abs(here - there), 1.0).sum(axis=1)
     tie = mixed_kernel.slack(own, here.shape[1])
     points = mixed_kernel.Points.of(there)

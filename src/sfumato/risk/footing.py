@@ -17,7 +17,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
-from sfumato.kernels.mixed import APART
+from sfumato.kernels.mixed_distance import APART
 
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]

@@ -13,8 +13,8 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.log_linear import counted, fitted, possible_cells
-from sfumato.kernels.wildcards import matching_sums
 from sfumato.risk.classes import KeyClasses, design_weights, key_classes
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
-from sfumato.kernels.mixed import Points, nearest, nearest_others, slack
+from sfumato.kernels.mixed_distance import Points, nearest, nearest_others, slack
 from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points, units
 
 CLOSEST = 0.05

@@ -58,7 +58,7 @@ class ProbabilisticLinkage(Measure):
         parameters.whole(self, "bins", least=2)
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        from sfumato.kernels import linkage
+        from sfumato.kernels import probabilistic_linkage as linkage
 
         shared, notes = self._shared(original, protected)
         sets = known_sets(self, self.known, original, shared)

@@ -168,7 +168,7 @@ def _searched(
 ) -> tuple[Integers, Integers, Integers]:
     if len(table) < WORTH_COMPILING:
         return search_windows(table, low, high, centre, own, steps)
-    from sfumato.kernels import windows
+    from sfumato.kernels.rank_windows import compiled as windows
 
     return windows.search_windows(table, low, high, centre, own, steps, threads=available_threads())
 

@@ -14,7 +14,7 @@ from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums
-from sfumato.kernels.minimal_uniques import minimal_uniques
+from sfumato.kernels.uniques import minimal_uniques
 from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, design_weights, key_classes, spelled
 
 Floats = NDArray[np.float64]

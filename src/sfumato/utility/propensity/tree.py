@@ -110,7 +110,7 @@ class _Growing:
         self.scores = np.empty(size)
         self.split = plain_split
         if size >= WORTH_COMPILING:
-            from sfumato.kernels import tree_split
+            from sfumato.kernels.trees import split as tree_split
 
             self.split = tree_split.split
         self.least_gain = 0.0

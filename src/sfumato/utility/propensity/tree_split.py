@@ -24,7 +24,7 @@ def split(
     ones: float,
     tiny: float,
 ) -> tuple[int, int, float, float, float]:
-    """Split rows[:, start:end] where the Gini impurity falls most; see ``sfumato.kernels.tree_split.split``."""
+    """Split rows[:, start:end] where the Gini impurity falls most; see ``sfumato.kernels.trees.split.split``."""
     node = slice(start, end)
     weights, rank = signed[:, node], ranks[:, node]
     places = slice(least - 1, end - start - least)

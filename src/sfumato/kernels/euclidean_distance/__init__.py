@@ -1,0 +1,1 @@
+"""Who is nearer than the own record, in Euclidean distance."""

@@ -1,0 +1,99 @@
+"""Records that agree in several coded variables: which class each is in, and how many there are of each.
+
+The codes of a record are packed into one 64-bit number, and those numbers are hashed once.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import WORTH_COMPILING
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_MOST = 2**62  # different packed numbers: leaves room for one more sum
+
+
+def classes(codes: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """Return the class of each record, numbered from 0 in the order of first appearance, and the size of each class.
+
+    Records are in one class when they agree in every column of ``codes`` (n x q whole numbers, where -1, a missing
+    value, is a value like any other). Without columns all records agree.
+
+    >>> classes(np.array([[0, 1], [2, 0], [0, 1]]))
+    (array([0, 1, 0]), array([2, 1]))
+    """
+    packed, number = _packed(codes)
+    return _numbered(packed, number)
+
+
+def class_sizes(codes: NDArray[np.integer]) -> Integers:
+    """Return, for each record, how many records agree with it in every column, itself included.
+
+    >>> class_sizes(np.array([[0, 1], [2, 0], [0, 1]]))
+    array([2, 1, 2])
+    """
+    class_of, sizes = classes(codes)
+    return np.take(sizes, class_of, out=class_of, mode="clip")  # in place: one array of n less
+
+
+def class_sums(class_of: Integers, values: NDArray[np.generic], number: int) -> Floats:
+    """Return the sum of ``values`` (such as survey weights) over the records of each of ``number`` classes.
+
+    >>> class_sums(np.array([0, 1, 0]), np.array([2.5, 1.0, 3.0]), 2)
+    array([5.5, 1. ])
+    """
+    return np.asarray(np.bincount(class_of, weights=values, minlength=number), dtype=np.float64)
+
+
+def first_records(class_of: Integers) -> NDArray[np.intp]:
+    """Return the first record of each class of ``classes``.
+
+    >>> first_records(np.array([0, 1, 0, 2, 1]))
+    array([0, 1, 3])
+    """
+    # classes are numbered as they appear, so a record is the first of its class when no number so far was as high
+    highest = np.maximum.accumulate(class_of)
+    return np.flatnonzero(np.diff(highest, prepend=-1))
+
+
+def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
+    """Return one number below the second result per record, equal for records that agree and for no others."""
+    packed = np.zeros(len(codes), dtype=np.int64)
+    number = 1
+    if not len(codes):
+        return packed, number
+    for column in codes.T:
+        least, values = int(column.min()), int(column.max()) - int(column.min()) + 1
+        if number > _MOST // values:  # too many for 64 bits: number what there is anew, at most n classes
+            packed, sizes = _numbered(packed, number)
+            number = len(sizes)
+        if number > _MOST // values:
+            column, sizes = _numbered(column.astype(np.int64), _MOST)
+            least, values = 0, len(sizes)
+        if values > 1:
+            packed *= values
+            packed += column
+            packed -= least
+            number *= values
+    return packed, number
+
+
+def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
+    """Number different values in the order of first appearance, and count them; ``packed`` may be overwritten."""
+    if len(packed) >= WORTH_COMPILING:
+        from sfumato.kernels.groups import compiled as hashing
+
+        few = number <= max(len(packed) // 4, 2**16)
+        sizes = hashing.number_few(packed, number) if few else hashing.number_many(packed)
+        return packed, sizes
+    return numbered(packed)
+
+
+def numbered(packed: Integers) -> tuple[Integers, Integers]:
+    """Number different values in the order of first appearance, and count them: by sorting."""
+    _, first, inverse, counts = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[inverse], counts[order].astype(np.int64, copy=False)

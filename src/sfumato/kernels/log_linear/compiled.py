@@ -1,0 +1,38 @@
+"""One cycle of iterative proportional fitting to all margins of two variables, over a long list of cells."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.compiling import compiled
+
+Floats = NDArray[np.float64]
+
+
+@compiled
+def fit_pairs(
+    cells: NDArray[np.int32],
+    firsts: NDArray[np.int64],
+    seconds: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    targets: Floats,
+    expected: Floats,
+) -> float:
+    """Fit ``expected``, in place, to each pair's margin in turn; return by how much the worst one was off before.
+
+    ``cells`` has a row per variable. The margin of pair k, of the variables ``firsts[k]`` and ``seconds[k]``, begins at
+    ``starts[k]`` in ``targets``.
+    """
+    margin = np.zeros(targets.size)
+    worst = 0.0
+    for k in range(firsts.size):
+        one, other = cells[firsts[k]], cells[seconds[k]]
+        width, start = sizes[seconds[k]], starts[k]
+        for i in range(expected.size):
+            margin[start + one[i] * width + other[i]] += expected[i]
+        for place in range(start, starts[k + 1]):
+            worst = max(worst, abs(margin[place] - targets[place]))
+            margin[place] = targets[place] / margin[place] if margin[place] > 0 else 0.0
+        for i in range(expected.size):
+            expected[i] *= margin[start + one[i] * width + other[i]]
+    return worst

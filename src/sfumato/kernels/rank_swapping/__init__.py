@@ -1,0 +1,1 @@
+"""Partners for rank swapping."""

@@ -1,0 +1,1 @@
+"""Records inside the window of ranks around each record."""

@@ -1,0 +1,1 @@
+"""Trees grown by recursive partitioning: regression and classification."""
