@@ -65,6 +65,8 @@ from .methods.sampling import Sampling as Sampling
 from .methods.shuffling import Shuffling as Shuffling
 from .methods.swapping import RankSwapping as RankSwapping
 from .methods.top_bottom import TopBottomCoding as TopBottomCoding
+from .outcome import Reason as Reason
+from .outcome import Status as Status
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
 from .risk.attribution import RepU as RepU

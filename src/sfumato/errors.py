@@ -29,7 +29,27 @@ class SchemaError(DataError):
 
 
 class NotApplicable(SfumatoError, ValueError):  # noqa: N818 - it is a finding about the data, not a mistake
-    """A method or measure that does not fit this table."""
+    """A method or measure that does not fit this table.
+
+    ``who`` is the class that refuses. It is named once, in front of the text.
+
+    >>> str(NotApplicable("the table has no keys").by("KAnonymity"))
+    'KAnonymity: the table has no keys'
+    """
+
+    def __init__(self, text: str = "", *, who: str = "") -> None:
+        super().__init__(text)
+        self.text = text
+        self.who = who
+
+    def by(self, who: str) -> "NotApplicable":
+        """Return this refusal with the class that speaks, unless it is known already."""
+        if not self.who:  # a text that begins with the name already is not made to say it twice
+            self.who, self.text = who, self.text.removeprefix(f"{who}: ")
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.text}" if self.who else self.text
 
 
 class FileError(SfumatoError, OSError):

@@ -65,7 +65,10 @@ def test_when_nobody_keeps_the_bound_the_nearest_is_named() -> None:
     assert choice.sentence == "No candidate has closeness at most 1 %. The lowest closeness is 3.4 %, of b."
     lacking = chosen(a=(math.nan, 0, 9, 0))
     assert lacking.chosen is None
-    assert lacking.sentence == "No candidate has the figures to choose by (Closeness(): no figure)."
+    assert (
+        lacking.sentence
+        == "No candidate has the figures to choose by (Closeness(): failed: the measure gave no number)."
+    )
 
 
 def test_least_risk_with_enough_utility() -> None:

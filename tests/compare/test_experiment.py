@@ -29,6 +29,7 @@ from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.outcome import Reason, Status
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0], "region": ["n", "s", "n", "s"]}))
 
@@ -115,11 +116,11 @@ def test_one_replicate_leaves_the_spread_of_what_is_random_unknown() -> None:
 
 def test_a_candidate_that_fails_becomes_a_row_with_its_reason() -> None:
     results = Experiment(DATA, [Broken(), Unfit(), Shift()], [Loss(), NotANumber()]).run()
-    assert results.row("Broken()").reasons["Loss()"] == "failed: ZeroDivisionError: no luck"
-    assert results.row("Unfit()").reasons["Loss()"] == "not applicable: Unfit: the table has no moustache"
+    assert str(results.row("Broken()").reasons["Loss()"]) == "failed: ZeroDivisionError: no luck"
+    assert str(results.row("Unfit()").reasons["Loss()"]) == "not applicable: Unfit: the table has no moustache"
     assert results.row("Unfit()").means == {}
     assert results.row("Shift()").means == {"Loss()": 1.0}
-    assert results.row("Shift()").reasons == {"NotANumber()": "failed: the measure gave no number"}
+    assert results.row("Shift()").reasons == {"NotANumber()": Reason(Status.FAILED, "the measure gave no number")}
     assert "no luck" in repr(results)
     assert "no luck" in results._repr_html_()
 
@@ -144,7 +145,7 @@ def test_long_columns_reach_the_workers_whole() -> None:
 def test_a_process_that_dies_is_told_and_not_stored(tmp_path: Path) -> None:
     experiment = Experiment(DATA, [Shift(), Deadly()], [Loss()])
     results = experiment.run(workers=2, store=tmp_path / "run.db")
-    assert "ended abruptly" in results.row("Deadly()").reasons["Loss()"]
+    assert "ended abruptly" in results.row("Deadly()").reasons["Loss()"].text
 
 
 def test_tables_protected_elsewhere_are_candidates() -> None:
@@ -162,9 +163,9 @@ def test_tables_protected_elsewhere_are_candidates() -> None:
     ).run()
     assert [results.row(name).means["Loss()"] for name in ("pandas", "polars", "ours")] == [1.0, 1.0, 1.0]
     assert results.row("ours").errors["Loss()"] == 0.0
-    assert "3 and 4 records" in results.row("short").reasons["Loss()"]
+    assert "3 and 4 records" in results.row("short").reasons["Loss()"].text
     assert results.row("short").means == {"Rows()": 3.0}
-    assert "row 4 holds the text 'four'" in results.row("text").reasons["Loss()"]
+    assert "row 4 holds the text 'four'" in results.row("text").reasons["Loss()"].text
     assert results.row("pandas").method is None
     with pytest.raises(NotApplicable, match="text has no table"):
         results.protect("text")

@@ -84,7 +84,7 @@ def test_candidates_without_a_figure_are_left_out_with_the_reason() -> None:
     results = Experiment(DATA, [Shift(), Unfit()], [Closeness(), Loss()]).run()
     found = results.frontier(risk=Closeness, utility=Loss)
     assert found.on == ("Shift()",)
-    assert "moustache" in found.left_out["Unfit()"]
+    assert "moustache" in found.left_out["Unfit()"].text
     nobody = Experiment(DATA, [Unfit()], [Closeness(), Loss()]).run().frontier(risk=Closeness, utility=Loss)
     assert nobody.on == ()
 

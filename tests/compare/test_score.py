@@ -87,7 +87,7 @@ def test_a_score_is_added_to_results_with_its_standard_error() -> None:
     assert scored.row("Shift()").means["mixture"] == 2 * 1 + 10 * 0.5
     assert scored.row("Shift()").errors["mixture"] == 0.0
     assert scored.row("Shift()").parts["mixture"] == {"Loss()": 2.0, "Closeness()": 5.0}
-    assert scored.row("Unfit()").reasons["mixture"].startswith("needs Loss(): not applicable")
+    assert str(scored.row("Unfit()").reasons["mixture"]).startswith("needs Loss(): not applicable")
     assert scored.key(MIXTURE) == scored.key("mixture") == "mixture"
     assert scored.measures[-1] == MIXTURE
     assert scored.figures["mixture"].title == "mixture, a mixture of risk and utility"

@@ -113,13 +113,13 @@ def test_what_does_not_fit_is_stored_and_what_failed_is_tried_again(
     tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = Experiment(DATA, [Broken(), Unfit()], [Loss()])
-    assert "no luck" in experiment.run(store=tmp_path / "run.db").row("Broken()").reasons["Loss()"]
+    assert "no luck" in experiment.run(store=tmp_path / "run.db").row("Broken()").reasons["Loss()"].text
     assert counted(counts) == ["Unfit"]
     monkeypatch.setenv("TOY_MENDED", "1")
     again = experiment.run(store=tmp_path / "run.db")
     assert counted(counts) == ["Loss"]
     assert again.row("Broken()").means == {"Loss()": 0.0}
-    assert "moustache" in again.row("Unfit()").reasons["Loss()"]
+    assert "moustache" in again.row("Unfit()").reasons["Loss()"].text
 
 
 def test_the_code_of_a_class_that_is_not_ours_is_part_of_its_key() -> None:
@@ -181,7 +181,7 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(store_module, "FORMAT", 99)
     opened(tmp_path / "run.db").close()
     monkeypatch.undo()
-    with pytest.raises(FileError, match="its format is 99 and this version of Sfumato writes format 1"):
+    with pytest.raises(FileError, match="its format is 99 and this version of Sfumato writes format 2"):
         opened(tmp_path / "run.db")
 
 

@@ -12,6 +12,7 @@ from sfumato.compare.frontier import complete
 from sfumato.compare.rows import half_width
 from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
+from sfumato.outcome import Reason
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
@@ -29,7 +30,7 @@ class Choice(Preformatted):
     ties: tuple[str, ...] = ()  # feasible, and not to be told apart from the chosen one
     unsure: tuple[str, ...] = ()  # whose 95 % interval holds a bound
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Reason] = field(default_factory=dict)
     sentence: str = ""
 
     @property
@@ -182,7 +183,8 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
 
 def _why(choice: Choice) -> str:
     """Say why the first candidate left out has no figure."""
-    return next(iter(choice.left_out.values()))
+    reason = next(iter(choice.left_out.values()))
+    return f"{reason.needs}: {reason.status}: {reason.why}"
 
 
 def _nobody(choice: Choice, rows: list["Row"], figures: Mapping[str, MeasureAbout]) -> str:

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import Better, Purpose, Unit
-from sfumato.compare.rows import half_width
+from sfumato.compare.rows import NO_NUMBER, half_width
 from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
+from sfumato.outcome import Reason
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
@@ -56,7 +57,7 @@ class Frontier(Preformatted):
     )  # the others: who on the frontier beats them
     doubtful: tuple[str, ...] = ()  # membership that the standard errors leave open
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Reason] = field(default_factory=dict)
     knee: str | None = None  # None where there is no bend, or not one risk and one utility
 
     def __repr__(self) -> str:
@@ -137,13 +138,14 @@ def _dominate(costs: Floats, cost: Floats) -> NDArray[np.bool_]:
     return np.asarray((costs <= cost).all(axis=1) & (costs < cost).any(axis=1))
 
 
-def complete(rows: Sequence["Row"], keys: Sequence[str]) -> tuple[list["Row"], dict[str, str]]:
+def complete(rows: Sequence["Row"], keys: Sequence[str]) -> tuple[list["Row"], dict[str, Reason]]:
     """Part the rows that have all these figures from those that lack one, and say why."""
-    kept, left_out = [], {}
+    kept: list[Row] = []
+    left_out: dict[str, Reason] = {}
     for row in rows:
         lacking = [key for key in keys if math.isnan(row.means.get(key, math.nan))]
         if lacking:
-            left_out[row.candidate] = f"{lacking[0]}: {row.reasons.get(lacking[0], 'no figure')}"
+            left_out[row.candidate] = row.reasons.get(lacking[0], NO_NUMBER).needed(lacking[0])
         else:
             kept.append(row)
     return kept, left_out

@@ -223,7 +223,7 @@ def _scored(row: Row, recipe: "Recipe") -> Row:
     name, keys = recipe.name, [repr(measure) for measure in recipe.measures]
     lacking = [key for key in keys if key not in row.means]
     if lacking:
-        return replace(row, reasons={**row.reasons, name: f"needs {lacking[0]}: {row.reasons[lacking[0]]}"})
+        return replace(row, reasons={**row.reasons, name: row.reasons[lacking[0]].needed(lacking[0])})
     draws = max(len(row.values[key]) for key in keys)
     # what is not random has one value, which holds in every replicate
     paired = [{key: row.values[key][draw if len(row.values[key]) > 1 else 0] for key in keys} for draw in range(draws)]
@@ -265,7 +265,7 @@ def _record(row: Row) -> dict[str, Any]:
             }
             for key, mean in row.means.items()
         },
-        "reasons": dict(row.reasons),
+        "reasons": {key: str(reason) for key, reason in row.reasons.items()},
         "notes": list(row.notes),
     }
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from sfumato.compare.figures import numberless
 from sfumato.compare.store import Cell
 from sfumato.core import Method
+from sfumato.outcome import Reason, Status
 
 K = TypeVar("K", bound=Hashable)
+NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,7 +31,7 @@ class Row:
     errors: Mapping[str, float]
     values: Mapping[str, tuple[float, ...]]
     replicates: int
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
     parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # means over the replicates
     by_variable: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     by_pair: Mapping[str, Mapping[tuple[str, str], float]] = field(default_factory=dict)
@@ -40,7 +42,8 @@ class Row:
 
 def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell]], random: Set[str]) -> Row:
     """Summarise a candidate's cells, listed by measure; ``random`` names the measures whose figures are draws."""
-    full = {key: found for key, found in cells.items() if not _reason(found)}
+    reasons = {key: reason for key, found in cells.items() if (reason := _reason(found)) is not None}
+    full = {key: found for key, found in cells.items() if key not in reasons}
     values = {key: tuple(cell.value for cell in found) for key, found in full.items()}
     every = [cell for found in cells.values() for cell in found]
     masked = {cell.key.replicate: cell.protect_seconds for cell in every}
@@ -53,7 +56,7 @@ def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell
         errors={key: standard_error(found) if key in random else 0.0 for key, found in values.items()},
         values=values,
         replicates=max((len(found) for found in cells.values()), default=0),
-        reasons={key: _reason(found) for key, found in cells.items() if key not in full},
+        reasons=reasons,
         parts=_each(full, lambda cell: cell.parts),
         by_variable=_each(full, lambda cell: cell.by_variable),
         by_pair=_each(full, lambda cell: cell.by_pair),
@@ -87,12 +90,10 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
-def _reason(cells: Sequence[Cell]) -> str:
-    """Say why a measure has no figure over all replicates; empty where it has."""
-    reasons = [cell.reason or "failed: the measure gave no number" for cell in cells if math.isnan(cell.value)]
-    if not reasons or len(cells) == 1:
-        return reasons[0] if reasons else ""
-    return f"{reasons[0]} ({'all' if len(reasons) == len(cells) else len(reasons)} of {len(cells)} replicates)"
+def _reason(cells: Sequence[Cell]) -> Reason | None:
+    """Say why a measure has no figure over all replicates, by the first that lacks it; None if it has one."""
+    reasons = [cell.reason or NO_NUMBER for cell in cells if math.isnan(cell.value)]
+    return replace(reasons[0], lacking=len(reasons), replicates=len(cells)) if reasons else None
 
 
 def _each(

@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sfumato.errors import FileError
+from sfumato.outcome import Reason, Status
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x53464D54  # "SFMT", so that another program's database is not mistaken for a store
 PATIENCE = 60.0  # seconds to wait while another run writes
-_COLUMNS = "candidate, measure, replicate, reason, value, details, seconds, protect_seconds"
+_COLUMNS = "candidate, measure, replicate, status, who, text, value, details, seconds, protect_seconds"
 _TABLE = """
 CREATE TABLE cells (
     data TEXT NOT NULL, version TEXT NOT NULL, seed TEXT NOT NULL,
     candidate TEXT NOT NULL, measure TEXT NOT NULL, replicate INTEGER NOT NULL,
-    reason TEXT NOT NULL, value REAL, details TEXT NOT NULL, seconds REAL NOT NULL, protect_seconds REAL NOT NULL,
+    status TEXT NOT NULL, who TEXT NOT NULL, text TEXT NOT NULL, value REAL, details TEXT NOT NULL,
+    seconds REAL NOT NULL, protect_seconds REAL NOT NULL,
     PRIMARY KEY (data, version, seed, candidate, measure, replicate)
 ) WITHOUT ROWID
 """
@@ -43,7 +45,7 @@ class Cell:
 
     key: Key
     value: float = math.nan
-    reason: str = ""  # why there is no figure; empty where there is one
+    reason: Reason | None = None  # why there is no figure; None if there is one
     finished: bool = True  # a failure that may not happen again is not finished, and never stored
     parts: Mapping[str, float] = field(default_factory=dict)
     by_variable: Mapping[str, float] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class Store:
             return
         with self._explained():
             self._connection.execute(
-                f"INSERT OR REPLACE INTO cells (data, version, seed, {_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                f"INSERT OR REPLACE INTO cells (data, version, seed, {_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (*self._scope, *_record(cell)),
             )
 
@@ -172,7 +174,7 @@ def _remedy(message: str) -> str:
     return message
 
 
-_Record = tuple[str, str, int, str, float | None, str, float, float]
+_Record = tuple[str, str, int, str, str, str, float | None, str, float, float]
 
 
 def _record(cell: Cell) -> _Record:
@@ -184,14 +186,18 @@ def _record(cell: Cell) -> _Record:
         "masking": cell.masking,
     }
     value = None if math.isnan(cell.value) else cell.value
-    return *cell.key, cell.reason, value, json.dumps(details), cell.seconds, cell.protect_seconds
+    reason = cell.reason or Reason(Status.MEASURED, "")
+    why = (str(reason.status), reason.who, reason.text)
+    return *cell.key, *why, value, json.dumps(details), cell.seconds, cell.protect_seconds
 
 
 def _cell(
     candidate: str,
     measure: str,
     replicate: int,
-    reason: str,
+    status: str,
+    who: str,
+    text: str,
     value: float | None,
     details: str,
     seconds: float,
@@ -202,7 +208,7 @@ def _cell(
     return Cell(
         key=Key(candidate, measure, replicate),
         value=math.nan if value is None else value,
-        reason=reason,
+        reason=None if status == Status.MEASURED else Reason(Status(status), text, who=who),
         finished=finished,
         parts=found["parts"],
         by_variable=found["by_variable"],

@@ -19,6 +19,7 @@ from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError, SfumatoError
+from sfumato.outcome import Reason, Status
 
 MADE = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__")  # by dataclass, from the fields
 SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
@@ -129,6 +130,8 @@ def carry_out(task: Task) -> Iterator[Cell]:
             found = measure.evaluate(task.original, table, rng=rng)
             cell = _filled(key, found, table.notes, perf_counter() - start, elapsed)
         except Exception as error:
+            if isinstance(error, NotApplicable):
+                error.by(type(measure).__name__)
             cell = _empty(key, error, seconds=perf_counter() - start, protect_seconds=elapsed)
         yield cell
 
@@ -157,9 +160,9 @@ def _filled(key: Key, found: Measurement, masking: tuple[str, ...], seconds: flo
 
 def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds: float = 0.0) -> Cell:
     """Keep the reason: that a class does not fit the data is a finding, anything else may go well another time."""
-    fits_not = isinstance(error, NotApplicable)
-    reason = f"not applicable: {error}" if fits_not else f"failed: {type(error).__name__}: {error}"
-    return Cell(key=key, reason=reason, finished=fits_not, seconds=seconds, protect_seconds=protect_seconds)
+    reason = Reason.of(error)
+    finished = reason.status is Status.NOT_APPLICABLE
+    return Cell(key=key, reason=reason, finished=finished, seconds=seconds, protect_seconds=protect_seconds)
 
 
 def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator[Cell]:
@@ -234,10 +237,10 @@ def _kept(task: Task) -> Iterator[Cell]:
 
 def _lost(tasks: Iterable[Task]) -> Iterator[Cell]:
     """Say of every cell still open that its process died; a repeated run tries again."""
-    reason = "failed: a worker process ended abruptly, perhaps for lack of memory; run again with fewer workers"
+    text = "a worker process ended abruptly, perhaps for lack of memory; run again with fewer workers"
     for task in tasks:
         for key in task.cells:
-            yield Cell(key=key, reason=reason, finished=False)
+            yield Cell(key=key, reason=Reason(Status.FAILED, text), finished=False)
 
 
 def versions() -> dict[str, str]:

@@ -212,7 +212,7 @@ def _candidate(row: Row, rank: int, measures: Mapping[str, MeasureLine], **place
             for key, line in measures.items()
             if key in row.means and not math.isnan(row.means[key])
         },
-        reasons=dict(row.reasons),
+        reasons={key: str(reason) for key, reason in row.reasons.items()},
         notes=tuple(row.notes),
         seconds=row.seconds,
         **place,
@@ -250,7 +250,7 @@ def _ranked(
                 on_frontier=name in frontier.on,
                 doubtful=name in frontier.doubtful,
                 dominated_by=tuple(frontier.dominated_by.get(name, ())),
-                left_out=frontier.left_out.get(name, ""),
+                left_out=str(frontier.left_out.get(name, "")),
                 feasible=None if choice is None else name in choice.feasible,
                 unsure=choice is not None and name in choice.unsure,
                 tied=choice is not None and name in choice.ties and name != choice.chosen,
