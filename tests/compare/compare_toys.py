@@ -30,7 +30,7 @@ class Shift(Method):
     about: ClassVar[MethodAbout] = _method(random=False)
     by: float = 1.0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Shift")
         return data.replace({"x": data.columns["x"] + self.by}, note="shifted x")
 
@@ -42,7 +42,7 @@ class Jitter(Method):
     about: ClassVar[MethodAbout] = _method(random=True)
     scale: float = 1.0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Jitter")
         return data.replace({"x": data.columns["x"] + self.scale * rng.standard_normal()})
 
@@ -54,7 +54,7 @@ class Slow(Method):
     about: ClassVar[MethodAbout] = _method(random=False)
     number: int = 0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count(f"Slow {self.number}")
         time.sleep(0.15)
         return data.replace({"x": data.columns["x"] + self.number})
@@ -66,7 +66,7 @@ class Broken(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         if "TOY_MENDED" not in os.environ:
             raise ZeroDivisionError("no luck")
         return data
@@ -78,7 +78,7 @@ class Unfit(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Unfit")
         raise NotApplicable("Unfit: the table has no moustache")
 
@@ -89,7 +89,7 @@ class Deadly(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         os._exit(7)
 
 

@@ -29,7 +29,7 @@ class Dial(Method):
     to: float
     shared: bool = True
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         if self.to > 1000:
             raise NotApplicable("Dial: it turns to 1000 and no further")
         stream = rng if self.shared else np.random.default_rng([int(rng.integers(2**31)), int(self.to * 1e6)])
@@ -43,7 +43,7 @@ class Knob(Method):
     about: ClassVar[MethodAbout] = MethodAbout(**SOURCE, random=False, grid={"at": (1, 40)})
     at: int = 1
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return _set(data, self.at, 0.0)
 
 

@@ -121,7 +121,7 @@ class CARTSynthesis(Method):
         drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
         return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return self._drawn(data, self._models(data), rng)
 
     def _sequence(self, data: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:

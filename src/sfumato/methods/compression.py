@@ -47,7 +47,7 @@ class JPEG(Method):
         super().__post_init__()
         parameters.whole(self, "quality", least=1, most=100)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
         missing = np.isnan(values)

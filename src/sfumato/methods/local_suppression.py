@@ -100,7 +100,7 @@ class LocalSuppression(Method):
             return key_names("LocalSuppression", data, data.schema.analysed("ordinal", "nominal") or None)
         return key_names("LocalSuppression", data, self.variables)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
         codes = key_codes("LocalSuppression", data, names)
         self._check(data, names)

@@ -101,7 +101,7 @@ class ProjectionMicroaggregation(Method):
         parameters.whole(self, "k")
         parameters.one_of(self, "axis", ("zscores", "pca"))
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return _aggregated(self, data, [self.masked(data)], self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
@@ -158,7 +158,7 @@ class MDAV(Method):
         if self.at_a_time is not None:
             parameters.whole(self, "at_a_time")
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         size = self.at_a_time or len(names)
         blocks = [names[start : start + size] for start in range(0, len(names), size)]

@@ -131,7 +131,7 @@ class GlobalRecoding(Method):
         refuse_special(who, data, (*named, *others))
         return tuple(name for name in data.names if name in {*named, *others})
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, Column] = {}
         said = []
         for name in self.masked(data):

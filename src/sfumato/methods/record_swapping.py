@@ -89,7 +89,7 @@ class RecordSwapping(Method):
             raise NotApplicable(f"{WHO}: the table has no nominal variable to swap; name the geography in variables")
         return nominal[:1]
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         homes = self._households(data, names)
         keys, left_out = self._keys(data, names)

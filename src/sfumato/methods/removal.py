@@ -47,7 +47,7 @@ class VariableRemoval(Method):
         kept = {schema.weight, schema.household}
         return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names, who = self.masked(data), type(self).__name__
         if len(set(names)) == len(data.names):
             raise NotApplicable(f"{who}: no variable would be left; keep at least one")

@@ -83,7 +83,7 @@ class Rounding(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method rounds in this table."""
         if not isinstance(self.base, Mapping):
-            return chosen(self, data)
+            return chosen(self, data.schema)
         checked(type(self).__name__, data, self.base)
         for name in self.base:
             if data.schema[name].kind != "numeric":
@@ -92,7 +92,7 @@ class Rounding(Method):
                 )
         return tuple(name for name in data.names if name in self.base)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
         said = []
         for name in self.masked(data):

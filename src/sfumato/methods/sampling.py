@@ -82,12 +82,12 @@ class Sampling(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name all variables: records are drawn whole."""
-        names = chosen(self, data)
+        names = chosen(self, data.schema)
         if self.variables is not None:
             raise NotApplicable(f"{type(self).__name__}: records are drawn whole, so leave variables out")
         return names
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         who = type(self).__name__
         self.masked(data)
         _refuse_small_weights(who, data)

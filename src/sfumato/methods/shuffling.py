@@ -68,7 +68,7 @@ class Shuffling(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables that are shuffled: those told, the confidential numbers, or all numbers not given."""
-        names = chosen(self, data)
+        names = chosen(self, data.schema)
         if self.variables is not None:
             return names
         open_to = [name for name in names if name not in (self.given or ())]
@@ -89,7 +89,7 @@ class Shuffling(Method):
                 raise NotApplicable(f"Shuffling: given: variable {name!r} is nominal; it must be numeric or ordinal")
         return self.given
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         given = self._given(data, names)
         table = np.column_stack([_numbers(data, name) for name in (*names, *given)])

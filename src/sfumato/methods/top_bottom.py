@@ -122,10 +122,10 @@ class TopBottomCoding(Method):
                 raise NotApplicable(f"{who}: variable {name!r} is nominal: its categories have no top and no bottom")
         others: tuple[str, ...] = ()
         if isinstance(self.share, float):
-            others = chosen(self, data)
+            others = chosen(self, data.schema)
         return tuple(name for name in data.names if name in named or name in others)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
         said: list[str] = []
         for name in self.masked(data):

@@ -140,7 +140,7 @@ class GlobalDataUtility(Measure):
         return scales
 
     def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names = chosen(self, original)
+        names = chosen(self, original.schema)
         there = tuple(name for name in names if name in protected.schema)
         if not there:
             raise NotApplicable(f"GlobalDataUtility: the protected table has no comparable {', '.join(names)}")
