@@ -14,6 +14,7 @@ from sfumato.testing.of_both import CHECKS_OF_BOTH, names_itself
 from sfumato.testing.tables import cut, shuffled, with_gaps
 
 RELATIVE = 1e-12  # sums may be added in another order
+ROUNDING = 1e-15  # what is left of a zero
 SAME_FIGURE = 1e-9
 
 
@@ -141,7 +142,8 @@ def _agree(one: Any, two: Any, where: str) -> None:
         for place, (a, b) in enumerate(zip(one, two, strict=True)):
             _agree(a, b, f"{where}: {place}")
     elif isinstance(one, float) and isinstance(two, float):
-        same = one == two or (one != one and two != two) or abs(one - two) <= RELATIVE * max(abs(one), abs(two))
+        apart = RELATIVE * max(abs(one), abs(two)) + ROUNDING
+        same = one == two or (one != one and two != two) or abs(one - two) <= apart
         assert same, f"{where}: {one!r} and {two!r}"
     else:
         assert one == two, f"{where}: {one!r} and {two!r}"

@@ -17,7 +17,7 @@ STUCK = 1e-7  # where no shorter step leads down, one no longer than this, as ab
 HALVINGS = 60
 ROUNDING = 1e-14  # a deviance within rounding of the last is not higher
 SURE = 1e-9  # a propensity this near to 0 or 1 is as good as that
-NO_CURVATURE = "PropensityUtility: the logistic model has no curvature left to follow"
+NO_CURVATURE = "the logistic model has no curvature left to follow"
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,7 @@ def _maximum(model: Design, start: Floats, first: State, response: Floats, weigh
         return _scores(model, found.coefficients)
     if found.outcome == "flat":
         raise NotApplicable(NO_CURVATURE)
-    raise NotApplicable(
-        "PropensityUtility: the logistic model did not converge; choose variables, fewer terms, or model='tree'"
-    )
+    raise NotApplicable("the logistic model did not converge; choose variables, fewer terms, or model='tree'")
 
 
 def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> State:
