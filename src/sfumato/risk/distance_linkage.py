@@ -12,9 +12,9 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING, available_threads
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
+from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.risk.footing import compared, mixed_points
 from sfumato.risk.known import Known, check_known, known_sets
@@ -156,14 +156,7 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
     # what rounding does to a distance grows with the coordinates, not only with the distance
     slack = own * SAME + 4 * np.finfo(np.float64).eps * np.abs(there).max()
     short, reach = np.maximum(own - slack, 0.0), own + slack
-    if len(there) < WORTH_COMPILING:
-        nearer, tied = nearer_and_tied(points, copies, here, short, reach)
-    else:
-        from sfumato.kernels import boxes
-        from sfumato.kernels.euclidean_distance import compiled as kernel
-
-        tree = boxes.build(points)
-        nearer, tied = kernel.nearer_and_tied(tree, copies, here, short, reach, threads=available_threads())
+    nearer, tied = nearer_and_tied(points, copies, here, short, reach)
     return _linked(nearer, tied, share)
 
 
@@ -184,26 +177,6 @@ def _linked(nearer: Counts, tied: Counts, share: bool) -> tuple[Floats, Floats]:
     part = 1 / np.maximum(tied, 1)
     second = (nearer == 1) | ((nearer == 0) & (tied > 1))
     return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
-
-
-def nearer_and_tied(
-    points: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats
-) -> tuple[Counts, Counts]:
-    """Count, for each row of ``here``, the points nearer than ``short`` (2 for more), and those up to ``reach``."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(points)
-    distance, found = tree.query(here, k=[1, 2, 3][: len(points)])
-    seen = np.isfinite(distance)
-    nearer = np.where(seen & (distance < short[:, None]), copies[found], 0).sum(axis=1)
-    as_near = np.where(seen & (distance >= short[:, None]) & (distance <= reach[:, None]), copies[found], 0)
-    tied = as_near.sum(axis=1)
-    # where the third nearest is as near as the own record, there may be more of them
-    for row in np.flatnonzero((nearer < 2) & (distance[:, -1] <= reach)):
-        ball = np.asarray(tree.query_ball_point(here[row], reach[row]))
-        apart = np.sqrt(((points[ball] - here[row]) ** 2).sum(axis=1))
-        tied[row] = copies[ball[apart >= short[row]]].sum()
-    return np.minimum(nearer, 2), tied
 
 
 def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:

@@ -1,0 +1,103 @@
+"""Columns by the order of their values, ranked once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.uint32]
+Codes = NDArray[np.int32]
+Indices = NDArray[np.intp]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Columns by the order of their values.
+
+    ``places[j, i]`` is the place of record i's value among the ``distinct[j]`` values of column j in ascending order,
+    and ``distinct[j]`` itself where it is missing; ``upto(j)`` counts the records up to each of those values;
+    ``gone(j)`` lists the records without a value.
+    """
+
+    places: Places
+    ends: Codes
+    starts: Indices
+    missing: Codes
+    missing_starts: Indices
+
+    @property
+    def arrays(self) -> tuple[Places, Codes, Indices, Codes, Indices]:
+        """What a kernel needs."""
+        return self.places, self.ends, self.starts, self.missing, self.missing_starts
+
+    def upto(self, j: int) -> Codes:
+        """Count the records with a value of at most each distinct one."""
+        return self.ends[self.starts[j] : self.starts[j + 1]]
+
+    def gone(self, j: int) -> Codes:
+        """List the records in which column j is missing."""
+        return self.missing[self.missing_starts[j] : self.missing_starts[j + 1]]
+
+    @property
+    def present(self) -> Counts:
+        """How many records have each column."""
+        there: Counts = self.places.shape[1] - np.diff(self.missing_starts).astype(np.int64)
+        return there
+
+    def table(self, j: int, lost: NDArray[np.int64] | None = None) -> tuple[Floats, int, float]:
+        """Return the doubled, centred rank of each distinct value and 0 for a missing one, their count and squares.
+
+        ``lost`` says how many records of each distinct value are not to be counted.
+        """
+        counts = np.diff(self.upto(j), prepend=0).astype(np.int64)
+        if lost is not None:
+            counts -= lost
+        n = int(counts.sum())
+        ranks = np.append(2 * (np.cumsum(counts) - counts) + counts - n, 0).astype(np.float64)
+        size = counts.astype(np.float64)
+        return ranks, n, (float(n) ** 3 - n - float((size**3 - size).sum())) / 3
+
+
+def ranked(columns: Sequence[NDArray[Any]], records: int) -> Ranked:
+    """Rank columns of floats, where NaN is missing, or of whole numbers of 0 and more, where -1 is missing."""
+    places = np.empty((len(columns), records), dtype=np.uint32)
+    upto: list[Codes] = []
+    for row, column in zip(places, columns, strict=True):
+        upto.append(_place(column, row) if column.dtype.kind == "f" else _place_codes(column, row))
+    gone = [found(row == len(ends)) for row, ends in zip(places, upto, strict=True)]
+    return Ranked(places, _joined(upto), _starts(upto), _joined(gone), _starts(gone))
+
+
+def _place(column: Floats, places: Places) -> Codes:
+    order = np.argsort(column)  # NaN comes last
+    present = len(column) - int(np.isnan(column).sum())
+    ordered = column[order[:present]]
+    last = np.ones(present, dtype=np.bool_)  # of its equals
+    last[:-1] = ordered[1:] != ordered[:-1]
+    ends = np.flatnonzero(last).astype(np.int32) + np.int32(1)
+    places[order[:present]] = np.cumsum(last) - last
+    places[order[present:]] = len(ends)
+    return ends
+
+
+def _place_codes(column: NDArray[np.integer], places: Places) -> Codes:
+    counts = np.bincount(column[column >= 0])
+    places[:] = np.where(column < 0, len(counts), column)
+    return np.cumsum(counts).astype(np.int32)
+
+
+def found(flags: NDArray[np.bool_]) -> Codes:
+    """List the records with a flag."""
+    return np.flatnonzero(flags).astype(np.int32)
+
+
+def _joined(parts: list[Codes]) -> Codes:
+    return np.concatenate([np.zeros(0, dtype=np.int32), *parts])
+
+
+def _starts(parts: list[Codes]) -> Indices:
+    return np.cumsum([0, *map(len, parts)]).astype(np.intp)
