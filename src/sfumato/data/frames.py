@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.dialect import Dialect
-from sfumato.data.labelled import Labelled
+from sfumato.data.file_form import Dialect, Labelled
 from sfumato.errors import DataError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
