@@ -210,6 +210,9 @@ def test_the_catalogue_prints_and_is_json(words: tuple[str, ...]) -> None:
 def test_json_of_inspect_and_protect(survey: Path, tmp_path: Path) -> None:
     inspected = json.loads(run("inspect", survey, "--out", tmp_path / "s.toml", "--json").stdout)
     assert inspected["records"] == 80
+    found = {variable["name"]: variable for variable in inspected["variables"]}
+    assert found["id"]["doubt"] == "identifier" and "every value occurs once" in found["id"]["suggestion"]
+    assert found["income"]["doubt"] is None and found["income"]["suggestion"] == ""
     protected = json.loads(run("protect", survey, "--method", "MDAV(k=3)", "--json").stdout)
     assert protected["masked"] == ["id", "income", "tax"]  # without a schema numbers are numbers
 

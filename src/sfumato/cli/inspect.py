@@ -46,10 +46,7 @@ def inspect(
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
     if json:
-        from dataclasses import asdict
-
-        plain = [{key: _plain(value) for key, value in asdict(finding).items()} for finding in findings]
-        print_json({"file": str(file), "records": len(data), "variables": plain})
+        print_json({"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]})
     else:
         _print(file, len(data), findings)
     for note in data.notes:
@@ -98,7 +95,7 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
     if odd:
         out.print(Text("\nTo look at:", style="bold"))
     for finding in odd:
-        out.print(Text(f"  {finding.name}: {finding.suggestion}", style="yellow"))
+        out.print(Text(f"  {finding.name}: {finding.suggestion.sentence}", style="yellow"))
 
 
 def _values(finding: "Finding") -> str:
@@ -111,6 +108,18 @@ def _values(finding: "Finding") -> str:
     if finding.minimum is not None:
         return f"{label}{shown(finding.minimum)} to {shown(finding.maximum)}"
     return label + ", ".join(map(shown, finding.examples))
+
+
+def _as_json(finding: "Finding") -> dict[str, object]:
+    """Return a finding as plain data; what is suggested as a word to decide by, ``doubt``, and as a sentence."""
+    from dataclasses import fields
+
+    plain = {field.name: _plain(getattr(finding, field.name)) for field in fields(finding)}
+    suggestion = finding.suggestion
+    said = {"doubt": None, "suggestion": ""}
+    if suggestion is not None:
+        said = {"doubt": suggestion.doubt, "suggestion": suggestion.sentence}
+    return {**plain, **said}
 
 
 def _plain(value: object) -> object:

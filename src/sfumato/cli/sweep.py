@@ -28,9 +28,11 @@ from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.suggestion import Doubt
 
 UTILITY, RISK = "InformationLoss", "DistanceLinkage"
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
+OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
 
 def sweep(
@@ -142,10 +144,9 @@ def remind(data: "Microdata") -> None:
     """Repeat what ``inspect`` would ask about columns that the schema leaves to be masked, or not, as they came."""
     from sfumato.data.describe import describe
 
-    open_questions = ("an identifier?", "the household?", "a survey weight?", "numbers but for", "missing codes?")
     for finding in describe(data):
-        if finding.suggestion.startswith(open_questions):
-            say(f"to look at: {finding.name}: {finding.suggestion}")
+        if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
+            say(f"to look at: {finding.name}: {finding.suggestion.sentence}")
 
 
 def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":

@@ -216,3 +216,12 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
         recode[position] = target
     placed: NDArray[np.int32] = recode[raw]
     return placed
+
+
+def short(value: float) -> int | float:
+    """Return a whole number as such, up to where a float holds every one.
+
+    >>> short(3.0), short(2.5)
+    (3, 2.5)
+    """
+    return int(value) if float(value).is_integer() and abs(value) <= EXACT else float(value)

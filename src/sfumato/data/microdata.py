@@ -69,7 +69,8 @@ class Microdata:
         schema = Schema() if schema is None else schema  # a schema that names only the weight has no variables
         if table.num_rows == 0:
             raise DataError("the table has no records")
-        absent = [name for name in (*schema.names, *schema.special().values()) if name not in table.column_names]
+        present = set(table.column_names)
+        absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
             raise SchemaError(
                 f"the schema names {', '.join(map(repr, dict.fromkeys(absent)))}, which the table does not have; "

@@ -164,7 +164,7 @@ def _comments(finding: Finding) -> list[str]:
         shown = ", ".join(_commented(example) for example in finding.examples)
         parts.append(f"most frequent: {shown}")
     lines = ["# " + "; ".join(parts)]
-    return [*lines, f"# {finding.suggestion}"] if finding.suggestion else lines
+    return [*lines, f"# {finding.suggestion.sentence}"] if finding.suggestion else lines
 
 
 def _categories(variable: Variable, shorten: bool) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.labelled import NAMES, Family
+from sfumato.data.file_form import Family
+from sfumato.data.formats.labelled.families import NAMES
 from sfumato.errors import FileError
 
 SPSS_RESERVED = ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
@@ -75,18 +76,21 @@ def check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.f
         )
 
 
-def check_text(path: object, family: Family, name: str, longest: int, null: bool, version: int = 0) -> None:
-    """Refuse text that would be cut."""
+def check_text(path: object, family: Family, name: str, texts: Iterable[str], version: int = 0) -> int:
+    """Refuse text that would be cut; return how many bytes the longest one takes."""
+    encoded = [text.encode() for text in texts]
+    longest = max(map(len, encoded), default=0)
     allowed = 200 if family == "sas" and version == 5 else LONGEST_TEXT[family]
     if longest > allowed:
         raise FileError(
             f"cannot write {path}: the variable {name!r} holds text of {longest:,} bytes; {NAMES[family]} allows "
             f"{allowed:,} here"
         )
-    if null:
+    if any(b"\0" in text for text in encoded):
         raise FileError(
             f"cannot write {path}: the variable {name!r} holds text with the character 0, which ends a text"
         )
+    return longest
 
 
 def cut(text: str, longest: int) -> str:

@@ -7,7 +7,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.dialect import DELIMITERS, Dialect, TextForm
+from sfumato.data.file_form import Dialect, TextForm
+from sfumato.data.formats.csv.detection import DELIMITERS
 
 RECORDS_AT_A_TIME = 100_000
 
@@ -27,11 +28,11 @@ def write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
         put("\ufeff")
     names = pa.array(table.column_names, pa.string())
     alone = table.num_columns == 1
-    header = _quoted(names, dialect, alone, always=dialect.quoted_header)
+    header = _quoted(names, dialect, alone=alone, always=dialect.quoted_header)
     put(dialect.delimiter.join(header.to_pylist()) + dialect.newline)
     for batch in table.to_batches(max_chunksize=RECORDS_AT_A_TIME):
         cells = [
-            _cells(column, dialect.form(name), dialect, alone)
+            _cells(column, dialect.form(name), dialect, alone=alone)
             for name, column in zip(table.column_names, batch.columns, strict=True)
         ]
         lines = pc.binary_join_element_wise(*cells, dialect.delimiter)
@@ -44,7 +45,7 @@ def write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
             put(text.as_py() + dialect.newline)
 
 
-def _cells(column: Any, form: TextForm, dialect: Dialect, alone: bool) -> Any:
+def _cells(column: Any, form: TextForm, dialect: Dialect, *, alone: bool) -> Any:
     """Return one column as the text of its cells."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -56,7 +57,7 @@ def _cells(column: Any, form: TextForm, dialect: Dialect, alone: bool) -> Any:
         if dialect.decimal != ".":
             text = pc.replace_substring(text, ".", dialect.decimal)
     if form.quoted or not number or dialect.decimal == dialect.delimiter:
-        text = _quoted(text, dialect, alone, always=form.quoted)
+        text = _quoted(text, dialect, alone=alone, always=form.quoted)
     # a line with nothing on it is no record, so one missing value alone has to be visible
     return text.fill_null('""' if alone and not form.missing else form.missing)
 
@@ -73,7 +74,7 @@ def _padded(text: Any, decimals: int) -> Any:
     return pc.if_else(plain, padded, text)
 
 
-def _quoted(text: Any, dialect: Dialect, alone: bool, *, always: bool) -> Any:
+def _quoted(text: Any, dialect: Dialect, *, alone: bool, always: bool) -> Any:
     """Put quotes around the cells that need them, or around all."""
     delimiters = DELIMITERS if alone else (dialect.delimiter,)  # in one column any delimiter would look like one
     needs = pc.match_substring_regex(text, f'["\\r\\n{re.escape("".join({*delimiters, dialect.delimiter}))}]')

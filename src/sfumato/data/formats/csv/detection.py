@@ -1,40 +1,11 @@
-"""How a delimited text file is written: its delimiter, decimal sign, encoding, missing markers and quotes."""
+"""The delimiter and the quotes of a text file, told from its first records."""
 
 import csv
 import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 DELIMITERS = ("\t", "|", ";", ",")  # the rarer one inside of cells comes first
 SAMPLED = 50  # records looked at to tell the delimiter and the quotes
-
-
-@dataclass(frozen=True)
-class TextForm:
-    """How the cells of one column are written."""
-
-    missing: str = ""
-    decimals: int = 0  # the fewest decimals any number of the column was written with: 2 where 1.5 stands as 1.50
-    quoted: bool = False
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a delimited text file is written, kept so that a protected table goes out as the original came in."""
-
-    delimiter: str = ","
-    decimal: str = "."
-    encoding: str = "utf-8"
-    byte_order_mark: bool = False
-    newline: str = "\n"
-    quoted_header: bool = False
-    missing: str = ""  # for columns in which nothing was missing
-    columns: Mapping[str, TextForm] = field(default_factory=dict)
-
-    def form(self, name: str) -> TextForm:
-        """Return how the cells of this column are written."""
-        return self.columns.get(name, TextForm(missing=self.missing))
 
 
 def detect_delimiter(sample: str, *, complete: bool) -> str:

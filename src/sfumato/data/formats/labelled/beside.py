@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data import columns as read_columns
-from sfumato.data.labelled import Form
+from sfumato.data.file_form import LabelledForm
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 
@@ -26,26 +26,26 @@ def file_beside(original: Microdata, found: Microdata) -> Microdata:
     if found.origin.labelled is None:
         return Microdata.beside(original, found.to_arrow())
     table = found.to_arrow()
+    columns: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
     known = original.schema.only(found.names)
     forms = original.origin.labelled.forms if original.origin.labelled else {}
     variables, by_word = [], []
-    for place, own in enumerate(found.schema):
+    for own in found.schema:
         if own.name not in known:
             variables.append(own)
             continue
-        theirs, column = known[own.name], table[own.name]
+        theirs, column = known[own.name], columns[own.name]
         words = _words(theirs, own)
         if words:
             by_word.append(own.name)
             codes = found.columns[own.name]
             column = pa.array(words, pa.string()).take(pa.array(codes, mask=codes < 0))
             own = replace(own, categories=words, labels=(), missing=())
-        variable, column = _known(own, theirs, forms.get(own.name), column)
+        variable, columns[own.name] = _known(own, theirs, forms.get(own.name), column)
         variables.append(variable)
-        table = table.set_column(place, own.name, column)
     special = known.special()
     schema = Schema(tuple(variables), special.get("weight"), special.get("household"), special.get("id"))
-    data = Microdata.from_arrow(table, found.origin, schema)
+    data = Microdata.from_arrow(pa.table(columns), found.origin, schema)
     note = f"compared by their labels, for their codes are not those of the original: {', '.join(by_word)}"
     return replace(data, notes=(*found.notes, note) if by_word else found.notes)
 
@@ -67,7 +67,7 @@ def _plain(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def _known(own: Variable, theirs: Variable, form: Form | None, column: Any) -> tuple[Variable, Any]:
+def _known(own: Variable, theirs: Variable, form: LabelledForm | None, column: Any) -> tuple[Variable, Any]:
     """Return what is known of a variable of both files, and its column without the original's missing codes."""
     mine = replace(own, role=theirs.role, label=own.label or theirs.label)
     kinds = {theirs.kind, form.kind if form else theirs.kind}

@@ -3,20 +3,20 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from sfumato.data.columns import EXACT
-from sfumato.data.dialect import Dialect, TextForm, detect_delimiter, first_records, quoted_columns
+from sfumato.data.file_form import Dialect, TextForm
+from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, without_markers
+from sfumato.data.formats.csv.detection import detect_delimiter, first_records, quoted_columns
 from sfumato.errors import DataError, FileError
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", ".")
 SAMPLE_BYTES = 1 << 18
 
 
@@ -43,13 +43,13 @@ def read_csv(
     table = _parsed(path, body, names, records, delimiter, lines)
     texts, markers = {}, {}
     for name in table.column_names:
-        texts[name], markers[name] = _without_markers(_one_chunk(table[name]), missing)
-    decimal = decimal or _detect_decimal(path, texts, delimiter, numeric)
+        texts[name], markers[name] = without_markers(_one_chunk(table[name]), missing)
+    decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
     quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
     usual = next((marker for marker in markers.values() if marker is not None), "")
     columns, forms = [], {}
     for place, (name, text) in enumerate(texts.items()):
-        column, decimals = _typed(text, decimal, stated=name in numeric)
+        column, decimals = typed(text, decimal, stated=name in numeric)
         columns.append(column)
         marker = markers[name]
         forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
@@ -117,10 +117,10 @@ def _header(path: Path, line: str, delimiter: str) -> list[str]:
     nameless = [place for place, name in enumerate(names, start=1) if not name]
     if nameless:
         raise DataError(f"{path}: column {nameless[0]} has no name; give every column a name in the header")
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name == twice[0])
-        raise DataError(f"{path}: columns {places} have the same name {twice[0]!r}; names must differ")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name == twice)
+        raise DataError(f"{path}: columns {places} have the same name {twice!r}; names must differ")
     return names
 
 
@@ -146,7 +146,7 @@ def _parsed(
     except pa.ArrowInvalid as error:
         raise _uneven(path, body, len(names), delimiter, lines_before, str(error)) from None
     if trailing:
-        if _any(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")):
+        if any_true(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")):
             if len(records[0]) > len(names):  # the header ends in a delimiter too
                 raise DataError(f"{path}: column {len(columns)} has no name; give every column a name in the header")
             raise _uneven(path, body, len(names), delimiter, lines_before, "more fields than names")
@@ -190,112 +190,3 @@ def _uneven(path: Path, body: memoryview, width: int, delimiter: str, lines_befo
 def _one_chunk(column: Any) -> Any:
     chunks = column.combine_chunks()
     return chunks if isinstance(chunks, pa.Array) else pa.concat_arrays(chunks.chunks)
-
-
-def _without_markers(text: Any, missing: Sequence[str]) -> tuple[Any, str | None]:
-    """Make the markers missing, and return the first one met."""
-    bare = pc.utf8_trim_whitespace(text)
-    hit = pc.is_in(bare, value_set=pa.array(sorted(set(missing)), pa.string()))
-    first = pc.index(hit, True).as_py()
-    if first < 0:
-        return text, None
-    return pc.if_else(hit, pa.scalar(None, pa.string()), text), bare[first].as_py()
-
-
-def _typed(text: Any, decimal: str, *, stated: bool = False) -> tuple[Any, int]:
-    """Return a text column as whole numbers or decimals where every cell is one, and the fewest decimals written."""
-    if text.null_count == len(text):
-        return pa.nulls(len(text)), 0
-    numbers = _numbers(text, decimal)
-    if numbers is not None:
-        return numbers, (_fewest_decimals(text, decimal) if pa.types.is_floating(numbers.type) else 0)
-    if (
-        stated and decimal != "."
-    ):  # a schema says numeric: the cells that are no numbers shall be the ones complained of
-        swapped = pc.replace_substring_regex(text, r"^(\s*[+-]?\d*),(\d+\s*)$", r"\1.\2")
-        return swapped, 0
-    return text, 0
-
-
-def _numbers(text: Any, decimal: str) -> Any:
-    """Return the numbers of a column in which every cell is one, else None."""
-    bare = pc.utf8_trim_whitespace(text)
-    if decimal != ".":
-        if _any(pc.match_substring(bare, ".")):
-            return None
-        bare = pc.replace_substring(bare, decimal, ".")
-    if _any(pc.match_substring_regex(bare, "^[+-]?0[0-9xX]")):  # 00123 is a code, and 0x1F no number of a survey
-        return None
-    whole = _cast(bare, pa.int64())
-    if whole is not None:
-        return whole
-    numbers = _cast(bare, pa.float64())
-    if numbers is None:
-        return None
-    if _any(pc.is_nan(numbers)):  # "nan" that nobody declared missing
-        return None
-    values = np.abs(numbers.drop_null().to_numpy())
-    wide = values[np.isfinite(values)].max(initial=0) > EXACT
-    if wide and not _any(pc.match_substring_regex(bare, "[.eE]")):
-        return None  # whole numbers beyond 64 bits name something: no float holds them exactly, their text does
-    return numbers
-
-
-def _cast(text: Any, kind: pa.DataType) -> Any:
-    """Return the cells as numbers, or None if one of them is none."""
-    try:
-        pc.cast(text[:1000], kind)  # a column that is no such thing fails here, which takes less time
-        return pc.cast(text, kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _fewest_decimals(text: Any, decimal: str) -> int:
-    bare = pc.utf8_trim_whitespace(text)
-    if _any(pc.match_substring_regex(bare, "[eE]")):
-        return 0
-    place = pc.find_substring(bare, decimal)
-    behind = pc.subtract(pc.subtract(pc.binary_length(bare), place), 1)
-    return int(pc.min(pc.if_else(pc.less(place, 0), 0, behind)).as_py())
-
-
-def _detect_decimal(path: Path, texts: dict[str, Any], delimiter: str, numeric: frozenset[str]) -> str:
-    """Tell the file's one decimal sign; where the cells leave it open, ask instead of guessing."""
-    if delimiter == ",":
-        return "."
-    commas = {name: text for name, text in texts.items() if _has_decimals(text, ",", name in numeric)}
-    if not commas:
-        return "."
-    points = [name for name, text in texts.items() if _has_decimals(text, ".", name in numeric)]
-    if points:
-        raise FileError(
-            f"{path}: variable {next(iter(commas))!r} has decimal commas and variable {points[0]!r} decimal points; "
-            "say decimal=',' or decimal='.' (the other variables are then text)"
-        )
-    thousands = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
-    if all(_all_commas_match(text, thousands) for text in commas.values()):
-        name, text = next(iter(commas.items()))
-        example = text[pc.index(pc.match_substring(text, ","), True).as_py()].as_py().strip()
-        raise FileError(
-            f"{path}: {example!r} in variable {name!r} may be {example.replace(',', '.')} or {example.replace(',', '')}"
-            "; say decimal=',' for the first, remove the thousands separators for the second"
-        )
-    return ","
-
-
-def _has_decimals(text: Any, decimal: str, stated: bool) -> bool:
-    """Tell whether a column is of numbers, some with this decimal sign; one number will do where numbers are stated."""
-    if text.null_count == len(text) or not _any(pc.match_substring(text, decimal)):
-        return False
-    if stated:
-        return _any(pc.match_substring_regex(text, rf"^\s*[+-]?\d*{re.escape(decimal)}\d+\s*$"))
-    return _numbers(text, decimal) is not None
-
-
-def _all_commas_match(text: Any, pattern: str) -> bool:
-    with_comma = text.filter(pc.match_substring(text, ","))
-    return bool(pc.all(pc.match_substring_regex(with_comma, pattern)).as_py())
-
-
-def _any(mask: Any) -> bool:
-    return bool(pc.any(mask).as_py())

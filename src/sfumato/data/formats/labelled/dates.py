@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.labelled import Family, Moment
+from sfumato.data.file_form import Family, Moment
 from sfumato.data.schema import Category
 
 Floats = NDArray[np.float64]

@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data import labelled_limits as limits
-from sfumato.data.labelled import FAMILIES, NAMES, WRITTEN, Family, Labelled, pyreadstat
-from sfumato.data.labelled_columns import Losses, Stored, fit_integers, labels_of, stored
+from sfumato.data.file_form import Family, Labelled
+from sfumato.data.formats.labelled import limits
+from sfumato.data.formats.labelled.conversion import stored
+from sfumato.data.formats.labelled.families import FAMILIES, NAMES, WRITTEN, pyreadstat
+from sfumato.data.formats.labelled.spss_dictionary import Compression, write_weight
+from sfumato.data.formats.labelled.stored import Losses, Stored, fit_integers, labels_of
 from sfumato.data.microdata import Microdata
-from sfumato.data.spss_header import write_weight
 from sfumato.errors import FileError
 
 MANY_VARIABLES = 32_767  # above, only the newest Stata format will do
+_Columns = dict[str, Stored]
 
 
 def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]:
@@ -33,55 +36,87 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     same = before if before and before.family == family else None
     version = _version(family, same, len(table.names))
     limits.check_names(path, family, table.names, version)
-    columns: dict[str, Stored] = {}
-    for variable in table.schema:
-        follows = _follows(table, variable.name)
-        column = stored(variable, table.columns[variable.name], family, before, follows, losses)
-        _check(column, path, family, version, losses)
-        columns[column.name] = column
+    columns = _columns(table, path, family, version, losses)
     _lost_of_file(table, family, before, losses)
-    label = _cut(before.label if before else "", limits.LONGEST_FILE_LABEL[family], "the label of the file", losses)
-    labels = {name: column.label for name, column in columns.items() if column.label}
-    formats = {n: c.format for n, c in columns.items() if c.format and not (c.text and family == "spss")}
+    common = _of_all(columns, family, before, losses)
     if family == "stata":
         limits.check_label_names(path, labels_of(columns))
     frame = _frame(columns, family)
-    common: dict[str, Any] = {"file_label": label, "column_labels": labels, "variable_format": formats}
     try:
         if family == "spss":
-            compression = "zlib" if suffix == ".zsav" else same.compression if same else "rows"
-            library.write_sav(
-                frame,
-                target,
-                compress=compression == "zlib",
-                row_compress=compression == "rows",
-                note=list(same.notes) if same and same.notes else None,
-                variable_value_labels=labels_of(columns),
-                missing_ranges=_missing_ranges(columns),
-                variable_display_width={n: c.display for n, c in columns.items() if c.display},
-                variable_measure={n: c.measure for n, c in columns.items()},
-                **common,
-            )
+            compression: Compression = "zlib" if suffix == ".zsav" else same.compression if same else "rows"
+            library.write_sav(frame, target, **common, **_of_spss(columns, same, compression))
             if table.schema.weight is not None:
                 write_weight(target, table.schema.weight)
         elif family == "stata":
-            letters = {
-                n: sorted({*c.tags.values(), *(v for v in c.labels if isinstance(v, str))}) for n, c in columns.items()
-            }
-            library.write_dta(
-                frame,
-                target,
-                version=15 if version == 119 else 14,
-                variable_value_labels=labels_of(columns),
-                missing_user_values={name: found for name, found in letters.items() if found} or None,
-                **common,
-            )
+            library.write_dta(frame, target, **common, **_of_stata(columns, version))
         else:
-            name = same.table if same and same.table else None
-            library.write_xport(frame, target, table_name=name, file_format_version=version, **common)
+            library.write_xport(frame, target, **common, **_of_sas(same, version))
     except (library.ReadstatError, library.PyreadstatError) as error:
         raise FileError(f"cannot write {path} as a {NAMES[family]} file: {error}") from None
     return losses.notes()
+
+
+def _columns(table: Microdata, path: Path, family: Family, version: int, losses: Losses) -> _Columns:
+    """Return the variables as the file holds them, within its limits."""
+    columns: _Columns = {}
+    for variable in table.schema:
+        column = stored(
+            variable,
+            table.columns[variable.name],
+            family,
+            table.origin.labelled,
+            losses,
+            follows=_follows(table, variable.name),
+        )
+        _check(column, path, family, version, losses)
+        columns[column.name] = column
+    return columns
+
+
+def _of_all(columns: _Columns, family: Family, before: Labelled | None, losses: Losses) -> dict[str, Any]:
+    """Return what the library is told of a file of any family."""
+    label = before.label if before else ""
+    longest = limits.LONGEST_FILE_LABEL[family]
+    if len(label.encode()) > longest:
+        losses.add(f"the label of the file is cut to {longest} bytes")
+        label = limits.cut(label, longest)
+    return {
+        "file_label": label,
+        "column_labels": {n: c.label for n, c in columns.items() if c.label},
+        "variable_format": {n: c.format for n, c in columns.items() if c.format and not (c.text and family == "spss")},
+    }
+
+
+def _of_spss(columns: _Columns, same: Labelled | None, compression: Compression) -> dict[str, Any]:
+    """Return what the library is told of an SPSS file beyond that; ``same`` is kept of the SPSS file read."""
+    return {
+        "compress": compression == "zlib",
+        "row_compress": compression == "rows",
+        "note": list(same.notes) if same and same.notes else None,
+        "variable_value_labels": labels_of(columns),
+        "missing_ranges": _missing_ranges(columns),
+        "variable_display_width": {name: column.display for name, column in columns.items() if column.display},
+        "variable_measure": {name: column.measure for name, column in columns.items()},
+    }
+
+
+def _of_stata(columns: _Columns, version: int) -> dict[str, Any]:
+    """Return what the library is told of a Stata file beyond that."""
+    letters = {
+        name: sorted({*column.tags.values(), *(value for value in column.labels if isinstance(value, str))})
+        for name, column in columns.items()
+    }
+    return {
+        "version": 15 if version == 119 else 14,
+        "variable_value_labels": labels_of(columns),
+        "missing_user_values": {name: found for name, found in letters.items() if found} or None,
+    }
+
+
+def _of_sas(same: Labelled | None, version: int) -> dict[str, Any]:
+    """Return what the library is told of a SAS transport file beyond that."""
+    return {"table_name": same.table if same and same.table else None, "file_format_version": version}
 
 
 def _follows(table: Microdata, name: str) -> bool:
@@ -96,9 +131,7 @@ def _follows(table: Microdata, name: str) -> bool:
         return False
     if table.matched:
         return True
-    column = table.columns[name]
-    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
-    return before.rows is not None and bool(missing[cells.place != -1].all())
+    return before.rows is not None and bool(table.missing(name)[cells.place != -1].all())
 
 
 def _version(family: Family, before: Labelled | None, variables: int) -> int:
@@ -110,34 +143,21 @@ def _version(family: Family, before: Labelled | None, variables: int) -> int:
 def _check(column: Stored, path: Path, family: Family, version: int, losses: Losses) -> None:
     """Refuse or cut what is too long for the format."""
     if column.text:
-        encoded = [text.encode() for text in {*column.values[column.values != None], *column.labels}]  # noqa: E711
-        longest = max(map(len, encoded), default=0)
-        limits.check_text(path, family, column.name, longest, any(b"\0" in text for text in encoded), version)
-        column.width = max(column.width, longest, 1)
+        texts = {*column.values[~column.absent()], *column.labels}
+        column.width = max(column.width, limits.check_text(path, family, column.name, texts, version), 1)
     else:
         limits.check_numbers(path, family, column.name, column.values)
-    long = "labels too long for the format are cut"
+    shorter = _label(column.label, family, version)
+    labels = {value: limits.cut(label, limits.LONGEST_VALUE_LABEL[family]) for value, label in column.labels.items()}
+    if (shorter, labels) != (column.label, column.labels):
+        losses.add("labels too long for the format are cut", column.name)
+        column.label, column.labels = shorter, labels
+
+
+def _label(label: str, family: Family, version: int) -> str:
+    """Return as much of a variable's label as the format holds."""
     allowed = 40 if family == "sas" and version == 5 else limits.LONGEST_LABEL[family]
-    if family == "stata":
-        column.label = column.label if len(column.label) <= 80 else _noted(column.label[:80], long, column.name, losses)
-    if len(column.label.encode()) > allowed:
-        column.label = _noted(limits.cut(column.label, allowed), long, column.name, losses)
-    for value, label in column.labels.items():
-        if len(label.encode()) > limits.LONGEST_VALUE_LABEL[family]:
-            shorter = limits.cut(label, limits.LONGEST_VALUE_LABEL[family])
-            column.labels[value] = _noted(shorter, long, column.name, losses)
-
-
-def _noted(text: str, what: str, name: str, losses: Losses) -> str:
-    losses.add(what, name)
-    return text
-
-
-def _cut(text: str, longest: int, what: str, losses: Losses) -> str:
-    if len(text.encode()) <= longest:
-        return text
-    losses.add(f"{what} is cut to {longest} bytes")
-    return limits.cut(text, longest)
+    return limits.cut(label[:80] if family == "stata" else label, allowed)
 
 
 def _lost_of_file(table: Microdata, family: Family, before: Labelled | None, losses: Losses) -> None:
@@ -154,7 +174,7 @@ def _lost_of_file(table: Microdata, family: Family, before: Labelled | None, los
             losses.add(f"{NAMES[family]} files do not say which variable is the weight", table.schema.weight)
 
 
-def _missing_ranges(columns: dict[str, Stored]) -> dict[str, list[Any]] | None:
+def _missing_ranges(columns: _Columns) -> dict[str, list[Any]] | None:
     found = {
         name: [{"lo": float(e[0]), "hi": float(e[1])} if isinstance(e, tuple) else e for e in column.missing]
         for name, column in columns.items()
@@ -163,7 +183,7 @@ def _missing_ranges(columns: dict[str, Stored]) -> dict[str, list[Any]] | None:
     return found or None
 
 
-def _frame(columns: dict[str, Stored], family: Family) -> Any:
+def _frame(columns: _Columns, family: Family) -> Any:
     """Return the columns as a frame the library takes."""
     try:
         import polars as pl
@@ -177,11 +197,11 @@ def _frame(columns: dict[str, Stored], family: Family) -> Any:
 
 def _series(pl: Any, column: Stored, family: Family) -> Any:
     if column.text:
-        texts = np.where(column.values == None, "", column.values)  # noqa: E711 - element by element
+        texts = np.where(column.absent(), "", column.values)
         if family != "stata":  # blanks at the end mean nothing there, and tell the library the width
             texts[0] = texts[0] + " " * (column.width - len(texts[0].encode()))
         return pl.Series(column.name, texts.tolist(), dtype=pl.String)
-    missing = np.isnan(column.values)
+    missing = column.absent()
     integers = family == "stata" and column.whole and fit_integers(column.values)
     numbers = np.where(missing, 0, column.values).astype(np.int32) if integers else column.values
     lettered = column.tags or any(isinstance(value, str) for value in column.labels)

@@ -1,31 +1,47 @@
-"""What an SPSS, Stata or SAS file says beyond its values, kept so that a table goes back as it came."""
+"""How a file held its table, kept so that a protected table goes out as the original came in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.schema import Category, Kind
-from sfumato.errors import FileError
 
 Family = Literal["spss", "stata", "sas"]
 Moment = Literal["date", "datetime", "time"]
-FAMILIES: dict[str, Family] = {
-    ".sav": "spss",
-    ".zsav": "spss",
-    ".por": "spss",
-    ".dta": "stata",
-    ".sas7bdat": "sas",
-    ".xpt": "sas",
-}
-WRITTEN = (".sav", ".zsav", ".dta", ".xpt")  # the others are read only
-NAMES: dict[Family, str] = {"spss": "SPSS", "stata": "Stata", "sas": "SAS"}
 
 
 @dataclass(frozen=True)
-class Form:
+class TextForm:
+    """How the cells of one column are written."""
+
+    missing: str = ""
+    decimals: int = 0  # the fewest decimals any number of the column was written with: 2 where 1.5 stands as 1.50
+    quoted: bool = False
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited text file is written: its delimiter, decimal sign, encoding, missing markers and quotes."""
+
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+    byte_order_mark: bool = False
+    newline: str = "\n"
+    quoted_header: bool = False
+    missing: str = ""  # for columns in which nothing was missing
+    columns: Mapping[str, TextForm] = field(default_factory=dict)
+
+    def form(self, name: str) -> TextForm:
+        """Return how the cells of this column are written."""
+        return self.columns.get(name, TextForm(missing=self.missing))
+
+
+@dataclass(frozen=True)
+class LabelledForm:
     """How one variable stands in a labelled file."""
 
     kind: Kind  # what the file says or the rule gives, before any schema
@@ -62,7 +78,7 @@ class Labelled:
     compression: Literal["none", "rows", "zlib"] = "rows"  # SPSS
     version: int = 0  # the release of a Stata file, the version of a SAS transport file; 0 for the usual one
     table: str = ""  # the name of the table in a SAS file
-    forms: Mapping[str, Form] = field(default_factory=dict)
+    forms: Mapping[str, LabelledForm] = field(default_factory=dict)
     cells: Mapping[str, Cells] = field(default_factory=dict)
     rows: NDArray[np.intp] | None = None  # which records of the file the table has; None for all of them
     lost: tuple[str, ...] = ()  # what the file holds that cannot be written again
@@ -77,14 +93,3 @@ class Labelled:
         if cells is None or self.rows is None:
             return cells
         return replace(cells, place=cells.place[self.rows])
-
-
-def pyreadstat() -> Any:
-    """Return the library that reads and writes these files."""
-    try:
-        import pyreadstat
-    except ModuleNotFoundError:
-        raise FileError(
-            "SPSS, Stata and SAS files need pyreadstat, which is not installed; run: pip install 'sfumato[labelled]'"
-        ) from None
-    return pyreadstat

@@ -14,7 +14,7 @@ Categories are the codes of the file, which ``Variable.spelled`` turns into thei
 Stata's .a to .z and SAS' .A to .Z are missing, and so is empty text; discrete codes are listed in ``Variable.missing``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,36 +22,55 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from sfumato.data import labelled_file
-from sfumato.data.labelled import FAMILIES, NAMES, Cells, Family, Form, Labelled
-from sfumato.data.labelled_dates import moment_of, to_dates
+from sfumato.data import frames
+from sfumato.data.columns import EXACT, short
+from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
+from sfumato.data.formats.labelled import raw_file
+from sfumato.data.formats.labelled.dates import moment_of, to_dates
+from sfumato.data.formats.labelled.families import FAMILIES, NAMES
+from sfumato.data.formats.labelled.missing_codes import Declared, Floats, text_without_codes, without_codes
+from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Schema, Variable
+from sfumato.errors import DataError
 
-EXACT = 2**53
 _MEASURES: dict[str, Kind] = {"nominal": "nominal", "ordinal": "ordinal", "scale": "numeric"}
+_Labels = tuple[tuple[Category, str], ...]
 
 
-def read_labelled(
-    path: Path, stated: Schema | None = None, encoding: str | None = None
-) -> tuple[pa.Table, Schema, Labelled, tuple[str, ...]]:
-    """Read a file: the table, its schema, what is kept to write it again, and what a reader should know.
+def read_labelled(path: Path, stated: Schema | None = None, encoding: str | None = None) -> Microdata:
+    """Read a table from a file, with the schema the file states.
 
     What ``stated`` says of a variable goes before what the file says; labels and missing codes it does not name are the
     file's.
     """
+    try:
+        table, schema, labelled, notes = _read(path, stated, encoding)
+        arrow, origin = frames.to_arrow(table)
+        # the missing codes are out of the table by now, and need not be looked for again
+        plain = replace(schema, variables=tuple(replace(variable, missing=()) for variable in schema))
+        data = Microdata.from_arrow(arrow, replace(origin, path=path.resolve(), labelled=labelled), plain)
+    except DataError as error:
+        raise type(error)(f"{path}: {error}") from None
+    coded = (replace(data.schema[variable.name], missing=variable.missing) for variable in schema if variable.missing)
+    return replace(data, schema=data.schema.replace(*coded), notes=notes)
+
+
+def _read(
+    path: Path, stated: Schema | None, encoding: str | None
+) -> tuple[pa.Table, Schema, Labelled, tuple[str, ...]]:
+    """Return the table, its schema, what is kept to write it again, and what a reader should know."""
     family = FAMILIES[path.suffix.lower()]
     known = {variable.name: variable for variable in stated or ()}
     columns: dict[str, Any] = {}
     variables, forms, cells = [], {}, {}
-    meta, raw = labelled_file.load(path, encoding)
+    meta, raw = raw_file.load(path, encoding)
     for name in meta.column_names:
         variable, forms[name], columns[name], marked = _column(family, meta, name, raw.pop(name), known.get(name))
         variables.append(variable)
         if marked is not None:
             cells[name] = marked
-    facts = labelled_file.facts(path, meta)
+    facts = raw_file.facts(path, meta)
     schema, notes = _special(Schema(tuple(variables)), stated, columns, facts.weight, NAMES[family])
     kept = Labelled(
         family=family,
@@ -69,28 +88,45 @@ def read_labelled(
 
 def _column(
     family: Family, meta: Any, name: str, parts: Any, stated: Variable | None
-) -> tuple[Variable, Form, Any, Cells | None]:
+) -> tuple[Variable, LabelledForm, Any, Cells | None]:
     """Read one variable: what is known of it, how it stood in the file, its values, and its missing codes."""
-    labels = _labels(meta, name)
-    discrete, ranges = _declared(meta, name)
-    codes = (*discrete, *(code for code in (stated.missing if stated else ()) if code not in discrete))
-    if meta.readstat_variable_types[name] == "string":
-        values, cells = _texts(parts, codes)
-        moment = None
+    text = meta.readstat_variable_types[name] == "string"
+    labels = _labels(meta, name, text=text)
+    declared = _declared(meta, name, labels, stated)
+    present = [value for value, _ in labels if value not in declared]
+    moment: Moment | None = None
+    if text:
+        values, cells = text_without_codes(parts, declared.codes)
     else:
-        numbers, marks = parts
-        numbers, cells = _numbers(numbers, marks, codes, ranges)
-        tags = [f".{tag}" for tag in meta.missing_user_values.get(name, ())]
-        tags += [value for value, _ in labels if isinstance(value, str) and value not in tags]
-        codes = (*codes, *(tag for tag in tags if tag not in codes))
-        as_number = any(not _absent(value, codes, ranges) for value, _ in labels) or (
-            stated is not None and stated.kind == "numeric"
-        )
-        moment = None if as_number else moment_of(family, meta.original_variable_types[name] or "")
-        values = to_dates(family, moment, numbers) if moment else None
-        moment = None if values is None else moment
-        values = _plain(numbers) if values is None else values
-    form = Form(
+        numbers, cells = without_codes(*parts, declared)
+        as_number = bool(present) or (stated is not None and stated.kind == "numeric")
+        values, moment = _dated(family, "" if as_number else meta.original_variable_types[name] or "", numbers)
+    form = _form(meta, name, declared, moment, labels)
+    form = replace(form, kind=_kind(form, values, present))
+    kind = stated.kind if stated else form.kind
+    if kind != "numeric" and pa.types.is_floating(values.type):
+        values = _whole(values)
+    variable = Variable(
+        name,
+        kind=kind,
+        categories=_steps(values, present) if kind == "ordinal" == form.kind else (),
+        missing=declared.codes,
+        label=meta.column_names_to_labels.get(name) or "",
+        labels=labels,
+    )
+    return _overridden(variable, stated), form, values, cells
+
+
+def _dated(family: Family, form: str, numbers: Floats) -> tuple[Any, Moment | None]:
+    """Return numbers as dates where their format says so and each is exactly one, else as they are."""
+    moment = moment_of(family, form)
+    dates = to_dates(family, moment, numbers) if moment else None
+    return (pa.array(numbers, from_pandas=True), None) if dates is None else (dates, moment)
+
+
+def _form(meta: Any, name: str, declared: Declared, moment: Moment | None, labels: _Labels) -> LabelledForm:
+    """Return how a variable stands in the file, its kind apart."""
+    return LabelledForm(
         kind="numeric",
         text=meta.readstat_variable_types[name] == "string",
         whole=meta.readstat_variable_types[name].startswith("int"),
@@ -99,27 +135,13 @@ def _column(
         measure=meta.variable_measure.get(name, "unknown"),
         display=max(meta.variable_display_width.get(name, 0), 0),
         width=meta.variable_storage_width.get(name, 0),
-        ranges=ranges,
-        codes=codes,
+        ranges=declared.ranges,
+        codes=declared.codes,
+        words=tuple(pair for pair in labels if pair[0] in declared),
     )
-    present = [value for value, _ in labels if not _absent(value, codes, ranges)]
-    words = tuple(pair for pair in labels if _absent(pair[0], codes, ranges))
-    form = replace(form, kind=_kind(form, values, present), words=words)
-    kind = stated.kind if stated else form.kind
-    if kind != "numeric" and pa.types.is_floating(values.type):
-        values = _whole(values)
-    variable = Variable(
-        name,
-        kind=kind,
-        categories=_steps(values, present) if kind == "ordinal" == form.kind else (),
-        missing=codes,
-        label=meta.column_names_to_labels.get(name) or "",
-        labels=labels,
-    )
-    return _overridden(variable, stated), form, values, cells
 
 
-def _kind(form: Form, values: Any, labelled: list[Category]) -> Kind:
+def _kind(form: LabelledForm, values: Any, labelled: list[Category]) -> Kind:
     """Tell the kind of a variable by what the file says of it."""
     if form.measure in ("nominal", "ordinal"):
         return _MEASURES[form.measure]
@@ -170,66 +192,23 @@ def _special(
     return replace(schema.replace(numeric), weight=weight), ()
 
 
-def _labels(meta: Any, name: str) -> tuple[tuple[Category, str], ...]:
-    text = meta.readstat_variable_types[name] == "string"
+def _labels(meta: Any, name: str, *, text: bool) -> _Labels:
     found = meta.variable_value_labels.get(name, {})
     return tuple(
-        (value if text else f".{value}" if isinstance(value, str) else _short(value), label)
+        (value if text else f".{value}" if isinstance(value, str) else short(value), label)
         for value, label in found.items()
     )
 
 
-def _declared(meta: Any, name: str) -> tuple[tuple[Category, ...], tuple[tuple[float, float], ...]]:
-    """Return the missing values that an SPSS file declares: single ones, and ranges."""
+def _declared(meta: Any, name: str, labels: _Labels, stated: Variable | None) -> Declared:
+    """Return what is missing: what an SPSS file declares, what a schema states, and the letters of Stata and SAS."""
     bounds = [(entry["lo"], entry["hi"]) for entry in meta.missing_ranges.get(name, ())]
-    single = tuple(low if isinstance(low, str) else _short(low) for low, high in bounds if low == high)
-    return single, tuple((low, high) for low, high in bounds if low != high)
-
-
-def _absent(value: Category, codes: Iterable[Category], ranges: Iterable[tuple[float, float]]) -> bool:
-    number = isinstance(value, int | float)
-    return value in codes or (number and any(low <= value <= high for low, high in ranges))  # type: ignore[operator]
-
-
-def _numbers(
-    numbers: NDArray[np.float64],
-    marks: NDArray[np.uint8] | None,
-    codes: Iterable[Category],
-    ranges: Iterable[tuple[float, float]],
-) -> tuple[NDArray[np.float64], Cells | None]:
-    """Make the declared codes missing, and keep which one stood where."""
-    missing = np.isnan(numbers)
-    coded = np.isin(numbers, [code for code in codes if isinstance(code, int | float)])
-    for low, high in ranges:
-        coded |= (numbers >= low) & (numbers <= high)
-    tagged = marks is not None and bool(marks.any())
-    if not tagged and not coded.any():
-        return numbers, None
-    found, which = np.unique(numbers[coded], return_inverse=True)
-    place = np.where(missing, -2, -1).astype(np.int32)
-    place[coded] = which
-    listed: list[Category] = [_short(code) for code in found]
-    if marks is not None:
-        tags, which = np.unique(marks[marks > 0], return_inverse=True)
-        place[marks > 0] = len(listed) + which
-        listed += [f".{chr(tag)}" for tag in tags]
-    return np.where(coded, np.nan, numbers), Cells(tuple(listed), place)
-
-
-def _texts(column: Any, codes: Iterable[Category]) -> tuple[Any, Cells | None]:
-    """Make empty text and the declared codes missing, and keep which one stood where."""
-    column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-    listed = tuple(code for code in codes if isinstance(code, str))
-    which = pc.index_in(column, value_set=pa.array(listed, pa.string()))
-    if which.null_count == len(which):
-        return column, None
-    place = which.fill_null(-1).to_numpy(zero_copy_only=False).copy()
-    place[column.is_null().to_numpy(zero_copy_only=False)] = -2
-    return pc.if_else(which.is_valid(), pa.scalar(None, pa.string()), column), Cells(listed, place.astype(np.int32))
-
-
-def _plain(numbers: NDArray[np.float64]) -> Any:
-    return pa.array(numbers, from_pandas=True)
+    codes: list[Category] = [low if isinstance(low, str) else short(low) for low, high in bounds if low == high]
+    codes += stated.missing if stated else ()
+    if meta.readstat_variable_types[name] != "string":
+        codes += [f".{letter}" for letter in meta.missing_user_values.get(name, ())]
+        codes += [value for value, _ in labels if isinstance(value, str)]
+    return Declared(tuple(dict.fromkeys(codes)), tuple((low, high) for low, high in bounds if low != high))
 
 
 def _whole(values: Any) -> Any:
@@ -246,8 +225,3 @@ def _steps(values: Any, labelled: list[Category]) -> tuple[Category, ...]:
     """Return the steps of an ordinal variable from lowest to highest: those with a label and those that occur."""
     found = pc.unique(values.drop_null()).to_pylist()
     return tuple(sorted({*found, *labelled}))
-
-
-def _short(value: float) -> int | float:
-    """Return a whole number as such."""
-    return int(value) if float(value).is_integer() and abs(value) <= EXACT else float(value)

@@ -2,9 +2,10 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.atomic import reason
-from sfumato.data.labelled import pyreadstat
-from sfumato.data.spss_header import Compression, check_dictionary, read_header
+from sfumato.data.formats.labelled.families import pyreadstat
+from sfumato.data.formats.labelled.spss_dictionary import Compression, check_dictionary, read_header
 from sfumato.errors import FileError, ParameterError
 
 CELLS_AT_A_TIME = 5_000_000  # Python objects take four times the memory of numbers
@@ -65,6 +66,19 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     _check_content(path)
     if suffix in (".sav", ".zsav"):
         check_dictionary(path)
+    read = partial(getattr(library, _READERS[suffix]), str(path), **_options(path, encoding))
+    with _refusals(path, encoding):
+        meta = read(metadataonly=True)[1]
+        if not meta.column_names:
+            raise FileError(f"{path} has no variables")
+        if suffix == ".sas7bdat":
+            _add_catalogue(library, path, meta, encoding)
+        return meta, _values(read, meta)
+
+
+def _options(path: Path, encoding: str | None) -> dict[str, Any]:
+    """Return how the library is to read a file: raw numbers and, where it can, the codes of missing values."""
+    suffix = path.suffix.lower()
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     if suffix in _WITH_CODES:
         options["user_missing"] = True
@@ -72,30 +86,28 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
         if suffix == ".por":
             raise ParameterError(f"{path}: encoding is not for .por files, which say themselves how they are written")
         options["encoding"] = encoding
-    read = getattr(library, _READERS[suffix])
-    with _refusals(path, encoding):
-        meta = read(str(path), metadataonly=True, **options)[1]
-        if not meta.column_names:
-            raise FileError(f"{path} has no variables")
-        if suffix == ".sas7bdat":
-            _add_catalogue(library, path, meta, encoding)
-        texts = {name for name, kind in meta.readstat_variable_types.items() if kind == "string"}
-        parts: dict[str, list[Any]] = {name: [] for name in meta.column_names}
-        tags: dict[str, set[str]] = {}
-        step = max(CELLS_AT_A_TIME // len(meta.column_names), 1)
-        records = 0
-        while records % step == 0:
-            values, found = read(str(path), row_offset=records, row_limit=step, **options)
-            count = len(values[meta.column_names[0]])
-            for name, letters in found.missing_user_values.items():
-                tags.setdefault(name, set()).update(letters)
-            for name, column in _compact(values, texts, found.missing_user_values).items():
-                parts[name] += column
-            records += count
-            if not count:
-                break
+    return options
+
+
+def _values(read: Callable[..., Any], meta: Any) -> dict[str, Any]:
+    """Read all values, some records at a time; what letters were found goes into ``meta``, column by column."""
+    texts = {name for name, kind in meta.readstat_variable_types.items() if kind == "string"}
+    parts: dict[str, list[Any]] = {name: [] for name in meta.column_names}
+    tags: dict[str, set[str]] = {}
+    step = max(CELLS_AT_A_TIME // len(meta.column_names), 1)
+    records = 0
+    while records % step == 0:
+        values, found = read(row_offset=records, row_limit=step)
+        count = len(values[meta.column_names[0]])
+        for name, letters in found.missing_user_values.items():
+            tags.setdefault(name, set()).update(letters)
+        for name, column in _compact(values, texts, found.missing_user_values).items():
+            parts[name] += column
+        records += count
+        if not count:
+            break
     meta.missing_user_values = {name: sorted(letters) for name, letters in tags.items() if letters}
-    return meta, {name: _joined(parts.pop(name), name in texts) for name in meta.column_names}
+    return {name: _text(parts.pop(name)) if name in texts else _numbers(parts.pop(name)) for name in meta.column_names}
 
 
 def facts(path: Path, meta: Any) -> Facts:
@@ -202,9 +214,12 @@ def _floats(values: list[Any], letters: Any) -> tuple[Any, Any]:
     return mixed.astype(np.float64), marks
 
 
-def _joined(parts: list[Any], text: bool) -> Any:
-    if text:
-        return pa.chunked_array(parts, pa.string()).combine_chunks()
+def _text(parts: list[Any]) -> Any:
+    return pa.chunked_array(parts, pa.string()).combine_chunks()
+
+
+def _numbers(parts: list[Any]) -> tuple[Any, Any]:
+    """Return all numbers of a column, and the letters beside them or None."""
     numbers = np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)])
     if all(marks is None for _, marks in parts):
         return numbers, None
