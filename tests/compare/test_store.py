@@ -13,8 +13,8 @@ from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Slow, Un
 
 from sfumato.compare import store as store_module
 from sfumato.compare.experiment import Experiment, grid
+from sfumato.compare.identity import identity
 from sfumato.compare.store import Cell, Key, Scope, Store
-from sfumato.compare.work import identity
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
 from sfumato.risk import NearestRecord
@@ -24,8 +24,6 @@ CELL = Cell(
     key=Key("Shift()", "Loss()", 2),
     value=1 / 3,
     parts={"half": 0.1, "none": math.inf},
-    by_variable={"x": 1e-300},
-    by_pair={("x", "y"): 2.0},
     notes=("left out: é",),
     masking=("shifted",),
     seconds=0.5,
@@ -33,8 +31,8 @@ CELL = Cell(
 )
 
 
-def opened(path: Path | None, **scope: str | int) -> Store:
-    return Store(Scope(path, **({"data": "d", "seed": 0, "version": "1"} | scope)))  # type: ignore[arg-type]
+def opened(path: Path, **scope: str | int) -> Store:
+    return Store(Scope(path, **({"data": "d", "seed": 0} | scope)))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -59,10 +57,10 @@ def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(CELL)) == CELL
 
 
-def test_cells_of_other_data_seeds_and_versions_are_apart(tmp_path: Path) -> None:
+def test_cells_of_other_data_and_seeds_are_apart(tmp_path: Path) -> None:
     with opened(tmp_path / "run.db") as store:
         store.add(CELL)
-    for scope in ({"data": "e"}, {"seed": 1}, {"version": "2"}):
+    for scope in ({"data": "e"}, {"seed": 1}):
         with opened(tmp_path / "run.db", **scope) as store:
             assert store.finished() == {}
 
@@ -140,7 +138,7 @@ def test_the_code_of_a_class_that_is_not_ours_is_part_of_its_key() -> None:
     assert repr(first()) == repr(second())
     assert identity(first()) != identity(second())
     assert identity(first()) == identity(first())
-    assert identity(Noise(scale=0.1)) == "Noise(scale=0.1)"
+    assert identity(Noise(scale=0.1)).startswith("Noise(scale=0.1) ")
 
 
 def test_the_content_of_a_holdout_is_part_of_the_key_of_its_measure(tmp_path: Path) -> None:
@@ -156,7 +154,7 @@ def test_the_content_of_a_holdout_is_part_of_the_key_of_its_measure(tmp_path: Pa
     assert identity(measure) != first
     values.append(Experiment(DATA, [Shift()], [measure]).run(store=tmp_path / "run.db").row("Shift()").means)
     assert values[0] != values[1]
-    assert identity(NearestRecord()) == "NearestRecord()"
+    assert "reading" not in identity(NearestRecord())
 
 
 def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
@@ -181,7 +179,7 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(store_module, "FORMAT", 99)
     opened(tmp_path / "run.db").close()
     monkeypatch.undo()
-    with pytest.raises(FileError, match="its format is 99 and this version of Sfumato writes format 2"):
+    with pytest.raises(FileError, match="a newer version of Sfumato wrote it, in format 99, and this one reads format"):
         opened(tmp_path / "run.db")
 
 
@@ -272,14 +270,15 @@ def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:
 def test_a_foreign_method_inside_another_is_known_by_its_code() -> None:
     from sfumato import Noise, ResidualNoise
 
-    assert identity(ResidualNoise(Shift())) != repr(ResidualNoise(Shift()))
-    assert identity(ResidualNoise(Noise(0.1))) == repr(ResidualNoise(Noise(0.1)))
+    noises = [ResidualNoise(of) for of in (Shift(), Jitter(), Noise(0.1))]
+    assert len({identity(noise).removeprefix(repr(noise)) for noise in noises}) == 3
 
 
 def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None:
     from sfumato.compare.work import _kept
 
-    scope = Scope(tmp_path / "run.db", DATA.fingerprint, "1", 0)
+    scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
+    Store(scope).close()
     (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope)
     for number, _ in enumerate(_kept(task), start=1):
         with Store(scope) as other:

@@ -26,7 +26,7 @@ LEVEL = 1  # of zlib: higher levels take several times as long and save little
 PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
-class Damaged(ValueError):
+class Damaged(ValueError):  # noqa: N818 - the store makes an error of it that says what to do
     """Bytes that are no measurement."""
 
 
