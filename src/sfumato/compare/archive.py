@@ -59,17 +59,22 @@ class Archive:
         self, key: str, compute: Callable[[], T], *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
     ) -> T:
         """Return what was examined before under this key, or compute it and keep it."""
-        if self._scope.path is None:
-            if key not in self._examined:
-                self._examined[key] = zlib.compress(encode(compute()))
-            return decode(zlib.decompress(self._examined[key]))
-        with Store(self._scope, known=True) as store:
-            found = store.examination(key)
+        found = self.examination(key)
         if found is None:  # the file is closed meanwhile: it may take minutes
             found = encode(compute())
-            with Store(self._scope, known=True) as store:
-                store.keep_examination(key, found)
+            if self._scope.path is None:
+                self._examined[key] = zlib.compress(found)
+            else:
+                with Store(self._scope, known=True) as store:
+                    store.keep_examination(key, found)
         return decode(found)
+
+    def examination(self, key: str) -> bytes | None:
+        """Return what was examined under this key; None if nothing was."""
+        if self._scope.path is None:
+            return zlib.decompress(self._examined[key]) if key in self._examined else None
+        with Store(self._scope, known=True) as store:
+            return store.examination(key)
 
 
 class Averaged(Mapping[str, Mapping[T, float]]):

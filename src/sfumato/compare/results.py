@@ -162,8 +162,14 @@ class Results:
         and the code of the module that ``compute`` is written in, with what that imports. What is returned has always
         been encoded and decoded, so that a second report says the same as the first.
         """
-        key = f"{what} of {self._identity(self.row(candidate))} by {code_of(compute)}"
-        return self._kept.examined(key, compute, encode=encode, decode=decode)
+        return self._kept.examined(self._examination(candidate, what, compute), compute, encode=encode, decode=decode)
+
+    def is_examined(self, candidate: str, what: str, compute: Callable[[], Any]) -> bool:
+        """Tell whether :meth:`examined` would find this without computing it."""
+        return self._kept.examination(self._examination(candidate, what, compute)) is not None
+
+    def _examination(self, candidate: str, what: str, compute: Callable[[], Any]) -> str:
+        return f"{what} of {self._identity(self.row(candidate))} by {code_of(compute)}"
 
     @property
     def _kept(self) -> Archive:
