@@ -70,7 +70,7 @@ def test_the_detail_agrees_with_the_table_it_describes(results: Results) -> None
     assert after is not None
     assert after.mean == pytest.approx(protected.columns["a"].mean())
     worst = summary.detail.records[0]
-    by_record = results.measure(str(choice.chosen), DistanceLinkage).by_record
+    by_record = results.measurement(str(choice.chosen), DistanceLinkage).by_record
     assert by_record is not None
     assert worst.risks["DistanceLinkage()"].value == by_record.max() == by_record[worst.record - 1]
 

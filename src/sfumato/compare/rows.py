@@ -1,18 +1,17 @@
 """One candidate's figures: means and standard errors over the replicates, and why some are not there."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
+from sfumato.compare.archive import Averaged, averaged
 from sfumato.compare.figures import numberless
-from sfumato.compare.store import Cell
-from sfumato.core import Method
+from sfumato.compare.store import Cell, Key
+from sfumato.core import Measurement, Method
 from sfumato.outcome import Reason, Status
 
-K = TypeVar("K", bound=Hashable)
 NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")
 
 
@@ -40,11 +39,22 @@ class Row:
     protect_seconds: float = 0.0  # masking one table, on average
 
 
-def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell]], random: Set[str]) -> Row:
-    """Summarise a candidate's cells, listed by measure; ``random`` names the measures whose figures are draws."""
+def row(
+    candidate: str,
+    method: Method | None,
+    cells: Mapping[str, Sequence[Cell]],
+    *,
+    random: Set[str],
+    read: Callable[[str, Key], Measurement],
+) -> Row:
+    """Summarise a candidate's cells, listed by measure.
+
+    ``random`` names the measures whose figures are draws; ``read`` gets the whole measurement of one of their cells.
+    """
     reasons = {key: reason for key, found in cells.items() if (reason := _reason(found)) is not None}
     full = {key: found for key, found in cells.items() if key not in reasons}
     values = {key: tuple(cell.value for cell in found) for key, found in full.items()}
+    keys = {key: [cell.key for cell in found] for key, found in full.items()}
     every = [cell for found in cells.values() for cell in found]
     masked = {cell.key.replicate: cell.protect_seconds for cell in every}
     once = method is None or not method.about.random
@@ -57,9 +67,9 @@ def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell
         values=values,
         replicates=max((len(found) for found in cells.values()), default=0),
         reasons=reasons,
-        parts=_each(full, lambda cell: cell.parts),
-        by_variable=_each(full, lambda cell: cell.by_variable),
-        by_pair=_each(full, lambda cell: cell.by_pair),
+        parts=_parts(full),
+        by_variable=Averaged(keys, lambda measure, key: read(measure, key).by_variable),
+        by_pair=Averaged(keys, lambda measure, key: read(measure, key).by_pair),
         notes=_notes(cells),
         seconds=sum(cell.seconds for cell in every) + protect_seconds * (1 if once else len(masked)),
         protect_seconds=protect_seconds,
@@ -96,20 +106,11 @@ def _reason(cells: Sequence[Cell]) -> Reason | None:
     return replace(reasons[0], lacking=len(reasons), replicates=len(cells)) if reasons else None
 
 
-def _each(
-    cells: Mapping[str, Sequence[Cell]], detail: Callable[[Cell], Mapping[K, float]]
-) -> dict[str, dict[K, float]]:
-    """Average a breakdown over the replicates, measure by measure; measures that have none are left out."""
-    averaged: dict[str, dict[K, float]] = {}
-    for key, found in cells.items():
-        names = dict.fromkeys(name for cell in found for name in detail(cell))
-        if names:
-            averaged[key] = {name: _mean([detail(c)[name] for c in found if name in detail(c)]) for name in names}
-    return averaged
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _parts(cells: Mapping[str, Sequence[Cell]]) -> dict[str, Mapping[str, float]]:
+    """Average the parts over the replicates, measure by measure; measures that have none are left out."""
+    return {
+        key: averaged([cell.parts for cell in found]) for key, found in cells.items() if any(c.parts for c in found)
+    }
 
 
 def _notes(cells: Mapping[str, Sequence[Cell]]) -> tuple[str, ...]:

@@ -337,7 +337,7 @@ def _detail(results: Results, candidate: str, first: str | None, listed: int = L
             by_variable=row.by_variable.get(key, {}),
             parts=row.parts.get(key, {}),
             # only risks are of interest record by record, and they are not kept by a sweep
-            by_record=results.measure(candidate, key).by_record if about.purpose == "risk" else None,
+            by_record=results.measurement(candidate, key).by_record if about.purpose == "risk" else None,
             records=about.records,
         )
     original, protected = results.original, results.protect(candidate)
