@@ -139,3 +139,10 @@ def test_a_centred_variable_has_mean_zero_and_not_what_rounding_leaves() -> None
     found = InformationLoss().evaluate(data, Noise(0.1).protect(data, rng=1))
     assert found.value < 1000
     assert any("1 of 2 means left out" in note for note in found.notes)
+
+
+def test_what_swapping_leaves_as_it_is_differs_by_nothing() -> None:
+    data = incomes(500)
+    found = InformationLoss().evaluate(data, RankSwapping(0.3).protect(data, rng=1))
+    assert found.parts["means"] == 0 and found.parts["variances"] == 0
+    assert found.parts["values"] > 0 and found.parts["correlations"] > 0
