@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import Measure, Measurement, Microdata, NotApplicable, catalogue
+from sfumato import Measure, Measurement, Microdata, Model, NotApplicable, catalogue
 from sfumato.pair import Pair
 from tables import persons
 
@@ -65,6 +65,15 @@ def measures(cls: type[Measure]) -> list[Measure]:
         # models with a fair number of records per term: what a variable adds to one with hundreds of nearly collinear
         # terms is the solution of an ill-conditioned system, not a sum, and has no twelve digits
         return [cls(model="main effects"), cls(variables=("sex", "age", "income"))]  # type: ignore[call-arg]
+    if cls.__name__ in ("EllipsoidOverlap", "ConclusionChanges"):
+        return [cls(), cls(model="income ~ age + C(region)")]  # type: ignore[call-arg]
+    if cls.__name__ == "IntervalOverlap":
+        linear = ("income ~ age + C(region) + sex:age", "np.log(income) ~ 0 + C(health) + center(age)")
+        others = (
+            Model("I(health == 'poor') ~ age + sex", family="logistic"),
+            Model("age ~ C(education)", family="poisson", weight=2),
+        )
+        return [cls(), cls(model=linear), cls(model=others)]  # type: ignore[call-arg]
     return [cls()]
 
 

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.utility.models.design import Coding, Design
 from sfumato.utility.models.generalised import estimate
 from sfumato.utility.models.linear import gather
 from sfumato.utility.models.model import Model
 from sfumato.utility.models.rows import Rows, Usable
-from sfumato.utility.models.statistics import Moments, filled, triangle
+from sfumato.utility.models.statistics import Sufficient, filled, triangle
 
 Figures = Mapping[str, float]  # the coefficient that counts first, then those listed beside it
 
@@ -76,25 +77,25 @@ def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]
     usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
     coding, found = Coding(usable[0]), []
     for model in models:
-        design = coding.design(model, who)
-        before = _strength(design, usable[0], tables[0])
+        design = coding.design(model)
+        before = _strength(design, usable[0], tables[0].schema)
         after: Figures = {}
         note = ""
         try:
-            after = _strength(design, usable[1], tables[0])
+            after = _strength(design, usable[1], tables[0].schema)
         except NotApplicable as refusal:
             note = str(refusal).removeprefix(f"{who}: ")
         found.append(Outcome(model.label, model.weight, before, after, note))
     return found
 
 
-def _strength(design: Design, usable: Usable, original: Microdata) -> Figures:
+def _strength(design: Design, usable: Usable, original: Schema) -> Figures:
     rows = design.rows(usable, original)
     moments = gather([design], rows)
     return _linear(design, moments, rows) if design.model.family == "linear" else _likelihood(design, moments, rows)
 
 
-def _linear(design: Design, moments: Moments, rows: Rows) -> Figures:
+def _linear(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     count, start = len(design.columns), int(design.intercept)
     factor = triangle(moments.factor(design), design, rows)
     coefficients = np.linalg.solve(factor[:count, :count], factor[:count, count])
@@ -112,7 +113,7 @@ def _linear(design: Design, moments: Moments, rows: Rows) -> Figures:
     return found
 
 
-def _likelihood(design: Design, moments: Moments, rows: Rows) -> Figures:
+def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     """Return Cox and Snell's R squared, 1 - (L0 / L)^(2/n), and the odds (or rate) ratios."""
     coefficients = estimate(design, moments, robust=False).coefficients
     logistic = design.model.family == "logistic"
