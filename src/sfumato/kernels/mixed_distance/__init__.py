@@ -53,6 +53,11 @@ class Points:
         return build(self.rows)
 
     @property
+    def nbytes(self) -> int:
+        """The memory it takes, without the tree."""
+        return self.rows.nbytes + self.place.nbytes + self.copies.nbytes + self.unit.nbytes
+
+    @property
     def large(self) -> bool:
         """Whether compiling a search is worth its while."""
         return len(self.place) >= WORTH_COMPILING
@@ -70,6 +75,11 @@ class Nearest:
     def counts(self) -> Integers:
         """How many distinct points are nearest, of each query."""
         return np.diff(self.starts)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.distance.nbytes + self.starts.nbytes + self.found.nbytes
 
 
 def slack(distance: Floats, columns: int) -> Floats:
