@@ -25,6 +25,7 @@ from sfumato.kernels.probabilistic_linkage import (
     agreeing_pairs,
     agreeing_within,
     agreement_bins,
+    bin_cuts,
     fit_matches,
     nested_linkage,
     pattern_counts,
@@ -56,9 +57,16 @@ def masked_file(records: int, noise: float) -> tuple[Floats, Floats]:
     return np.exp(logs), np.exp(logs + noise * rng.normal(size=logs.shape))
 
 
+def binned(original: Floats, protected: Floats) -> tuple[Codes, Codes]:
+    """Both files in agreement bins."""
+    cuts = bin_cuts(original, BINS)
+    return agreement_bins(original, cuts), agreement_bins(protected, cuts)
+
+
 def by_sorting(original: Floats, protected: Floats) -> tuple[float, float]:
     """The package: counts by sorting, assignment over the pairs of positive weight (from 5,000 records)."""
-    results = nested_linkage(original, protected, bins=BINS, rng=np.random.default_rng(1))
+    left, right = binned(original, protected)
+    results = nested_linkage(left, right, agreeing_within(left), np.random.default_rng(1))
     return float(np.mean([result.share for result in results])), 0.0
 
 
@@ -66,7 +74,7 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
     """The usual way: every pair compared, a matrix of weights, scipy's linear_sum_assignment."""
     from scipy.optimize import linear_sum_assignment
 
-    left, right = agreement_bins(original, protected, BINS)
+    left, right = binned(original, protected)
     order = np.random.default_rng(1).permutation(len(right))
     shares, total = [], 0.0
     for known in range(1, VARIABLES + 1):
@@ -88,7 +96,7 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
 
 def total_weight(original: Floats, protected: Floats) -> float:
     """What the package's assignments weigh together, for comparison with the dense optimum (not timed)."""
-    left, right = agreement_bins(original, protected, BINS)
+    left, right = binned(original, protected)
     agreeing, apart = agreeing_pairs(left, right), agreeing_within(left)
     rng, total = np.random.default_rng(1), 0.0
     for known in range(1, VARIABLES + 1):

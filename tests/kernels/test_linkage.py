@@ -12,10 +12,12 @@ from scipy.optimize import linear_sum_assignment, minimize
 from sfumato.kernels import assignment
 from sfumato.kernels.assignment import compiled, plain
 from sfumato.kernels.probabilistic_linkage import (
+    LinkageResult,
     MatchModel,
     agreeing_pairs,
     agreeing_within,
     agreement_bins,
+    bin_cuts,
     fit_matches,
     nested_linkage,
     pattern_counts,
@@ -53,13 +55,15 @@ def test_bins_by_hand() -> None:
     # Halves of 1 2 3 4 are cut at 2.5; both files are cut there, and a value on the cut goes above it.
     original = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan]])
     protected = np.array([[2.4], [2.5], [9.0], [np.nan], [-9.0]])
-    left, right = agreement_bins(original, protected, 2)
+    cuts = bin_cuts(original, 2)
+    left, right = (agreement_bins(file, cuts) for file in (original, protected))
     assert left.ravel().tolist() == [0, 0, 1, 1, -1]
     assert right.ravel().tolist() == [0, 1, 1, -1, 0]
 
 
 def test_bins_of_a_variable_without_values() -> None:
-    left, right = agreement_bins(np.full((3, 1), np.nan), np.ones((3, 1)), 4)
+    empty = np.full((3, 1), np.nan)
+    left, right = (agreement_bins(file, bin_cuts(empty, 4)) for file in (empty, np.ones((3, 1))))
     assert left.ravel().tolist() == [-1, -1, -1]
     assert right.ravel().tolist() == [0, 0, 0]
 
@@ -302,11 +306,17 @@ def lognormal(rng: np.random.Generator, records: int, variables: int) -> Floats:
     return np.asarray(np.exp(0.6 * common + 0.8 * rng.normal(size=(records, variables))))
 
 
+def links(original: Floats, protected: Floats, bins: int, rng: np.random.Generator) -> list[LinkageResult]:
+    cuts = bin_cuts(original, bins)
+    left, right = (agreement_bins(file, cuts) for file in (original, protected))
+    return nested_linkage(left, right, agreeing_within(left), rng)
+
+
 def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
     # By theory: a copy is found with probability 1 / (number of records in the same bins): 1 if alone.
     original = lognormal(np.random.default_rng(4), 300, 4)
-    results = nested_linkage(original, original, bins=20, rng=np.random.default_rng(0))
-    left, _ = agreement_bins(original, original, 20)
+    results = links(original, original, 20, np.random.default_rng(0))
+    left = agreement_bins(original, bin_cuts(original, 20))
     assert [result.variables for result in results] == [1, 2, 3, 4]
     for known, result in enumerate(results, start=1):
         _, kind, size = np.unique(left[:, :known], axis=0, return_inverse=True, return_counts=True)
@@ -316,10 +326,7 @@ def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
 
 def test_unrelated_draws_are_linked_by_chance_only() -> None:
     rng = np.random.default_rng(6)
-    shares = [
-        [r.share for r in nested_linkage(lognormal(rng, 100, 3), lognormal(rng, 100, 3), bins=10, rng=rng)]
-        for _ in range(40)
-    ]
+    shares = [[r.share for r in links(lognormal(rng, 100, 3), lognormal(rng, 100, 3), 10, rng)] for _ in range(40)]
     # 1/n = .01; 4,000 records, at most one link each: sd of a mean share about .0016.
     assert (np.mean(shares, axis=0) < 0.016).all()
     assert np.mean(shares, axis=0)[0] == pytest.approx(0.01, abs=0.006)
@@ -331,21 +338,21 @@ def test_noise_lowers_the_share_and_missing_values_are_harmless() -> None:
     logs = np.log(original)
     light, heavy = (np.exp(logs + s * rng.normal(size=logs.shape)) for s in (0.05, 0.5))
     light[::7, 2] = np.nan
-    shares = [nested_linkage(original, p, bins=20, rng=rng)[-1].share for p in (original, light, heavy)]
+    shares = [links(original, p, 20, rng)[-1].share for p in (original, light, heavy)]
     assert shares[0] > shares[1] > 0.5 > shares[2]
 
 
 @pytest.mark.parametrize("records", [1, 2])
 def test_very_small_files(records: int) -> None:
     original = np.arange(2.0 * records).reshape(records, 2)
-    for result in nested_linkage(original, original, bins=20, rng=np.random.default_rng(0)):
+    for result in links(original, original, 20, np.random.default_rng(0)):
         assert np.isfinite(result.probability).all()
         assert ((result.probability >= 0) & (result.probability <= 1)).all()
 
 
 def test_files_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match=r"got \(3, 1\) and \(2, 1\)"):
-        nested_linkage(np.ones((3, 1)), np.ones((2, 1)), bins=2, rng=np.random.default_rng(0))
+        links(np.ones((3, 1)), np.ones((2, 1)), 2, np.random.default_rng(0))
 
 
 def test_by_theory_raking_meets_the_rates_and_keeps_the_odds_ratios() -> None:
@@ -363,5 +370,5 @@ def test_values_missing_in_the_release_only_do_not_hide_the_matches() -> None:
     rng = np.random.default_rng(0)
     original = np.exp(rng.normal(size=(800, 4)))
     protected = np.where(rng.random(original.shape) < 0.4, np.nan, original)
-    last = nested_linkage(original, protected, bins=20, rng=rng)[-1]
+    last = links(original, protected, 20, rng)[-1]
     np.testing.assert_allclose(last.model.match_agreement, 0.6, atol=0.1)  # what is not missing agrees

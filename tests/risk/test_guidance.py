@@ -11,8 +11,8 @@ from scipy.stats import binomtest
 
 from sfumato import Inference, Linkability, Measure, Microdata, NotApplicable, ParameterError, SinglingOut
 from sfumato.data.treatment import Treatment
-from sfumato.risk.bridge import Bridge, inferred, inferred_by_others, linked, linked_by_others
-from sfumato.risk.guidance import excess, wilson
+from sfumato.risk.attack_and_control import excess, wilson
+from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others, linked, linked_by_others
 from tables import incomes, numbers, persons
 
 EVERY = [SinglingOut(), Linkability(), Inference()]

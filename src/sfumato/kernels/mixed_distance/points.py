@@ -45,6 +45,11 @@ class Points:
         """The tree over the distinct rows."""
         return build(self.rows)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes, without the tree."""
+        return self.rows.nbytes + self.place.nbytes + self.copies.nbytes + self.unit.nbytes
+
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
@@ -58,6 +63,11 @@ class Nearest:
     def counts(self) -> Integers:
         """How many distinct points are nearest, of each query."""
         return np.diff(self.starts)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.distance.nbytes + self.starts.nbytes + self.found.nbytes
 
 
 def slack(distance: Floats, columns: int) -> Floats:

@@ -5,7 +5,7 @@ from numbers import Integral
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 
 Known = int | tuple[str, ...] | tuple[tuple[str, ...], ...]
@@ -30,19 +30,19 @@ def check_known(owner: Measure, known: object) -> Known:
     )
 
 
-def known_sets(measure: Measure, known: Known, original: Microdata, shared: tuple[str, ...]) -> list[tuple[str, ...]]:
+def known_sets(measure: Measure, known: Known, schema: Schema, shared: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Spell out the sets of variables an intruder knows.
 
     A number stands for the first 1, 2, ... of the variables chosen: those the measure was told, else the keys of the
     schema among those it can compare, else all of these, in the order of the table.
     """
     if isinstance(known, int):
-        keys = [name for name in shared if original.schema[name].role == "key"]
-        gone = [name for name in original.schema.analysed(*measure.about.kinds, role="key") if name not in keys]
+        keys = [name for name in shared if schema[name].role == "key"]
+        gone = [name for name in schema.analysed(*measure.about.kinds, role="key") if name not in keys]
         if measure.variables is None and gone and not keys:
             raise NotApplicable(
-                f"{type(measure).__name__}: no key is left that it can compare, for {', '.join(gone)} {_was(gone)} "
-                "recoded or removed; name others in known, or count all kinds with DistanceLinkage(distance='gower')"
+                f"no key is left that it can compare, for {', '.join(gone)} {_was(gone)} recoded or removed; name "
+                "others in known, or count all kinds with DistanceLinkage(distance='gower')"
             )
         listed = shared if measure.variables is not None or not keys else tuple(keys)
         return [listed[:size] for size in range(1, min(known, len(listed)) + 1)]
@@ -50,8 +50,7 @@ def known_sets(measure: Measure, known: Known, original: Microdata, shared: tupl
     absent = sorted(names - set(shared))
     if absent:
         raise NotApplicable(
-            f"{type(measure).__name__}: known names {', '.join(absent)}, not among the variables that both tables have "
-            f"({', '.join(shared)})"
+            f"known names {', '.join(absent)}, not among the variables that both tables have ({', '.join(shared)})"
         )
     if isinstance(known[0], str):
         listed = tuple(str(name) for name in known)

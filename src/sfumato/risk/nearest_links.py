@@ -1,9 +1,10 @@
-"""People and the records nearest to them: what an attacker reads off the one for the other, as chances.
+"""People and the records nearest to them: what an intruder reads off the one for the other, as chances.
 
 Equal records are one point, and where several points are as near to a person, one of their records is drawn; the
 functions here return the chance of success, which no draw can change.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,36 +14,70 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.groups import classes
 from sfumato.kernels.mixed_distance import Nearest, Points, nearest, nearest_others
-from sfumato.risk.footing import Codes, Floats
+from sfumato.pair import Pair
+from sfumato.risk.mixed_points import points
 
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Search = Callable[[], Nearest]
+
+
+def _searched(_: str, search: Search) -> Nearest:
+    """Search, and keep nothing."""
+    return search()
 
 
 @dataclass(frozen=True, eq=False)
 class Bridge:
-    """People, and the records of the file an attacker has, as points in the same variables.
+    """People, and the records of the file an intruder has, as points in the same variables.
 
     ``units`` number the units of people who belong together: whoever is of a person's unit is no other person.
+    ``keep`` makes a search, or returns it if it was made before under this name.
     """
 
     people: Points
     file: Points
     units: Integers
+    keep: Callable[[str, Search], Nearest] = _searched
 
     @classmethod
     def of(cls, before: Floats, after: Floats, units: Integers) -> "Bridge":
         """Take the placed records of both tables."""
         return cls(Points.of(before, units), Points.of(after), units)
 
+    @classmethod
+    def between(cls, pair: Pair, names: tuple[str, ...]) -> "Bridge":
+        """Take the records of both tables by these variables; points and searches are kept with the pair."""
+        units = pair.original.units
+        people = pair.keep(("people", names), lambda: Points.of(points(pair, names)[0], units))
+        file = pair.keep(("file", names), lambda: Points.of(points(pair, names)[1]))
+        return cls(people, file, units, lambda said, search: pair.keep((said, names), search))
+
+    @property
+    def near_people(self) -> Nearest:
+        """The file's points nearest to each of the people's."""
+        return self.keep("nearest to people", lambda: nearest(self.file, self.people.rows))
+
+    @property
+    def near_file(self) -> Nearest:
+        """The people's points nearest to each of the file's."""
+        return self.keep("nearest to the file", lambda: nearest(self.people, self.file.rows))
+
+    @property
+    def near_others(self) -> Nearest:
+        """The points of other people nearest to each of the people's, at which there is but one unit."""
+        return self.keep("nearest others", lambda: nearest_others(self.people))
+
     @cached_property
     def drawn(self) -> Any:
         """Matrix of the people's points by the file's: the chance that a record drawn from the nearest is there."""
-        return _drawn(nearest(self.file, self.people.rows), self.file.copies)
+        return _drawn(self.near_people, self.file.copies)
 
     @cached_property
     def drawn_others(self) -> Any:
         """The same for the nearest other people, of the points at which there is but one unit."""
-        return _drawn(nearest_others(self.people), self.people.copies)
+        return _drawn(self.near_others, self.people.copies)
 
     @cached_property
     def kin(self) -> Integers:
@@ -77,7 +112,7 @@ def linked(one: Bridge, two: Bridge) -> Floats:
     """Return, for each person, the chance that the record nearest to it in one source leads to it in the other."""
     shape = len(one.file.rows), len(two.file.rows)
     across = _divided(_counted(one.file.place, two.file.place, shape), one.file.copies)
-    back = _each(nearest(two.people, two.file.rows), two.people.copies)
+    back = _each(two.near_file, two.people.copies)
     return _entries(one.drawn @ across @ back, one.people.place, two.people.place)
 
 
@@ -91,7 +126,7 @@ def linked_by_others(one: Bridge, two: Bridge) -> Floats:
     everyone = np.arange(len(one.units))
     place, goal = one.people.place, two.people.place
     # from each person of the file to the nearest in the second source: strangers at its own point, or those around
-    around = _each(nearest_others(two.people), two.people.copies)[goal]
+    around = _each(two.near_others, two.people.copies)[goal]
     there = np.where(two.strangers > 0, 1 / np.maximum(two.strangers, 1), 0.0)
     back = around + csr_matrix((there, (everyone, goal)), shape=around.shape)
     members = _counted(place, everyone, (len(one.people.rows), len(everyone)))
