@@ -26,16 +26,16 @@ PACKAGE = Path(sfumato.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py"))
 PROGRAM = """
 import sys
-from sfumato import Experiment, InformationLoss, KAnonymity, Noise, household_survey
-measures = [KAnonymity(), InformationLoss()]
+from sfumato import CDFMaximum, Experiment, InformationLoss, Noise, household_survey
+measures = [CDFMaximum(), InformationLoss()]
 experiment = Experiment(household_survey(households=40, seed=1), [Noise(scale=0.1)], measures)
 seen = []
 for measure in measures:
-    cls, evaluate = type(measure), type(measure).evaluate
-    def told(self, *tables, _name=cls.__name__, _evaluate=evaluate, **more):
+    cls, compute = type(measure), type(measure).compute
+    def told(self, pair, rng, _name=cls.__name__, _compute=compute):
         seen.append(_name)
-        return _evaluate(self, *tables, **more)
-    cls.evaluate = told
+        return _compute(self, pair, rng)
+    cls.compute = told
 experiment.run(store=sys.argv[1])
 print(*seen)
 """
@@ -60,21 +60,21 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_an_edited_class_is_not_served_from_the_store_and_others_are(tmp_path: Path) -> None:
     package, store = tmp_path / "copy" / "sfumato", tmp_path / "run.db"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    both = {"KAnonymity", "InformationLoss"}
+    both = {"CDFMaximum", "InformationLoss"}
     assert measured(package, store) == both
     # words, and what only shows figures
-    edit(package / "risk" / "k_anonymity.py", '"""', '"""\nOther words.\n')
-    edit(package / "risk" / "k_anonymity.py", "\nfrom sfumato", "\n\n# a remark\nfrom sfumato")
+    edit(package / "utility" / "cdf.py", '"""', '"""\nOther words.\n')
+    edit(package / "utility" / "cdf.py", "\nfrom sfumato", "\n\n# a remark\nfrom sfumato")
     edit(package / "show" / "summary.py", "\nfrom dataclasses", "\nWIDE = 3\nfrom dataclasses")
     assert measured(package, store) == set()
     # the measure itself
-    lengthen(package / "risk" / "k_anonymity.py")
-    assert measured(package, store) == {"KAnonymity"}
+    lengthen(package / "utility" / "cdf.py")
+    assert measured(package, store) == {"CDFMaximum"}
     # a kernel that it calls and the other does not
-    reached = [module._modules_reached(f"sfumato.{name}") for name in ("risk.k_anonymity", "utility.information_loss")]
+    reached = [module._modules_reached(f"sfumato.{name}") for name in ("utility.cdf", "utility.information_loss")]
     kernel = min(name for name in reached[0] - reached[1] if name.startswith("sfumato.kernels."))
     lengthen(package / Path(module._files()[kernel]).relative_to(PACKAGE))
-    assert measured(package, store) == {"KAnonymity"}
+    assert measured(package, store) == {"CDFMaximum"}
     # the method
     lengthen(package / "methods" / "noise.py")
     assert measured(package, store) == both

@@ -136,6 +136,7 @@ class Experiment:
             Task(
                 name=name,
                 original=self.data,
+                fingerprint=self.data.fingerprint,
                 source=source,
                 seed=self.seed,
                 replicate=replicate,
