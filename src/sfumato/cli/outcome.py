@@ -131,7 +131,7 @@ def _scored(results: "Results") -> "Results":
     return results
 
 
-def finish(summary: "Summary", plan: Plan, json: bool) -> None:
+def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
     """Print what was found, and leave with the exit code that says how it went."""
     if json:
         print_json(summary)

@@ -37,6 +37,7 @@ OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nea
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    *,
     schema: SchemaFile = None,
     method: Annotated[
         list[str] | None,
@@ -124,7 +125,7 @@ def sweep(
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
-    finish(carry_out(plan), plan, json)
+    finish(carry_out(plan), plan, json=json)
 
 
 def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:

@@ -142,7 +142,9 @@ class Microdata:
     def to_arrow(self) -> pa.Table:
         """Return the table as arrow: numbers that are all whole come back as integers if they came as such."""
         whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
-        return pa.table({v.name: read_columns.write(v, self.columns[v.name], v.name in whole) for v in self.schema})
+        return pa.table(
+            {v.name: read_columns.write(v, self.columns[v.name], whole=v.name in whole) for v in self.schema}
+        )
 
     def replace(
         self, values: Mapping[str, NDArray[Any]], note: str = "", treatment: Treatment = PERTURBED

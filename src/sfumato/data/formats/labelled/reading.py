@@ -98,7 +98,8 @@ def _column(
     if text:
         values, cells = text_without_codes(parts, declared.codes)
     else:
-        numbers, cells = without_codes(*parts, declared)
+        raw, marks = parts
+        numbers, cells = without_codes(raw, marks, declared)
         as_number = bool(present) or (stated is not None and stated.kind == "numeric")
         values, moment = _dated(family, "" if as_number else meta.original_variable_types[name] or "", numbers)
     form = _form(meta, name, declared, moment, labels)
