@@ -217,7 +217,7 @@ def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None
 
     scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
     Store(scope).close()
-    (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope)
+    (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope, by_record=True)
     for number, _ in enumerate(_kept(task), start=1):
         with Store(scope) as other:
             assert len(other.finished()) == number  # on disk before the next one is computed
