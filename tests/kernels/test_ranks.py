@@ -26,7 +26,7 @@ def columns_with_gaps(seed: int, records: int, columns: int) -> list[Floats]:
 @given(st.integers(0, 10**6), st.integers(1, 80))
 def test_both_ways_rank_among_the_records_that_have_both(seed: int, records: int) -> None:
     columns = columns_with_gaps(seed, records, 5)
-    found = ranks.ranked(columns, records)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], records)
     first, second = (np.asarray(side, dtype=np.intp) for side in np.triu_indices(5, 1))
     counts, sums = np.zeros(10, dtype=np.int64), np.zeros((10, 3))
     compiled.correlate(*found.arrays, first, second, counts, sums)
@@ -42,7 +42,7 @@ def test_both_ways_rank_among_the_records_that_have_both(seed: int, records: int
 @given(st.integers(0, 10**6), st.integers(1, 80))
 def test_both_ways_sum_ranks_by_group(seed: int, records: int) -> None:
     columns = columns_with_gaps(seed, records, 3)
-    found = ranks.ranked(columns, records)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], records)
     group = np.random.default_rng(seed).integers(0, 5, records).astype(np.uint32)  # 4 stands for missing
     which = np.array([2, 0, 1])
     counts, sums, squares = ranks.rank_sums(found, group, 4, which)
@@ -62,7 +62,7 @@ def test_both_ways_sum_ranks_by_group(seed: int, records: int) -> None:
 def test_codes_are_ranked_as_numbers_are() -> None:
     codes = np.array([3, -1, 0, 3, 5, 0], dtype=np.int32)  # 1, 2 and 4 do not occur
     numbers = np.where(codes < 0, np.nan, codes)
-    found = ranks.ranked([codes, numbers], 6)
+    found = ranks.ranked([ranks.Placed.of(column) for column in (codes, numbers)], 6)
     tables = [found.table(j)[0][found.places[j]].tolist() for j in (0, 1)]
     # mid-ranks 3.5, 1.5, 3.5, 5, 1.5 of five: doubled, less 6
     assert tables[0] == tables[1] == [1.0, 0.0, -3.0, 1.0, 4.0, -3.0]
@@ -71,7 +71,7 @@ def test_codes_are_ranked_as_numbers_are() -> None:
 
 def test_large_files_are_ranked_by_the_kernel() -> None:
     columns = columns_with_gaps(3, 6_000, 4)
-    found = ranks.ranked(columns, 6_000)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], 6_000)
     pairs = np.array([0, 1, 2]), np.array([1, 2, 3])
     told: list[int] = []
     counts, *sums = ranks.rank_correlations(found, *pairs, told.append)

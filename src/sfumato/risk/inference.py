@@ -93,7 +93,8 @@ class Inference(Question):
         strange = [name for name in targets if name not in names]
         if strange:
             raise NotApplicable(
-                f"targets names {', '.join(strange)}, not among the variables that both tables have ({', '.join(names)})"
+                f"targets names {', '.join(strange)}, not among the variables that both tables have "
+                f"({', '.join(names)})"
             )
         keys = tuple(name for name in names if roles[name] == "key")
         attacks = {}

@@ -48,8 +48,8 @@ class RankSwappingAttack(Measure):
     """Share of records found by an intruder who knows how rank swapping moves values.
 
     A value swapped with one at most p n ranks away lies in a known window. For each variable an intruder knows, the
-    candidates are the protected records whose value is at most that many ranks from the known one (from its first to its
-    last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
+    candidates are the protected records whose value is at most that many ranks from the known one (from its first to
+    its last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
     these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the one
     that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free ones
     of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have more

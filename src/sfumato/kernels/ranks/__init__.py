@@ -8,10 +8,10 @@ import numpy as np
 
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.ranks import plain
-from sfumato.kernels.ranks.ranked import Counts, Floats, Indices, Places, Ranked, found, ranked
+from sfumato.kernels.ranks.ranked import Counts, Floats, Indices, Placed, Places, Ranked, found, ranked
 from sfumato.kernels.threads import Progress, in_chunks
 
-__all__ = ["Ranked", "rank_correlations", "rank_sums", "ranked"]
+__all__ = ["Placed", "Ranked", "rank_correlations", "rank_sums", "ranked"]
 
 AT_ONCE = 64  # pairs that a thread takes at a time
 

@@ -15,6 +15,22 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Placed:
+    """One column by the order of its values: see ``Ranked``, which holds several."""
+
+    places: Places
+    upto: Codes
+    gone: Codes
+
+    @classmethod
+    def of(cls, column: NDArray[Any]) -> "Placed":
+        """Place floats, where NaN is missing, or whole numbers of 0 and more, where -1 is missing."""
+        places = np.empty(len(column), dtype=np.uint32)
+        upto = _place(column, places) if column.dtype.kind == "f" else _place_codes(column, places)
+        return cls(places, upto, found(places == len(upto)))
+
+
+@dataclass(frozen=True, eq=False)
 class Ranked:
     """Columns by the order of their values.
 
@@ -62,13 +78,12 @@ class Ranked:
         return ranks, n, (float(n) ** 3 - n - float((size**3 - size).sum())) / 3
 
 
-def ranked(columns: Sequence[NDArray[Any]], records: int) -> Ranked:
-    """Rank columns of floats, where NaN is missing, or of whole numbers of 0 and more, where -1 is missing."""
+def ranked(columns: Sequence[Placed], records: int) -> Ranked:
+    """Put columns of as many records together."""
     places = np.empty((len(columns), records), dtype=np.uint32)
-    upto: list[Codes] = []
     for row, column in zip(places, columns, strict=True):
-        upto.append(_place(column, row) if column.dtype.kind == "f" else _place_codes(column, row))
-    gone = [found(row == len(ends)) for row, ends in zip(places, upto, strict=True)]
+        row[:] = column.places
+    upto, gone = [column.upto for column in columns], [column.gone for column in columns]
     return Ranked(places, _joined(upto), _starts(upto), _joined(gone), _starts(gone))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
-from sfumato.data.recoding import Recoding
-from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, pair_tests, turned
+from sfumato.utility.association import REASONS, TESTS, Column, PairTests, pair_tests, turned
+from sfumato.utility.global_utility.sides import Side
 from sfumato.utility.global_utility.univariate import Weights
 
 Changed = Literal["left open", "same test"]  # a variable that became classes, beside a nominal one
@@ -39,28 +39,6 @@ OUTCOMES = (
     "removed",
 )
 (SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(len(OUTCOMES))
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One variable as the tests take it: on its own footing in each table, and on the common one for directions."""
-
-    name: str
-    before: Column
-    after: Column
-    shared: tuple[Column, Column] | None  # None where which category became which cannot be told
-
-
-def side(name: str, recoding: Recoding, scales: tuple[Scale, Scale], column: NDArray[Any], number: int) -> Side:
-    """Lay out a variable; ``column`` is the original's own, with ``number`` categories."""
-    count = len(recoding.categories)
-    before = Column(name, scales[0], column, number)
-    after = Column(name, scales[1], recoding.protected, count)
-    if not recoding.comparable and "nominal" in scales:
-        return Side(name, before, after, None)
-    if "nominal" in scales:
-        return Side(name, before, after, (Column(name, scales[1], recoding.original, count), after))
-    return Side(name, before, after, (before, after))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +133,23 @@ def _figure(value: float) -> float | None:
 
 def compared(
     sides: Sequence[Side],
+    before: PairTests,
     threshold: float,
     weights: Weights,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
 ) -> Pairs:
-    """Test every pair in both tables and follow the three steps: significance, direction, strength."""
+    """Test every pair in the protected table too, and follow the three steps: significance, direction, strength.
+
+    ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
+    were, keep them.
+    """
     of_before, of_after = weights if weights is not None else (None, None)
-    before = pair_tests([s.before for s in sides], weights=of_before, progress=progress)
+    same = np.array([s.untouched for s in sides], dtype=bool)
+    if of_before is not None and of_after is not None and not np.array_equal(of_before, of_after):
+        same[:] = False
     told = None if progress is None else lambda done: progress(len(before.p) + done)
-    after = pair_tests([s.after for s in sides], weights=of_after, progress=told)
+    after = pair_tests([s.after for s in sides], weights=of_after, progress=told, known=(before, same))
     outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)
     utility = np.full(len(before.p), np.nan)
     per_cell = _records_per_cell([s.before for s in sides], before)
@@ -187,7 +172,8 @@ def compared(
         outcome[open_ & found], utility[open_ & found] = result, worth
     # step 2: direction
     both = open_ & seen & seen_after
-    opposite = _opposite(sides, before, after, both, (of_before, of_after))
+    moved = both & ~(same[before.first] & same[before.second])
+    opposite = _opposite(sides, before, after, moved, (of_before, of_after))
     outcome[both & opposite], utility[both & opposite] = REVERSED, 0.0
     # step 3: strength
     both &= ~opposite
@@ -239,17 +225,10 @@ def _untold(
 
 def _records_per_cell(columns: Sequence[Column], tests: PairTests) -> Floats:
     """Return how many records a cell of each pair's contingency table holds in the mean."""
-    used = np.array([_used(column) for column in columns], dtype=np.float64)
+    used = np.array([column.used if column.scale == "nominal" else 1 for column in columns], dtype=np.float64)
     cells = used[tests.first] * used[tests.second]
     table = tests.test == TESTS.index("chi-squared")
     return np.where(table, tests.count / np.maximum(cells, 1.0), np.inf)
-
-
-def _used(column: Column) -> int:
-    """Return how many categories of a nominal variable occur."""
-    if column.scale != "nominal":
-        return 1
-    return int(np.count_nonzero(np.bincount(column.values[column.values >= 0], minlength=1)))
 
 
 def _opposite(

@@ -72,7 +72,7 @@ def _alike(name: str, a: float, b: float) -> float:
     return 0.0 if a * b < 0 else _ratio(a * a, b * b)
 
 
-def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
     """Fit models to both tables, in the original's coding; what only the protected table refuses is an outcome."""
     usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
     coding, found = Coding(usable[0]), []
@@ -84,7 +84,7 @@ def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]
         try:
             after = _strength(design, usable[1], tables[0].schema)
         except NotApplicable as refusal:
-            note = str(refusal).removeprefix(f"{who}: ")
+            note = refusal.text
         found.append(Outcome(model.label, model.weight, before, after, note))
     return found
 
@@ -123,7 +123,7 @@ def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     for block in rows.blocks():
         values = filled(block, (*design.columns, design.response))
         weights = block.weights()
-        gains = _gain(values[:, :-1] @ coefficients, values[:, -1], mean, logistic)
+        gains = _gain(values[:, :-1] @ coefficients, values[:, -1], mean, logistic=logistic)
         gain += float(gains.sum() if weights is None else weights @ gains)
     found = {"Cox and Snell's R squared": float(-np.expm1(-2 * gain / rows.count))}
     word = "odds ratio" if logistic else "rate ratio"
@@ -133,7 +133,7 @@ def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     return found
 
 
-def _gain(predictor: Floats, response: Floats, mean: float, logistic: bool) -> Floats:
+def _gain(predictor: Floats, response: Floats, mean: float, *, logistic: bool) -> Floats:
     """Return the log-likelihood of each record above that of the model that knows the mean only."""
     if logistic:
         null = float(np.log(mean / (1 - mean)))
@@ -141,29 +141,29 @@ def _gain(predictor: Floats, response: Floats, mean: float, logistic: bool) -> F
     return np.asarray(response * (predictor - np.log(mean)) - np.exp(predictor) + mean)
 
 
-def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
     """Compare Cronbach's alpha of scales, and alpha without each item."""
     found = []
     for items in scales:
         name = f"scale of {', '.join(items)}"
-        before = _alphas(items, tables[0], "original", who)
+        before = _alphas(items, tables[0], "original")
         after: Figures = {}
         note = ""
         try:
-            after = _alphas(items, tables[1], "protected", who)
+            after = _alphas(items, tables[1], "protected")
         except NotApplicable as refusal:
-            note = str(refusal).removeprefix(f"{who}: ")
+            note = refusal.text
         found.append(Outcome(name, 1.0, before, after, note))
     return found
 
 
-def _alphas(items: tuple[str, ...], table: Microdata, label: str, who: str) -> Figures:
+def _alphas(items: tuple[str, ...], table: Microdata, label: str) -> Figures:
     for name in items:
         if name not in table.schema:
-            raise NotApplicable(f"{who}: the {label} table has no variable {name!r} for the scale")
+            raise NotApplicable(f"the {label} table has no variable {name!r} for the scale")
         if table.schema[name].kind == "nominal":
             raise NotApplicable(
-                f"{who}: item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
+                f"item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
             )
     columns = [table.columns[name].astype(np.float64) for name in items]
     for name, column in zip(items, columns, strict=True):
@@ -173,11 +173,11 @@ def _alphas(items: tuple[str, ...], table: Microdata, label: str, who: str) -> F
     weights = table.weights()
     complete = ~np.isnan(values).any(axis=1) & (weights > 0)
     if np.count_nonzero(complete) < 2:
-        raise NotApplicable(f"{who}: fewer than two records of the {label} table have all items of {', '.join(items)}")
+        raise NotApplicable(f"fewer than two records of the {label} table have all items of {', '.join(items)}")
     products = np.cov(values[complete], rowvar=False, aweights=weights[complete])
     found = {"Cronbach's alpha": _alpha(products)}
     if np.isnan(found["Cronbach's alpha"]):
-        raise NotApplicable(f"{who}: the sum of {', '.join(items)} does not vary in the {label} table")
+        raise NotApplicable(f"the sum of {', '.join(items)} does not vary in the {label} table")
     if len(items) > 2:
         for place, name in enumerate(items):
             others = np.delete(np.delete(products, place, axis=0), place, axis=1)
