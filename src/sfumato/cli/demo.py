@@ -69,6 +69,6 @@ def demo(
         out=out,
     )
     say(f"masking it in {len(plan.methods)} ways, {REPLICATES} draws of each random one, and measuring each …")
-    finish(carry_out(plan), plan, json)
+    finish(carry_out(plan), plan, json=json)
     if not json:
         say("next: read the report, then docs/tutorial.md; with a file of yours begin with `sfumato inspect FILE`")

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,12 @@ MISSING_CODES = (-1, -2, -3, -6, -7, -8, -9, -97, -98, -99, -997, -998, -999, -9
 _WEIGHT = re.compile(r"weight|wgt|gewicht|(^|[_ .-])(wt|pond)\d*([_ .-]|$)|^w$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(r"household|haushalt|hous?hld|^hh|(^|[_ .-])(hh|hid|hhid)([_ .-]|$)", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_ .-])(id|nr|no|number|key|code|uuid|pnr|ssn)$|^id|id$", re.IGNORECASE)
+
+
+Question = Literal[
+    "empty", "constant", "household", "identifier", "weight", "missing codes", "kind", "almost numbers", "separators"
+]
+Asked = tuple[Question, str] | None  # what a variable may rather be, and the same in words
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Finding:
     suggestion: str
     label: str = ""  # what a reader knows the variable by, if the file or the schema says it
     labels: tuple[tuple[Category, str], ...] = ()  # the words for the values named above
+    question: Question | None = None  # what the suggestion is about
 
 
 def describe(data: Microdata) -> list[Finding]:
@@ -71,6 +78,7 @@ def _finding(data: Microdata, name: str) -> Finding:
     words = dict(variable.labels)
     named = dict.fromkeys(value for value in (minimum, maximum, *examples) if value in words)
     settled = name in special or variable.role == "identifier"
+    asked = None if settled else _suggestion(data, name, values, counts, len(present))
     return Finding(
         name=name,
         kind=variable.kind,
@@ -80,63 +88,69 @@ def _finding(data: Microdata, name: str) -> Finding:
         minimum=minimum,
         maximum=maximum,
         examples=examples,
-        suggestion="" if settled else _suggestion(data, name, values, counts, len(present)),
+        suggestion=asked[1] if asked else "",
+        question=asked[0] if asked else None,
         label=variable.label,
         labels=tuple((value, words[value]) for value in named),
     )
 
 
-def _suggestion(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp], present: int) -> str:
+def _suggestion(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp], present: int) -> Asked:
     """Say what the variable may rather be; the first that fits."""
     variable, records = data.schema[name], len(data)
     if not present:
-        return "all values are missing: leave it out?"
+        return "empty", "all values are missing: leave it out?"
     if len(values) == 1:
-        return "one value only: it tells nothing of a record"
+        return "constant", "one value only: it tells nothing of a record"
     if _HOUSEHOLD.search(name) and data.schema.household is None and _in_runs(data.columns[name], len(values)):
-        return f"the household? then write household = {quoted(name)} at the top"
+        return "household", f"the household? then write household = {quoted(name)} at the top"
     if variable.kind == "nominal":
         nearly = _of_text(tuple(variable.categories[code] for code in values), counts)
         if nearly:
             return nearly
     if len(values) == records >= ENOUGH and _may_name(data, name, values):
-        if data.schema.id is None:
-            return f'an identifier? every value occurs once: id = {quoted(name)} at the top, or role = "identifier"'
-        return 'an identifier? every value occurs once: role = "identifier"'
-    return _of_numbers(data, name, values, counts) if variable.kind == "numeric" else ""
+        first = f"id = {quoted(name)} at the top, or " if data.schema.id is None else ""
+        return "identifier", f'an identifier? every value occurs once: {first}role = "identifier"'
+    return _of_numbers(data, name, values, counts) if variable.kind == "numeric" else None
 
 
-def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> str:
+def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> Asked:
     if _WEIGHT.search(name) and data.schema.weight is None and values[0] > 0:
-        return f"a survey weight? then write weight = {quoted(name)} at the top"
+        return "weight", f"a survey weight? then write weight = {quoted(name)} at the top"
     negative = values[values < 0]
     if 0 < len(negative) <= 5 and np.isin(negative, MISSING_CODES).all() and len(values) > len(negative) + 1:
         codes = ", ".join(str(_short(code)) for code in negative)
-        return f"missing codes? nothing else is below zero: missing = [{codes}]"
+        return "missing codes", f"missing codes? nothing else is below zero: missing = [{codes}]"
     if np.isin(values, [value for value, _ in data.schema[name].labels if isinstance(value, int | float)]).all():
-        return 'nominal or ordinal? every value has a label: kind = "nominal"'
+        return "kind", 'nominal or ordinal? every value has a label: kind = "nominal"'
     whole = np.array_equal(values, np.round(values))
     if whole and len(values) <= FEW and counts.sum() >= 3 * len(values):
         if len(values) == 2:
-            return 'nominal? 2 distinct whole numbers look like codes: kind = "nominal"'
-        return f'nominal or ordinal? {len(values)} distinct whole numbers look like codes: kind = "nominal"'
-    return ""
+            return "kind", 'nominal? 2 distinct whole numbers look like codes: kind = "nominal"'
+        return "kind", f'nominal or ordinal? {len(values)} distinct whole numbers look like codes: kind = "nominal"'
+    return None
 
 
-def _of_text(categories: tuple[Category, ...], counts: NDArray[np.intp]) -> str:
+def _of_text(categories: tuple[Category, ...], counts: NDArray[np.intp]) -> Asked:
     """Point out text that is numbers but for a few cells or for thousands separators."""
     texts = [category for category in categories if isinstance(category, str)]
     if len(texts) < len(categories):
-        return ""
+        return None
     if all(re.fullmatch(r"\s*[+-]?\d{1,3}([., '\u00a0\u202f]\d{3})+([.,]\d+)?\s*|[\d.,]+", text) for text in texts):
         if any(re.search(r"\d[., '\u00a0\u202f]\d{3}", text) for text in texts):
-            return "numbers with thousands separators? they are read as text: remove the separators in the file"
-        return ""
+            return (
+                "separators",
+                "numbers with thousands separators? they are read as text: remove the separators in the file",
+            )
+        return None
     odd = [(text, count) for text, count in zip(texts, counts, strict=True) if not _is_number(text)]
     if len(odd) <= 5 and sum(count for _, count in odd) <= counts.sum() / 4 and len(texts) - len(odd) > len(odd):
         shown = ", ".join(quoted(text) for text, _ in odd)
-        return f'numbers but for {sum(count for _, count in odd):,} cells? kind = "numeric", missing = [{shown}]'
-    return ""
+        return (
+            "almost numbers",
+            f'numbers but for {sum(count for _, count in odd):,} cells? kind = "numeric", missing = [{shown}]',
+        )
+    return None
 
 
 def _may_name(data: Microdata, name: str, values: NDArray[Any]) -> bool:

@@ -26,6 +26,7 @@ _CELLS = 500_000  # pairs of records held at once
         "Engineering 64, 346-364",
         purpose="risk",
         counts=("candidates",),
+        cases="knows ",
         better="lower",
         range=(0.0, 1.0),
         unit="share",
