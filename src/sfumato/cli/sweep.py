@@ -62,6 +62,13 @@ def sweep(
         typer.Option(help="A file protected elsewhere, compared with the others; may be said several times."),
     ] = None,
     replicates: Annotated[int, typer.Option(min=1, help="Draws of each random method: they give standard errors.")] = 3,
+    bootstrap: Annotated[
+        bool,
+        typer.Option(
+            "--bootstrap/--no-bootstrap",
+            help="Resample the records of the chosen table, for at most 10 seconds: intervals over records.",
+        ),
+    ] = True,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -122,6 +129,7 @@ def sweep(
         at_least=floors,
         out=out,
         least_risk=least_risk,
+        bootstrap=bootstrap,
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")

@@ -1,6 +1,5 @@
 """Tables in and out as the commands need them: protected files, and masked tables with their provenance."""
 
-import json
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -83,10 +82,10 @@ def write_protected(
 ) -> Path:
     """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note."""
     from sfumato.cli.options import say
+    from sfumato.compare.plain import to_json
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
     from sfumato.show.page import save
-    from sfumato.show.summary import to_json
 
     lost = write(protected, path)
     for line in lost:
@@ -106,8 +105,7 @@ def write_protected(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema,
     }
-    text = json.dumps(to_json(told), indent=1, ensure_ascii=False)
-    place = save(note or provenance_path(path), text.encode())
+    place = save(note or provenance_path(path), to_json(told, indent=1).encode())
     save(protected_schema_path(place), schema.encode())
     return place
 

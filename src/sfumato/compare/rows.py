@@ -38,6 +38,7 @@ class Row:
     notes: tuple[str, ...] = ()  # what the method noted in its tables, what a measure left out and why
     seconds: float = 0.0  # masking and measuring, all replicates
     protect_seconds: float = 0.0  # masking one table, on average
+    measure_seconds: Mapping[str, float] = field(default_factory=dict)  # one evaluation, on average
 
 
 def row(
@@ -74,6 +75,7 @@ def row(
         notes=_notes(cells),
         seconds=sum(cell.seconds for cell in every) + protect_seconds * (1 if once else len(masked)),
         protect_seconds=protect_seconds,
+        measure_seconds={key: sum(cell.seconds for cell in found) / len(found) for key, found in full.items()},
     )
 
 

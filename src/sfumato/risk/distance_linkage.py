@@ -36,6 +36,7 @@ ABOUT = MeasureAbout(
     unit="share",
     missing="two missing values are equal; a missing and a present value are farther apart than any two present",
     column_order=True,
+    cases="knows ",
     caveat="an intruder who knows the masking method may do better, notably against rank swapping",
     formula="DLD = mean over the sets of known variables of (sum_i L_i) / n\n"
     "L_i = 1 / t_i if no record of the other table is nearer to record i than its own, else 0\n"

@@ -26,6 +26,7 @@ MISSING = -1e10  # the place of a missing value: far from every rank, so that on
         "Engineering 64, 346-364",
         purpose="risk",
         counts=("candidates",),
+        cases="knows ",
         better="lower",
         range=(0.0, 1.0),
         unit="share",

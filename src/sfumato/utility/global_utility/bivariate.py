@@ -109,6 +109,7 @@ class Pairs:
             "utility": _figure(self.utility[place]),
             "effect": _figure(self.effect[place]),
             "reason": self.reason(place),
+            "outcome": OUTCOMES[outcome],
         }
 
 
@@ -124,6 +125,7 @@ def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[s
         "utility": 0.0,
         "effect": None,
         "reason": OUTCOMES[REMOVED],
+        "outcome": OUTCOMES[REMOVED],
     }
 
 
