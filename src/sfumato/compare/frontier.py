@@ -114,7 +114,7 @@ def undominated(costs: Floats, widths: Floats | None = None) -> NDArray[np.bool_
     for some in _blocks(costs, len(costs)):
         each = costs[some, np.newaxis]
         margin = 0.0 if widths is None else np.hypot(widths, widths[some, np.newaxis])
-        better, worse = (costs < each - margin).any(axis=2), (costs > each + margin).any(axis=2)
+        better, worse = np.any(costs < each - margin, axis=2), np.any(costs > each + margin, axis=2)
         free[some] = ~(better & ~worse).any(axis=1)
     return free
 
@@ -140,7 +140,7 @@ def _dominate(costs: Floats, others: Floats) -> Iterator[NDArray[np.bool_]]:
     """Tell of each of the others which candidates of these costs dominate it."""
     for some in _blocks(others, len(costs)):
         each = others[some, np.newaxis]
-        yield from (costs <= each).all(axis=2) & (costs < each).any(axis=2)
+        yield from np.asarray(np.all(costs <= each, axis=2) & np.any(costs < each, axis=2))
 
 
 def _blocks(costs: Floats, others: int) -> Iterator[slice]:
