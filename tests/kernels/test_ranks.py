@@ -63,7 +63,7 @@ def test_codes_are_ranked_as_numbers_are() -> None:
     codes = np.array([3, -1, 0, 3, 5, 0], dtype=np.int32)  # 1, 2 and 4 do not occur
     numbers = np.where(codes < 0, np.nan, codes)
     found = ranks.ranked([ranks.Placed.of(column) for column in (codes, numbers)], 6)
-    tables = [found.table(j)[0][found.places[j]].tolist() for j in (0, 1)]
+    tables = [found.tables[j][0][found.places[j]].tolist() for j in (0, 1)]
     # mid-ranks 3.5, 1.5, 3.5, 5, 1.5 of five: doubled, less 6
     assert tables[0] == tables[1] == [1.0, 0.0, -3.0, 1.0, 4.0, -3.0]
     assert found.present.tolist() == [5, 5]

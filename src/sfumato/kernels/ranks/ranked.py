@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -64,18 +65,35 @@ class Ranked:
         there: Counts = self.places.shape[1] - np.diff(self.missing_starts).astype(np.int64)
         return there
 
-    def table(self, j: int, lost: NDArray[np.int64] | None = None) -> tuple[Floats, int, float]:
+    @cached_property
+    def counts(self) -> tuple[Counts, ...]:
+        """How many records have each distinct value of each column."""
+        columns = range(len(self.starts) - 1)
+        return tuple(np.diff(self.upto(j), prepend=0).astype(np.int64) for j in columns)
+
+    @cached_property
+    def tables(self) -> tuple[tuple[Floats, int, float], ...]:
+        """The table of each column among all records."""
+        return tuple(_table(counts) for counts in self.counts)
+
+    def table(self, j: int, without: Codes) -> tuple[Floats, int, float]:
         """Return the doubled, centred rank of each distinct value and 0 for a missing one, their count and squares.
 
-        ``lost`` says how many records of each distinct value are not to be counted.
+        ``without`` lists records that are not to be counted.
         """
-        counts = np.diff(self.upto(j), prepend=0).astype(np.int64)
-        if lost is not None:
-            counts -= lost
-        n = int(counts.sum())
-        ranks = np.append(2 * (np.cumsum(counts) - counts) + counts - n, 0).astype(np.float64)
-        size = counts.astype(np.float64)
-        return ranks, n, (float(n) ** 3 - n - float((size**3 - size).sum())) / 3
+        if not len(without):
+            return self.tables[j]
+        counts = self.counts[j]
+        return _table(counts - np.bincount(self.places[j, without], minlength=len(counts))[: len(counts)])
+
+
+def _table(counts: Counts) -> tuple[Floats, int, float]:
+    upto = np.cumsum(counts)
+    n = int(upto[-1]) if len(upto) else 0
+    ranks = np.zeros(len(counts) + 1)
+    ranks[:-1] = 2 * upto - counts - n
+    size = counts.astype(np.float64)
+    return ranks, n, (float(n) ** 3 - n - float((size**3 - size).sum())) / 3
 
 
 def ranked(columns: Sequence[Placed], records: int) -> Ranked:

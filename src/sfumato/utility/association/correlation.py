@@ -31,7 +31,7 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
         rows = np.unique(np.concatenate([i[easy], j[easy]]))
         place = np.zeros(len(file.ordered), dtype=np.intp)
         place[rows] = np.arange(len(rows))
-        tables = [file.ranks.table(row) for row in rows]
+        tables = [file.ranks.tables[row] for row in rows]
         gram = np.zeros((len(rows), len(rows)))
         for block in file.blocks(max(BLOCK, CELLS // len(rows))):
             ranks = np.empty((block.stop - block.start, len(rows)))

@@ -90,8 +90,22 @@ class Pairs:
         before, after = TESTS[self.before.test[place]], TESTS[self.after.test[place]]
         return before if before == after else f"{before}, then {after}"
 
-    def row(self, place: int, labels: Mapping[str, str]) -> Mapping[str, Any]:
-        """Lay out one row of the table of pairs."""
+    def rows(self, labels: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """Lay out the table of pairs."""
+        figures = {
+            "p_before": self.before.p,
+            "p_after": self.after.p,
+            "before": self.before.coefficient,
+            "after": self.after.coefficient,
+            "utility": self.utility,
+            "effect": self.effect,
+        }
+        told = {
+            name: [None if value != value else value for value in found.tolist()] for name, found in figures.items()
+        }
+        return [self._row(place, labels, {name: told[name][place] for name in told}) for place in range(len(self))]
+
+    def _row(self, place: int, labels: Mapping[str, str], figures: Mapping[str, float | None]) -> Mapping[str, Any]:
         first, second = self.ends(place)
         outcome = self.outcome[place]
         judged = outcome in (SAME, WEAKER, STRONGER)
@@ -101,13 +115,13 @@ class Pairs:
             "first_label": labels[first],
             "second_label": labels[second],
             "test": self.test(place),
-            "p_before": _figure(self.before.p[place]),
-            "p_after": _figure(self.after.p[place]),
-            "before": _figure(self.before.coefficient[place]),
-            "after": _figure(self.after.coefficient[place]),
+            "p_before": figures["p_before"],
+            "p_after": figures["p_after"],
+            "before": figures["before"],
+            "after": figures["after"],
             "direction": "reversed" if outcome == REVERSED else "same" if judged else "",
-            "utility": _figure(self.utility[place]),
-            "effect": _figure(self.effect[place]),
+            "utility": figures["utility"],
+            "effect": figures["effect"],
             "reason": self.reason(place),
             "outcome": OUTCOMES[outcome],
         }
@@ -129,15 +143,11 @@ def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[s
     }
 
 
-def _figure(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def compared(
     sides: Sequence[Side],
     before: PairTests,
     threshold: float,
-    weights: Weights,
+    weights: Weights | None,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
 ) -> Pairs:
@@ -146,10 +156,8 @@ def compared(
     ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
     were, keep them.
     """
-    of_before, of_after = weights if weights is not None else (None, None)
-    same = np.array([s.untouched for s in sides], dtype=bool)
-    if of_before is not None and of_after is not None and not np.array_equal(of_before, of_after):
-        same[:] = False
+    of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
+    same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
     told = None if progress is None else lambda done: progress(len(before.p) + done)
     after = pair_tests([s.after for s in sides], weights=of_after, progress=told, known=(before, same))
     outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)

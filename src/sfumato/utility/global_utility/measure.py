@@ -167,7 +167,9 @@ class GlobalDataUtility(Measure):
             ),
         )
 
-    def _pairs(self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights) -> tuple[Pairs, list[str]]:
+    def _pairs(
+        self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights | None
+    ) -> tuple[Pairs, list[str]]:
         """Compare every pair of variables; the tests of the original are made once for all candidates."""
         found, said = sides(pair, original, names, self.normality)
         records = max(len(pair.original), len(pair.protected))
@@ -175,7 +177,9 @@ class GlobalDataUtility(Measure):
             before = original.keep(
                 ("tests of pairs", names, weights is not None),
                 lambda: pair_tests(
-                    [side.before for side in found], weights=weights[0] if weights else None, progress=progress
+                    [side.before for side in found],
+                    weights=None if weights is None else weights.before,
+                    progress=progress,
                 ),
             )
             pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds)
@@ -214,7 +218,7 @@ def _side_by_side(pair: Pair) -> Pair:
         return Pair(pair.original, Half([replace(part, matched=False) for part in pair.protected.parts]))
 
 
-def _weights(pair: Pair) -> tuple[Weights, list[str]]:
+def _weights(pair: Pair) -> tuple[Weights | None, list[str]]:
     """Return the weights of both tables, None where there are none or all are equal."""
     tables = pair.tables()
     named = [table.schema.weight is not None for table in tables]
@@ -226,7 +230,7 @@ def _weights(pair: Pair) -> tuple[Weights, list[str]]:
     before, after = (table.weights() for table in tables)
     if all(float(w.min()) == float(w.max()) for w in (before, after)):
         return None, []
-    return (before, after), [
+    return Weights(before, after), [
         "survey weights enter the distributions (K-S by Kish's effective number of records, chi-squared corrected "
         f"by Rao and Scott) and, of the tests of pairs, {', '.join(WEIGHTED[:-1])} and {WEIGHTED[-1]}; the rank "
         "tests have no established weighted form and are unweighted"

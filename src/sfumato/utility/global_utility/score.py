@@ -104,8 +104,7 @@ class Score:
         labels = {v.name: v.label for v in self.variables}
         lost = {v.name for v in self.variables if v.removed}
         gone = [pair for pair in combinations(labels, 2) if lost & set(pair)] if lost else []
-        rows = [self.pairs.row(i, labels) for i in range(len(self.pairs))]
-        return (*rows, *(bivariate.removed_row(*pair, labels) for pair in gone))
+        return (*self.pairs.rows(labels), *(bivariate.removed_row(*pair, labels) for pair in gone))
 
     def _joined(self, alone: Floats, together: Floats) -> float:
         """Weigh the two halves; where one cannot be told, the other stands alone."""

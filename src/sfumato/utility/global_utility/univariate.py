@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
-from sfumato.data.recoding import Recoding
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import Alternative, kept
@@ -20,10 +20,30 @@ from sfumato.utility.global_utility.distribution import (
     weighted_numbers_alike,
 )
 
-Flags = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
 SPARSE = 0.2  # Cochran's rule: at most a fifth of the expected counts below 5
-Weights = tuple[Floats, Floats] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The survey weights of both tables."""
+
+    before: Floats
+    after: Floats
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether record by record they are the same."""
+        return np.array_equal(self.before, self.after)
+
+    @cached_property
+    def orders(self) -> tuple[Rows, Rows]:
+        """The records of both tables from the lightest to the heaviest.
+
+        Sums in this order do not depend on that of the records, which a small difference of two sums would show.
+        """
+        return np.argsort(self.before, kind="stable"), np.argsort(self.after, kind="stable")
 
 
 @dataclass(frozen=True)
@@ -82,7 +102,7 @@ def removed(original: Half, name: str) -> VariableUtility:
     return VariableUtility(name, variable.title, (variable.kind, "removed"), missing, 0.0, notes=("removed",))
 
 
-def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: Weights) -> VariableUtility:
+def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: Weights | None) -> VariableUtility:
     """Compare the distributions of a variable, and what was lost before by putting values together: their product.
 
     The pair is in memory; ``original`` keeps what depends on the original alone.
@@ -103,43 +123,48 @@ def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: W
         return replace(found, utility=0.0, notes=(*found.notes, "no value is left"))
     if not recoding.comparable:
         return found
-    there = _present(recoding.original), _present(recoding.protected)
-    own = None if weights is None else (weights[0][there[0]], weights[1][there[1]])
-    if own is not None and not (own[0].any() and own[1].any()):
+    rows = _rows(recoding.original, recoding.protected, weights)
+    if weights is not None and not (weights.before[rows[0]].any() and weights.after[rows[1]].any()):
         return replace(found, notes=(*found.notes, "every value has weight 0"))
-    test = _tested(pair, original, name, recoding, there, own)
+    test = _tested(pair, original, name, rows, weights)
     rough = test.sparse > SPARSE and test.p < 1
     said = (f"{100 * test.sparse:.0f} % of the expected counts are below 5: P is rough",) if rough else ()
     found = replace(found, utility=test.utility, comparison=test, notes=(*found.notes, *said))
     if not recoding.recoded:
         return found
-    rows = there[0]
-    left = kept(how, columns[0][rows], recoding.original[rows], None if own is None else own[0])
+    own = None if weights is None else weights.before[rows[0]]
+    left = kept(how, columns[0][rows[0]], recoding.original[rows[0]], own)
     return replace(found, utility=test.utility * left, recoding=left, found=recoding.source)
 
 
-def _tested(
-    pair: Pair, original: Half, name: str, recoding: Recoding, there: tuple[Flags, Flags], own: Weights
-) -> Comparison:
-    """Test whether the values that are there are distributed alike; ``own`` are their weights."""
-    columns = recoding.original, recoding.protected
+def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) -> tuple[Rows, Rows]:
+    """Return the records of both tables that have a value; with weights from the lightest to the heaviest."""
+    there = _present(before), _present(after)
+    if weights is None:
+        return np.flatnonzero(there[0]), np.flatnonzero(there[1])
+    one, other = weights.orders
+    return one[there[0][one]], other[there[1][other]]
+
+
+def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weights: Weights | None) -> Comparison:
+    """Test whether the values of these records are distributed alike."""
+    recoding = pair.footing(name)
+    before, after = recoding.original, recoding.protected
+    own = None if weights is None else (weights.before[rows[0]], weights.after[rows[1]])
     if recoding.kind != "numeric":
-        x, y = (column[rows] for column, rows in zip(columns, there, strict=True))
-        return categories_alike(x, y, len(recoding.categories), own)
-    if np.array_equal(*columns, equal_nan=True) and (own is None or np.array_equal(*own)):
+        return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
+    if np.array_equal(before, after, equal_nan=True) and (weights is None or weights.alike):
         return ALIKE
     if own is not None:
-        x, y = (column[rows] for column, rows in zip(columns, there, strict=True))
-        return weighted_numbers_alike(x, y, *own)
-    as_they_came = columns[0] is pair.original.column(name), columns[1] is pair.protected.column(name)
+        return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
     return numbers_alike(
-        original.values(name) if as_they_came[0] else Values.of(columns[0]),
-        pair.protected.values(name) if as_they_came[1] else Values.of(columns[1]),
+        original.values(name) if before is pair.original.column(name) else Values.of(before),
+        pair.protected.values(name) if after is pair.protected.column(name) else Values.of(after),
     )
 
 
-def _present(column: NDArray[Any]) -> Flags:
-    found: Flags = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
+def _present(column: NDArray[Any]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
     return found
 
 
