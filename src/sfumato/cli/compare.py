@@ -17,7 +17,6 @@ from sfumato.cli.options import (
     SchemaFile,
     affordable,
     console,
-    print_json,
     read_measures,
     say,
 )
@@ -66,6 +65,7 @@ def compare(
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
     from sfumato.show.summarise import summarise_pair
+    from sfumato.show.summary import to_json
     from sfumato.utility.global_utility.progress import shown
 
     asked = read_measures(measure) if measure else None
@@ -94,7 +94,7 @@ def compare(
 
         page = write_report(summary, report, audience)
     if json:
-        print_json(summary)
+        typer.echo(to_json(summary))
     else:
         _print(summary, records)
     if page is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.options import console, print_json, say
+from sfumato.cli.options import console, say
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
@@ -163,9 +163,10 @@ def _scored(results: "Results") -> "Results":
 def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
     """Print what was found, and leave with the exit code that says how it went."""
     from sfumato.outcome import Status
+    from sfumato.show.summary import to_json
 
     if json:
-        print_json(summary)
+        typer.echo(to_json(summary))
     else:
         _print(summary, plan)
     for reason, labels in summary.lacking:

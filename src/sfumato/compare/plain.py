@@ -1,6 +1,6 @@
 """Frozen dataclasses of plain data as JSON, and back: text, numbers, tuples, mappings, and dataclasses of these.
 
-A number that JSON lacks is written as the text "nan", "inf" or "-inf", and read as the number it was.
+A number that JSON lacks is written as null, or, if it is to be read again, as the text "nan", "inf" or "-inf".
 """
 
 import json
@@ -18,10 +18,10 @@ T = TypeVar("T")
 ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # the numbers that JSON lacks, by their text
 
 
-def to_plain(thing: Any) -> Any:
-    """Return what JSON can hold.
+def to_plain(thing: Any, *, exact: bool = False) -> Any:
+    """Return what JSON can hold; only if it is ``exact`` can it be read again as it was.
 
-    >>> to_plain({"figure": (1.5, math.nan, None)})
+    >>> to_plain({"figure": (1.5, math.nan, None)}, exact=True)
     {'figure': [1.5, 'nan', None]}
     """
     if thing is None or isinstance(thing, bool):
@@ -31,19 +31,19 @@ def to_plain(thing: Any) -> Any:
     if isinstance(thing, str | int):
         return thing
     if isinstance(thing, float):
-        return float(thing) if math.isfinite(thing) else str(float(thing))
+        return float(thing) if math.isfinite(thing) else str(float(thing)) if exact else None
     if isinstance(thing, Mapping):
-        return {str(key): to_plain(value) for key, value in thing.items()}
+        return {str(key): to_plain(value, exact=exact) for key, value in thing.items()}
     if isinstance(thing, list | tuple):
-        return [to_plain(value) for value in thing]
+        return [to_plain(value, exact=exact) for value in thing]
     if is_dataclass(thing) and not isinstance(thing, type):
-        return {name: to_plain(getattr(thing, name)) for name in _names(type(thing))}
+        return {name: to_plain(getattr(thing, name), exact=exact) for name in _names(type(thing))}
     raise TypeError(f"no JSON for {type(thing).__name__}")
 
 
-def to_json(thing: Any, *, indent: int | None = None) -> str:
-    """Write plain data as JSON text."""
-    return json.dumps(to_plain(thing), indent=indent, ensure_ascii=False, allow_nan=False)
+def to_json(thing: Any, *, indent: int | None = None, exact: bool = False) -> str:
+    """Write plain data as JSON text; only if it is ``exact`` can it be read again as it was."""
+    return json.dumps(to_plain(thing, exact=exact), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def from_json(kind: type[T], text: str) -> T:

@@ -243,7 +243,9 @@ class Summary:
         """Of one protected file: every reason for a missing figure, with the measures it holds for."""
         found: dict[str, list[str]] = {}
         for key, reason in self.candidates[0].reasons.items():
-            said = reason.text if reason.status is Status.NOT_APPLICABLE else str(reason)
+            own = reason.who == key.partition("(")[0]  # the class of the measure, which is named already
+            refused = reason.text if own else reason.why
+            said = refused if reason.status is Status.NOT_APPLICABLE else str(reason)
             found.setdefault(said, []).append(self.measure(key).name)
         return tuple((reason, tuple(names)) for reason, names in found.items())
 
@@ -255,7 +257,7 @@ class Summary:
 
 def to_json(summary: Summary) -> str:
     """Write a summary as JSON text; a number that JSON lacks is written as "nan", "inf" or "-inf"."""
-    return plain.to_json(summary, indent=1)
+    return plain.to_json(summary, indent=1, exact=True)
 
 
 def from_json(text: str) -> Summary:

@@ -97,7 +97,7 @@ class _Look:
             self.candidate,
             what,
             compute,
-            encode=lambda found: plain.to_json(found).encode(),
+            encode=lambda found: plain.to_json(found, exact=True).encode(),
             decode=lambda kept: plain.from_json(kind, kept.decode()),
         )
 

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Schema, Variable
+from sfumato.compare.examine.records import RiskByRecord, records_at_risk, same_records
+from sfumato.compare.examine.variables import BARS, bin_edges, distributions
 from sfumato.data.microdata import Microdata
-from sfumato.show.detail import BARS, Breakdown, bin_edges, detail_of, range_text
 
 
 def _table(**columns: object) -> Microdata:
@@ -16,7 +17,7 @@ def _table(**columns: object) -> Microdata:
 def test_moments_and_changed_by_hand() -> None:
     before = _table(x=[1.0, 2.0, 3.0, None], y=[1.0, 2.0, 3.0, 4.0])
     after = _table(x=[1.0, 2.0, 6.0, None], y=[4.0, 3.0, 2.0, 1.0])
-    detail = detail_of("c", before, after, {})
+    detail = distributions(before, after)
     x, y = detail.variables
     assert x.after is not None
     assert (x.after.mean, x.after.median, x.after.maximum, x.after.missing) == (3.0, 2.0, 6.0, 1)
@@ -24,13 +25,12 @@ def test_moments_and_changed_by_hand() -> None:
     assert x.changed == 0.25  # one record of four; missing stays missing
     assert y.changed == 1.0
     assert y.moved == 0.0  # the same values in another order
-    assert [v.name for v in detail.same] == ["y"]
 
 
 def test_correlation_before_and_after_by_hand() -> None:
     before = _table(a=[1.0, 2.0, 3.0], b=[1.0, 2.0, 3.0])
     after = _table(a=[1.0, 2.0, 3.0], b=[3.0, 2.0, 1.0])
-    (change,) = detail_of("c", before, after, {}).correlations
+    (change,) = distributions(before, after).correlations
     assert change.before == pytest.approx(1.0)
     assert change.after == pytest.approx(-1.0)
 
@@ -42,8 +42,8 @@ def test_correlations_use_the_records_that_have_both_values_and_skip_constants()
     missing[:7, 0] = np.nan
     before = _table(a=missing[:, 0], b=values[:, 1], constant=np.ones(40))
     after = _table(a=-missing[:, 0], b=values[:, 1], constant=np.ones(40))
-    (change,) = detail_of("c", before, after, {}).correlations  # pairs with the constant have no correlation
-    assert detail_of("c", before, before, {}).correlations == ()  # what has not moved is not listed
+    (change,) = distributions(before, after).correlations  # pairs with the constant have no correlation
+    assert distributions(before, before).correlations == ()  # what has not moved is not listed
     assert change.before == pytest.approx(np.asarray(np.corrcoef(values[7:].T))[0, 1])
 
 
@@ -51,7 +51,7 @@ def test_rare_categories_are_added_up_and_shares_sum_to_one() -> None:
     names = [f"c{i:02d}" for i in range(BARS + 5)]
     before = _table(k=names + ["c00"] * 3)
     after = _table(k=["new", *names[1:], "c00", "c00", "c00"])
-    (variable,) = detail_of("c", before, after, {}).variables
+    (variable,) = distributions(before, after).variables
     assert len(variable.categories) == BARS
     assert variable.categories[-1].endswith("others)")
     assert sum(variable.shares_before) == pytest.approx(1)
@@ -60,7 +60,7 @@ def test_rare_categories_are_added_up_and_shares_sum_to_one() -> None:
 
 def test_fewer_records_and_a_variable_that_is_gone() -> None:
     before, after = _table(x=[1.0, 2.0, 3.0], y=["a", "b", "a"]), _table(x=[1.0, 2.0])
-    x, y = detail_of("c", before, after, {}).variables
+    x, y = distributions(before, after).variables
     assert x.changed is None
     assert y.gone
 
@@ -79,47 +79,35 @@ def test_constant_and_missing_columns_have_bins() -> None:
 
 
 def test_records_are_numbered_from_one_and_ordered_by_the_first_risk() -> None:
-    data = _table(x=[1.0, 2.0, 3.0])
     told = {
-        "first": Breakdown("share", by_record=np.array([0.0, 0.5, 0.5])),
-        "second": Breakdown("share", by_record=np.array([1.0, 0.0, 0.2])),
+        "first": RiskByRecord(np.array([0.0, 0.5, 0.5]), "share"),
+        "second": RiskByRecord(np.array([1.0, 0.0, 0.2]), "share"),
     }
-    records = detail_of("c", data, data, told).records
+    records = records_at_risk(told, listed=10, same=True).records
     assert [entry.record for entry in records] == [3, 2, 1]
     assert records[0].risks["first"].text == "50 %"
+    assert [entry.record for entry in records_at_risk(told, listed=2, same=True).records] == [3, 2]
+    assert records_at_risk({}, listed=2, same=True).records == ()
 
 
-def test_risks_of_protected_records_are_listed_only_where_these_are_the_originals() -> None:
+def test_risks_of_protected_records_are_listed_only_if_these_are_the_originals() -> None:
     ids = Schema((Variable("id", kind="nominal"),), id="id")
     data = Microdata.from_frame(pa.table({"id": ["a", "b", "c"], "x": [1.0, 2.0, 3.0]}), ids)
     told = {
-        "theirs": Breakdown("share", by_record=np.array([0.9, 0.0, 0.0]), records="protected"),
-        "ours": Breakdown("share", by_record=np.array([0.0, 0.0, 0.5])),
+        "theirs": RiskByRecord(np.array([0.9, 0.0, 0.0]), "share", "protected"),
+        "ours": RiskByRecord(np.array([0.0, 0.0, 0.5]), "share"),
     }
-    in_order = detail_of("c", data, data, told).records
+    in_order = records_at_risk(told, listed=10, same=same_records(data, data)).records
     assert [(entry.record, tuple(entry.risks)) for entry in in_order] == [
         (1, ("theirs", "ours")),
         (3, ("theirs", "ours")),
     ]
-    fewer = {**told, "theirs": Breakdown("share", by_record=np.array([0.9, 0.0]), records="protected")}
+    fewer = {**told, "theirs": RiskByRecord(np.array([0.9, 0.0]), "share", "protected")}
     half = replace(data.take(np.array([1, 2])), matched=False)
-    for other, breakdowns in (
+    for other, risks in (
         (replace(data, matched=False), told),  # synthetic: row 1 of it is nobody in row 1 of the original
         (half, fewer),
         (data.take(np.array([2, 0, 1])), told),  # the same records in another order
     ):
-        (entry,) = detail_of("c", data, other, breakdowns).records
+        (entry,) = records_at_risk(risks, listed=10, same=same_records(data, other)).records
         assert (entry.record, tuple(entry.risks)) == (3, ("ours",))
-
-
-def test_range_of_numbers_and_categories() -> None:
-    data = _table(x=[1.0, 20000.0], k=["a", "b"], none=pa.array([None, None], pa.float64()))
-    assert range_text(data, "x") == "1 to 20,000"
-    assert range_text(data, "k") == "a, b"
-    assert range_text(data, "none") == "all missing"
-
-
-def test_parts_that_count_are_not_written_as_shares() -> None:
-    found = Breakdown(unit="share", counts=("classes",), parts={"classes": 904.0, "violating 3": 0.25})
-    told = detail_of("c", _table(a=[1.0, 2.0]), _table(a=[1.0, 2.0]), {"KAnonymity()": found}).parts["KAnonymity()"]
-    assert told["classes"].text == "904" and told["violating 3"].text == "25 %"
