@@ -145,6 +145,6 @@ def test_several_relations_name_all_that_they_tie() -> None:
     data = numbers(a=a, b=b, sum=a + b, c=c, twice=2 * c, d=d)
     (note,) = KullbackLeibler().evaluate(data, data).notes
     assert note == (
-        "both covariances are singular (a, b, sum, c, twice are tied by exact linear relations): computed in the 4 of 6 "
-        "dimensions in which the tables spread"
+        "both covariances are singular (a, b, sum, c, twice are tied by exact linear relations): computed in the 4 of "
+        "6 dimensions in which the tables spread"
     )
