@@ -1,5 +1,6 @@
 """Fits against statsmodels, in the original's coding, and what is refused."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from sfumato import (
 )
 from sfumato.pair import Half, Pair
 from sfumato.utility.models import Fit, fit, fit_both, linear
+from sfumato.utility.models.design import Design
+from sfumato.utility.models.rows import Rows
+from sfumato.utility.models.statistics import Sufficient
 from tables import census
 
 N = 400
@@ -331,7 +335,12 @@ def test_products_that_lose_digits_are_not_used_in_parts_either() -> None:
 def test_measures_share_fits_and_candidates_those_of_the_original(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[str] = []
     gather = linear.gather
-    monkeypatch.setattr(linear, "gather", lambda designs, rows: fitted.append(rows.label) or gather(designs, rows))
+
+    def counted(designs: Sequence[Design], rows: Rows) -> Sufficient:
+        fitted.append(rows.label)
+        return gather(designs, rows)
+
+    monkeypatch.setattr(linear, "gather", counted)
     original = Half.of(Microdata.from_frame(people()))
     model = "pay ~ age + C(region)"
     measures = [IntervalOverlap(model), EllipsoidOverlap(model), ConclusionChanges(model)]

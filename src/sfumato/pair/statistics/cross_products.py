@@ -36,7 +36,8 @@ class CrossProducts(Statistic):
             return cls(float(len(values)), means, centred.T @ centred)
         weight = float(weights.sum())
         means = weights @ values / weight
-        centred = (values - means) * np.sqrt(weights)[:, None]
+        centred = values - means
+        centred *= np.sqrt(weights)[:, None]
         return cls(weight, means, centred.T @ centred)
 
     def merge(self, other: Self) -> Self:

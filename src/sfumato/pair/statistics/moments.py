@@ -64,10 +64,15 @@ class Moments(Statistic):
         share = theirs / np.maximum(own + theirs, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             centre = self.centre + (other.centre - self.centre) * share
-            one, two = self._about(centre), other._about(centre)
+            counts, sums, squares, products = (
+                one + two for one, two in zip(self._about(centre), other._about(centre), strict=True)
+            )
             return type(self)(
                 centre,
-                *(a + b for a, b in zip(one, two, strict=True)),
+                counts,
+                sums,
+                squares,
+                products,
                 np.minimum(self.low, other.low),
                 np.maximum(self.high, other.high),
                 self.sizes + other.sizes,

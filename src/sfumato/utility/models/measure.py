@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -79,9 +80,10 @@ class ModelMeasure(Measure):
         if self.model is not None:
             return as_models(self, self.model), (), []
         shared, notes = self.shared(pair)
-        moments = pair.original.moments(shared)
-        varies = dict(zip(shared, moments.low < moments.high, strict=True))
-        names = tuple(name for name in shared if "`" not in name and varies[name])
+        half = pair.original
+        names = tuple(
+            name for name in shared if "`" not in name and half.keep(("varies", name), partial(_varies, half, name))
+        )
         if not names:
             raise NotApplicable(f"none of {', '.join(shared)} varies in the original")
         apart = [name for name in shared if name not in names]
@@ -99,6 +101,13 @@ def told(both: tuple[BothFits, ...], *, named: bool) -> list[str]:
     if any(fits.original.robust for fits in both):
         notes.append("survey weights: weighted estimates, robust standard errors (n/(n - 1) times HC0) in both tables")
     return notes
+
+
+def _varies(half: Half, name: str) -> bool:
+    """Tell whether a numeric variable has two different values."""
+    columns = [part.columns[name] for part in half.parts if len(part)]
+    low, high = (end.reduce([end.reduce(column) for column in columns]) for end in (np.fmin, np.fmax))
+    return bool(low < high)
 
 
 def _quoted(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -29,11 +30,15 @@ class Complete(Statistic):
     greatest: float
 
     @classmethod
-    def of(cls, part: Microdata, variables: tuple[str, ...]) -> Self:
-        """Count the records of a part; ``variables`` are those that may have gaps."""
-        keep, incomplete = _complete(part, variables)
-        weights = part.weights() if keep is None else part.weights()[keep]
+    def of(cls, part: Microdata, keep: Truths | None) -> Self:
+        """Count the records of a part; ``keep`` marks the complete ones of positive weight, None if all are."""
+        if part.schema.weight is None:
+            count = len(part) if keep is None else int(np.count_nonzero(keep))
+            return cls(count, len(part) - count, float(count), 1.0, 1.0)
+        whole = part.weights()
+        weights = whole if keep is None else whole[keep]
         least, greatest = weights.min(initial=np.inf), weights.max(initial=-np.inf)
+        incomplete = int(np.count_nonzero(whole > 0)) - len(weights)
         return cls(len(weights), incomplete, float(weights.sum()), float(least), float(greatest))
 
     def merge(self, other: Self) -> Self:
@@ -47,16 +52,23 @@ class Complete(Statistic):
         )
 
 
-def _complete(part: Microdata, variables: tuple[str, ...]) -> tuple[Truths | None, int]:
-    """Mark the records of positive weight that have all variables (None: all), and count those that lack a value."""
+def _complete(half: Half, part: Microdata, variables: tuple[str, ...]) -> Truths | None:
+    """Mark the records of positive weight that have all variables; None if all are such. In memory it is kept."""
+    if half.in_parts:
+        return _marked(part, [part.missing(name) for name in variables])
+    gaps = [half.keep(("gaps", name), partial(part.missing, name)) for name in variables]
+    found: Truths | None = half.keep(("complete", variables), partial(_marked, part, gaps))
+    return found
+
+
+def _marked(part: Microdata, gaps: list[Truths]) -> Truths | None:
     positive = None if part.schema.weight is None else part.weights() > 0
     if positive is not None and positive.all():
         positive = None
-    if not variables:
-        return positive, 0
-    missing = np.logical_or.reduce([part.missing(name) for name in variables])
-    keep = ~missing if positive is None else positive & ~missing
-    return keep, int(np.count_nonzero(missing if positive is None else positive & missing))
+    if not gaps:
+        return positive
+    present: Truths = ~np.logical_or.reduce(gaps)
+    return present if positive is None else positive & present
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +107,7 @@ class Rows:
     def blocks(self) -> Iterator["Block"]:
         """Yield the records in blocks."""
         for number, part in enumerate(self.half.parts):
-            keep, _ = _complete(part, self.holed)
+            keep = _complete(self.half, part, self.holed)
             for start in range(0, len(part), BLOCK):
                 rows = slice(start, min(start + BLOCK, len(part)))
                 block = Block(self, part, number, rows, None if keep is None else keep[rows])
@@ -120,7 +132,7 @@ class Rows:
         return np.flatnonzero(found["n"])
 
     def _column(self, part: Microdata, name: str) -> NDArray[Any]:
-        keep, _ = _complete(part, self.holed)
+        keep = _complete(self.half, part, self.holed)
         return part.columns[name] if keep is None else part.columns[name][keep]
 
     def frame(self, variables: tuple[str, ...], most: int | None = None) -> Any:
@@ -199,11 +211,14 @@ class Usable:
         """Return the complete records of positive weight."""
         holed = tuple(sorted({name for name in variables if self._missing(name)}))
         if holed not in self._rows:
-            found = self.half.total(lambda part: Complete.of(part, holed), ("complete records", holed))
+            found = self.half.total(
+                lambda part: Complete.of(part, _complete(self.half, part, holed)), ("complete records", holed)
+            )
             self._rows[holed] = Rows(self.half, self.label, holed, found)
         return self._rows[holed]
 
     def _missing(self, name: str) -> int:
+        """Count the records that lack a variable."""
         found = self.half.total(
             lambda part: Sums({"missing": np.count_nonzero(part.missing(name))}), ("missing values", name)
         )
