@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sfumato.compare.examine.original import original_variables
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.results import Results
 from sfumato.compare.score import Recipe
-from sfumato.core import Measure
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
 from sfumato.methods import MDAV, Noise, RankSwapping
@@ -153,3 +154,20 @@ def test_ranges_of_numbers_and_categories() -> None:
 def test_parts_that_count_are_not_written_as_shares() -> None:
     about = KAnonymity.about
     assert (about.unit_of("classes"), about.unit_of("violating 3")) == ("number", "share")
+
+
+def test_another_bound_is_chosen_by_at_once(data: Microdata, monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = [RankSwapping(round(0.005 * (i + 1), 3)) for i in range(100)]
+    results = Experiment(data, methods, MEASURES, replicates=2, seed=1).run()
+    summarise(results, **AXES, at_most={DistanceLinkage: 0.5})
+    for cls, name in ((Method, "protect"), (Measure, "evaluate")):
+        monkeypatch.setattr(cls, name, lambda *_, **__: pytest.fail("made again"))
+    times = []
+    for bound in (0.1, 0.2, 0.3, 0.4, 0.6):
+        start = process_time()
+        summary = summarise(results, **AXES, at_most={DistanceLinkage: bound})
+        times.append(process_time() - start)
+        choice = results.choose(utility=InformationLoss, at_most={DistanceLinkage: bound})
+        assert len(summary.candidates) == 100
+        assert (summary.chosen.label if summary.chosen else None) == choice.chosen
+    assert min(times) < 0.05

@@ -41,7 +41,7 @@ class Plan:
 
 def carry_out(plan: Plan) -> "Summary":
     """Run the experiment, look closely at the chosen table, and write it and the report."""
-    from sfumato.cli.tables import command_line
+    from sfumato.cli.tables import command_line, is_written
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
@@ -72,11 +72,16 @@ def carry_out(plan: Plan) -> "Summary":
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
-    forget_release(plan)
+    key = _release_key(results, table, summary) if table is not None else ""
+    note = provenance_path(plan)
+    there = table is not None and is_written(protected_path(plan), note=note, source=plan.file, key=key)
+    if not there:
+        forget_release(plan)
     write_report(summary, plan.out)
     if table is not None:
         write_report(summary, release_folder(plan), audience="external")
-        _write_chosen(results, table, plan, summary)
+        if not there:
+            _write_chosen(results, table, plan, summary, key)
     return summary
 
 
@@ -97,7 +102,20 @@ def _examined(results: "Results", table: "ProtectedTable", plan: Plan) -> "Exami
     )
 
 
-def _write_chosen(results: "Results", table: "ProtectedTable", plan: Plan, summary: "Summary") -> None:
+def _release_key(results: "Results", table: "ProtectedTable", summary: "Summary") -> str:
+    """Name all that the chosen table and its note depend on."""
+    import hashlib
+
+    from sfumato.compare.identity import identify
+    from sfumato.compare.plain import to_json
+
+    row = results.row(table.candidate)
+    made = identify(row.method or results.tables[row.candidate])
+    told = (results.original.fingerprint, made, results.seed, row.values, summary.cautions)
+    return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
+
+
+def _write_chosen(results: "Results", table: "ProtectedTable", plan: Plan, summary: "Summary", key: str) -> None:
     """Write the chosen table without what names the units, and the note on how it was made."""
     from sfumato.cli.tables import write_protected
 
@@ -115,6 +133,7 @@ def _write_chosen(results: "Results", table: "ProtectedTable", plan: Plan, summa
         seed=plan.seed,
         figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
         notes=summary.cautions,
+        key=key,
     )
 
 

@@ -1,5 +1,6 @@
 """Tables in and out as the commands need them: protected files, and masked tables with their provenance."""
 
+import json
 import shlex
 import sys
 from datetime import UTC, datetime
@@ -79,8 +80,12 @@ def write_protected(
     seed: int,
     figures: dict[str, Any],
     notes: tuple[str, ...] = (),
+    key: str = "",
 ) -> Path:
-    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note."""
+    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note.
+
+    ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
+    """
     from sfumato.cli.options import say
     from sfumato.compare.plain import to_json
     from sfumato.data.files import write
@@ -104,10 +109,22 @@ def write_protected(
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema,
+        **({"key": key} if key else {}),
     }
     place = save(note or provenance_path(path), to_json(told, indent=1).encode())
     save(protected_schema_path(place), schema.encode())
     return place
+
+
+def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
+    """Tell whether a masked table stands where ``write_protected`` put it, as it was, made of the same source."""
+    try:
+        told = json.loads(note.read_text(encoding="utf-8"))
+        made = (told["key"], told["sha256"], told["made_from"]["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    there = path.is_file() and protected_schema_path(note).is_file()
+    return there and made == (key, _digest(path), _digest(source))
 
 
 def _publishable(protected: "Microdata") -> "Schema":

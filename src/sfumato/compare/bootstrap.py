@@ -124,10 +124,11 @@ def bootstrap(
     # ids would not be unique among records drawn twice, and the records are matched by now
     tables = [replace(table, schema=replace(table.schema, id=None)) for table in pair.tables()]
     anew = _Anew(measure, tables, draws, drawn, together=way == "pairs")
+    begun = perf_counter()
     for done in range(repetitions):
-        spent = perf_counter() - start
         # too few repetitions for an interval are no use, so that it ends at once if there will not be more
-        if seconds is not None and spent * (LEAST / done if 0 < done < LEAST else 1) > seconds:
+        more = LEAST / done if 0 < done < LEAST else 1.0
+        if seconds is not None and begun - start + (perf_counter() - begun) * more > seconds:
             break
         if unless_shifted and done == LEAST and anew.far_from(whole.value):
             break

@@ -3,12 +3,13 @@
 import inspect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from sfumato.compare.examine.findings import OriginalVariable
 from sfumato.compare.examine.original import original_variables
 from sfumato.compare.figures import figure
+from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
 from sfumato.core import Measure
@@ -25,6 +26,13 @@ class Lines:
     measures: Mapping[str, MeasureLine]
     variables: tuple[VariableLine, ...]
     candidates: Mapping[str, CandidateLine]
+    frontiers: dict[tuple[str, str], Frontier] = field(default_factory=dict)  # by the two axes, as they are asked for
+
+    def frontier(self, results: Results, risk: str, utility: str) -> Frontier:
+        """Return the frontier of two measures, which no bound changes either."""
+        if (risk, utility) not in self.frontiers:
+            self.frontiers[risk, utility] = results.frontier(risk=risk, utility=utility)
+        return self.frontiers[risk, utility]
 
 
 def lines_of(results: Results) -> Lines:

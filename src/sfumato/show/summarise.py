@@ -38,7 +38,6 @@ def summarise(
     Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it.
     """
-    frontier = results.frontier(risk=risk, utility=utility)
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = results.choose(**wish, at_most=at_most, at_least=at_least) if at_most or at_least else None
     chosen = choice.chosen if choice is not None else None
@@ -47,6 +46,7 @@ def summarise(
     risk, utility = results.key(risk), results.key(utility)
     score = results.key(results.scores[0]) if results.scores else None
     lines = lines_of(results)
+    frontier = lines.frontier(results, risk, utility)
     bounds = tuple(_bound(lines.measures[key], limit) for key, limit in (choice.bounds.items() if choice else ()))
     candidates = ranked(results, lines, frontier, choice, by=utility, score=score)
     facts = examination.cautions if examination else None
