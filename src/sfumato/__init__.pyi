@@ -2,7 +2,6 @@ from . import catalogue as catalogue
 from .about import About as About
 from .about import MeasureAbout as MeasureAbout
 from .about import MethodAbout as MethodAbout
-from .catalogue import catalogued as catalogued
 from .catalogue import find as find
 from .compare.bootstrap import Bootstrap as Bootstrap
 from .compare.bootstrap import bootstrap as bootstrap
@@ -69,6 +68,7 @@ from .methods.swapping import RankSwapping as RankSwapping
 from .methods.top_bottom import TopBottomCoding as TopBottomCoding
 from .outcome import Reason as Reason
 from .outcome import Status as Status
+from .registry import catalogued as catalogued
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
@@ -88,6 +88,7 @@ from .risk.replicated_uniques import RepU as RepU
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
 from .risk.uniques import SampleUniques as SampleUniques
+from .show.notebook import plot as plot
 from .show.report import write_report as write_report
 from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -110,18 +109,6 @@ class Results:
         from sfumato.compare.choose import choose
 
         return choose(self, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
-
-    def map(
-        self,
-        risk: Which | None = None,
-        utility: Which | None = None,
-        *,
-        at_most: Mapping[Any, float] | None = None,
-        at_least: Mapping[Any, float] | None = None,
-    ) -> Any:
-        """Draw the risk-utility map, an Altair chart; by the first measure of risk and of utility if not said."""
-        show = import_module("sfumato.show.notebook")  # by name: figures do not depend on how they are shown
-        return show.map_of(self, risk, utility, at_most, at_least)
 
     def protect(self, candidate: str) -> Microdata:
         """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, Seed
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Variable
@@ -19,6 +18,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.cart_smoothing import Smoothing, smoothing
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 from sfumato.methods.cart_uniques import alone, among, digests
+from sfumato.registry import catalogued
 
 Column = NDArray[Any]
 

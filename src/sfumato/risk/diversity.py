@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, classes, first_records
+from sfumato.registry import catalogued
 from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, key_classes, missing_values
 
 Floats = NDArray[np.float64]

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
+from sfumato.registry import catalogued
 from sfumato.risk.classes import MISSING_KEYS, design_weights, key_classes, missing_values
 
 Floats = NDArray[np.float64]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Statistic
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -4,9 +4,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.pair import Keys, Pair
+from sfumato.registry import catalogued
 from sfumato.risk.classes import MISSING_KEYS
 
 LEVELS = (2, 3, 5)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.log_linear import counted, fitted, possible_cells
+from sfumato.registry import catalogued
 from sfumato.risk.classes import KeyClasses, design_weights, key_classes
 
 Floats = NDArray[np.float64]

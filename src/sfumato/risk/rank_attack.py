@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.kernels.rank_windows import search_windows
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
+from sfumato.registry import catalogued
 from sfumato.risk.known_variables import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]

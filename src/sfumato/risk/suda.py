@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums
 from sfumato.kernels.uniques import minimal_uniques
+from sfumato.registry import catalogued
 from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, design_weights, key_classes, spelled
 
 Floats = NDArray[np.float64]

@@ -7,12 +7,12 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, Table
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums, classes
+from sfumato.registry import catalogued
 from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
 
 MOST_SETS = 10_000  # sets of keys to count

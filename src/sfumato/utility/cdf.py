@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.joint_distribution import Differences, Pooled
 
 SOURCE = (

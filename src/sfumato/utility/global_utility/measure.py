@@ -8,10 +8,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, chosen
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
 from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs

@@ -6,10 +6,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.propensity import groups, logistic, scores, tree
 from sfumato.utility.propensity.pooled import Floats, Pooled, pool
 from sfumato.utility.propensity.terms import Degree, design
