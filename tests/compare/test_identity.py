@@ -201,7 +201,7 @@ def test_modules_of_ours_that_foreign_code_names_count(monkeypatch: pytest.Monke
     lines = ("return spread", "import sfumato.kernels.ranks")
     monkeypatch.setattr(module, "_modules", str)  # the name itself in the place of its digest
     for line, reached in zip(lines, ("sfumato.kernels.spread", "sfumato.kernels.ranks"), strict=True):
-        assert any(reached in code for code in module._of_class(type(named(line))))
+        assert any(reached in code for code in module._of_foreign(type(named(line))))
 
 
 def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:
