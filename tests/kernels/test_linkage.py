@@ -326,10 +326,7 @@ def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
 
 def test_unrelated_draws_are_linked_by_chance_only() -> None:
     rng = np.random.default_rng(6)
-    shares = [
-        [r.share for r in links(lognormal(rng, 100, 3), lognormal(rng, 100, 3), 10, rng)]
-        for _ in range(40)
-    ]
+    shares = [[r.share for r in links(lognormal(rng, 100, 3), lognormal(rng, 100, 3), 10, rng)] for _ in range(40)]
     # 1/n = .01; 4,000 records, at most one link each: sd of a mean share about .0016.
     assert (np.mean(shares, axis=0) < 0.016).all()
     assert np.mean(shares, axis=0)[0] == pytest.approx(0.01, abs=0.006)

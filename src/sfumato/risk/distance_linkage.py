@@ -190,7 +190,9 @@ def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[F
     """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
     own = np.minimum(np.abs(here - there), 1.0).sum(axis=1)
     tie = mixed_kernel.slack(own, here.shape[1])
-    nearer, tied = mixed_kernel.nearer_and_tied(mixed_kernel.Points.of(there), here, np.maximum(own - tie, 0.0), own + tie)
+    nearer, tied = mixed_kernel.nearer_and_tied(
+        mixed_kernel.Points.of(there), here, np.maximum(own - tie, 0.0), own + tie
+    )
     return _linked(nearer, tied, share=share)
 
 
@@ -204,9 +206,7 @@ def _linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Float
     return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
 
 
-def nearer_and_tied(
-    rows: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats
-) -> tuple[Counts, Counts]:
+def nearer_and_tied(rows: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats) -> tuple[Counts, Counts]:
     """Count, for each row of ``here``, the rows nearer than ``short`` (2 for more), and those up to ``reach``."""
     from scipy.spatial import cKDTree
 

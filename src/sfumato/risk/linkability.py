@@ -85,5 +85,3 @@ class Linkability(Question):
         if not second:
             raise NotApplicable("two variables are needed at least, one for each of two sources")
         return first, second
-
-

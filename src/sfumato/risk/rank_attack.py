@@ -49,15 +49,16 @@ class RankSwappingAttack(Measure):
     """Share of records found by an intruder who knows how rank swapping moves values.
 
     A value swapped with one at most p n ranks away lies in a known window. For each variable an intruder knows, the
-    candidates are the protected records whose value is at most that many ranks from the known one (from its first to its
-    last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
-    these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the one
-    that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free ones
-    of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have more
-    often been taken before; so the product of these frequencies over the variables is greatest where the sum of d/w is.
-    Candidates as far share the link. (The nearest, the choice of distance linkage, would be worse than a guess.) The
-    figure is the mean over the sets of variables that become ``known``, as in :class:`DistanceLinkage`, which it should
-    be read beside: distance linkage alone understates the risk of rank swapping, several times over where p is large.
+    candidates are the protected records whose value is at most that many ranks from the known one (from its first to
+    its last rank where it ties; where it does not occur, from its place in the order); the own record is in every one
+    of these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the
+    one that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free
+    ones of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have
+    more often been taken before; so the product of these frequencies over the variables is greatest where the sum of
+    d/w is. Candidates as far share the link. (The nearest, the choice of distance linkage, would be worse than a
+    guess.) The figure is the mean over the sets of variables that become ``known``, as in :class:`DistanceLinkage`,
+    which it should be read beside: distance linkage alone understates the risk of rank swapping, several times over
+    where p is large.
 
     ``p`` is the share of the records that a value may have moved, as in ``RankSwapping``; None means the largest move
     there is in each variable, which an intruder who knows the method knows well enough. Parts hold the share for each
