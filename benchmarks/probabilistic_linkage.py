@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from memory import peak_memory
 from sfumato.kernels import assignment
+from sfumato.kernels.assignment import compiled, plain
 from sfumato.kernels.probabilistic_linkage import (
     agreeing_pairs,
     agreeing_within,
@@ -78,9 +79,9 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
     shares, total = [], 0.0
     for known in range(1, VARIABLES + 1):
         mine, theirs = left[:, :known], right[order, :known]
-        within = np.bincount(assignment.agreement_patterns(mine, mine).ravel(), minlength=2**known)
+        within = np.bincount(plain.agreement_patterns(mine, mine).ravel(), minlength=2**known)
         within[-1] -= len(mine)
-        patterns = assignment.agreement_patterns(mine, theirs)
+        patterns = plain.agreement_patterns(mine, theirs)
         counts = np.bincount(patterns.ravel(), minlength=2**known)
         model = fit_matches(counts, len(left), within)
         cost = np.minimum(-model.weights, 0.0)[patterns]
@@ -114,7 +115,7 @@ WAYS = {"sorting": by_sorting, "all pairs": by_all_pairs}
 
 def measure_here(way: str, records: int, noise: float) -> Measured:
     original, protected = masked_file(records, noise)
-    assignment._sparse(np.zeros((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([0.0, 1.0]))
+    compiled.heaviest_assignment(np.zeros((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([0.0, 1.0]))
     wall, cpu = time.perf_counter(), time.process_time()
     share, weight = WAYS[way](original, protected)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -8,6 +8,8 @@ from .compare.bootstrap import Bootstrap as Bootstrap
 from .compare.bootstrap import bootstrap as bootstrap
 from .compare.choose import Choice as Choice
 from .compare.choose import choose as choose
+from .compare.examine.findings import Examination as Examination
+from .compare.examine.look import examine as examine
 from .compare.experiment import Experiment as Experiment
 from .compare.experiment import grid as grid
 from .compare.frontier import Axis as Axis

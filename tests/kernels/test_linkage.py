@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, minimize
 
 from sfumato.kernels import assignment
-from sfumato.kernels.assignment import compiled as matching
+from sfumato.kernels.assignment import compiled, plain
 from sfumato.kernels.probabilistic_linkage import (
     LinkageResult,
     MatchModel,
@@ -84,7 +84,7 @@ def test_counts_are_those_of_all_pairs(pair: tuple[Codes, Codes]) -> None:
     left, right = pair
     brute = np.bincount([agree(a, b) for a, b in product(left, right)], minlength=2 ** left.shape[1])
     np.testing.assert_array_equal(pattern_counts(agreeing_pairs(left, right)), brute)
-    patterns = assignment.agreement_patterns(left, right)
+    patterns = plain.agreement_patterns(left, right)
     np.testing.assert_array_equal(np.bincount(patterns.ravel(), minlength=len(brute)), brute)
 
 
@@ -221,11 +221,11 @@ def test_assignment_is_as_heavy_as_the_dense_optimum(pair: tuple[Codes, Codes], 
     weights = np.round(rng.normal(size=2 ** left.shape[1]), decimals)
     allowed = np.maximum(weights, 0.0)
     allowed[0] = 0.0
-    matrix = allowed[assignment.agreement_patterns(left, right)]
+    matrix = allowed[plain.agreement_patterns(left, right)]
     best = matrix[linear_sum_assignment(-matrix)].sum()
     for partner in (
         assignment.assign(left, right, weights, rng),
-        assignment._sparse(left, right, allowed),
+        compiled.heaviest_assignment(left, right, allowed),
     ):
         linked = np.flatnonzero(partner >= 0)
         assert len(set(partner[linked])) == len(linked)
@@ -239,10 +239,10 @@ def test_prices_certify_a_larger_matching() -> None:
     left = rng.integers(0, 6, (400, 3)).astype(np.int32)
     right = rng.integers(0, 6, (380, 3)).astype(np.int32)
     weights = np.array([0, 3, 2, 7, 2, 6, 5, 11])
-    starts, members = assignment.bin_members(right)
-    first, columns, patterns = matching.positive_pairs(left, starts, members, weights, 380)
-    partner, profit, price = matching.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
-    matrix = weights[assignment.agreement_patterns(left, right)]
+    starts, members = compiled.bin_members(right)
+    first, columns, patterns = compiled.positive_pairs(left, starts, members, weights, 380)
+    partner, profit, price = compiled.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
+    matrix = weights[plain.agreement_patterns(left, right)]
     linked = partner >= 0
     assert profit.min() >= 0
     assert price.min() >= 0
@@ -260,12 +260,12 @@ def test_assignment_by_hand() -> None:
     assert assignment.assign(left, right, np.array([-1.0, 3.0, -1.0, 4.0]), rng).tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("solver", ["_dense", "_sparse"])
+@pytest.mark.parametrize("way", ["plain", "compiled"])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_file_order_does_not_decide_ties(solver: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_order_does_not_decide_ties(way: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every pair agrees on the first variable only: all one-to-one assignments tie, whichever the file order,
     # and each record meets its own with probability 1/10. 300 draws of 10: sd of the mean .0058.
-    monkeypatch.setattr(assignment, "_dense", getattr(assignment, solver))
+    monkeypatch.setattr(assignment, "worth_compiling", lambda *_: way == "compiled")
     place = np.arange(10)[::-1] if reverse else np.arange(10)
     left = np.column_stack([np.zeros(10), np.arange(10)]).astype(np.int32)
     right = np.column_stack([np.zeros(10), 10 + place]).astype(np.int32)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato import SUDA2, NotApplicable, ParameterError, SampleUniques
-from sfumato.kernels import uniques as kernel
 from sfumato.kernels.groups import classes, first_records
+from sfumato.kernels.uniques import compiled, minimal_uniques, plain
 from sfumato.risk.suda import dis, dis_suda, score_of
 from tables import persons
 
@@ -41,7 +41,7 @@ def brute_force(codes: Codes, size: int) -> set[tuple[int, tuple[int, ...]]]:
 def searched(codes: Codes, size: int) -> set[tuple[int, tuple[int, ...]]]:
     cell_of, sizes = classes(codes)
     first = first_records(cell_of)
-    cell, keys = kernel.minimal_uniques(codes[first], sizes == 1, size)
+    cell, keys = minimal_uniques(codes[first], sizes == 1, size)
     columns = range(codes.shape[1])
     return {
         (int(first[c]), tuple(j for j in columns if mask >> j & 1)) for c, mask in zip(cell, keys.tolist(), strict=True)
@@ -158,9 +158,7 @@ def test_long_lists_of_sets_are_thinned_alike_by_both() -> None:
     order = np.lexsort((sets, np.bitwise_count(sets), row))
     pairs = np.unique(np.column_stack([row[order], np.bitwise_count(sets[order]), sets[order]]), axis=0)
     row, sets = pairs[:, 0].copy(), pairs[:, 2].copy()
-    parts = np.array_split(np.arange(len(row)), np.flatnonzero(np.diff(row)) + 1)  # each row short: not compiled
-    plain = np.concatenate([kernel._smallest(row[part], sets[part]) for part in parts])
-    assert len(row) > 5_000 and np.array_equal(kernel._smallest(row, sets), plain)
+    assert np.array_equal(compiled.minimal(row, sets), plain.minimal(row, sets))
 
 
 def test_no_pairs_leave_dis_without_evidence_and_it_says_so() -> None:

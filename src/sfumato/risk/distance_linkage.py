@@ -12,9 +12,9 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING, available_threads
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
+from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair
 from sfumato.risk.compared_variables import compared
@@ -36,6 +36,7 @@ ABOUT = MeasureAbout(
     unit="share",
     missing="two missing values are equal; a missing and a present value are farther apart than any two present",
     column_order=True,
+    cases="knows ",
     caveat="an intruder who knows the masking method may do better, notably against rank swapping",
     formula="DLD = mean over the sets of known variables of (sum_i L_i) / n\n"
     "L_i = 1 / t_i if no record of the other table is nearer to record i than its own, else 0\n"
@@ -175,14 +176,7 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
     # what rounding does to a distance grows with the coordinates, not only with the distance
     slack = own * SAME + 4 * np.finfo(np.float64).eps * np.abs(there).max()
     short, reach = np.maximum(own - slack, 0.0), own + slack
-    if len(there) < WORTH_COMPILING:
-        nearer, tied = nearer_and_tied(rows, copies, here, short, reach)
-    else:
-        from sfumato.kernels import boxes
-        from sfumato.kernels.euclidean_distance import compiled as kernel
-
-        tree = boxes.build(rows)
-        nearer, tied = kernel.nearer_and_tied(tree, copies, here, short, reach, threads=available_threads())
+    nearer, tied = nearer_and_tied(rows, copies, here, short, reach)
     return _linked(nearer, tied, share=share)
 
 
@@ -204,24 +198,6 @@ def _linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Float
     part = 1 / np.maximum(tied, 1)
     second = (nearer == 1) | ((nearer == 0) & (tied > 1))
     return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
-
-
-def nearer_and_tied(rows: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats) -> tuple[Counts, Counts]:
-    """Count, for each row of ``here``, the rows nearer than ``short`` (2 for more), and those up to ``reach``."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(rows)
-    distance, found = tree.query(here, k=[1, 2, 3][: len(rows)])
-    seen = np.isfinite(distance)
-    nearer = np.where(seen & (distance < short[:, None]), copies[found], 0).sum(axis=1)
-    as_near = np.where(seen & (distance >= short[:, None]) & (distance <= reach[:, None]), copies[found], 0)
-    tied = as_near.sum(axis=1)
-    # where the third nearest is as near as the own record, there may be more of them
-    for row in np.flatnonzero((nearer < 2) & (distance[:, -1] <= reach)):
-        ball = np.asarray(tree.query_ball_point(here[row], reach[row]))
-        apart = np.sqrt(((rows[ball] - here[row]) ** 2).sum(axis=1))
-        tied[row] = copies[ball[apart >= short[row]]].sum()
-    return np.minimum(nearer, 2), tied
 
 
 def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.kernels import WORTH_COMPILING, available_threads
+from sfumato.kernels.rank_windows import search_windows
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.risk.known_variables import Known, check_known, known_sets
@@ -17,7 +17,6 @@ from sfumato.risk.known_variables import Known, check_known, known_sets
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 MISSING = -1e10  # the place of a missing value: far from every rank, so that only missing ones are in its window
-_CELLS = 500_000  # pairs of records held at once
 
 
 @catalogued(
@@ -27,6 +26,7 @@ _CELLS = 500_000  # pairs of records held at once
         "Engineering 64, 346-364",
         purpose="risk",
         counts=("candidates",),
+        cases="knows ",
         better="lower",
         range=(0.0, 1.0),
         unit="share",
@@ -104,7 +104,7 @@ class RankSwappingAttack(Measure):
             steps = np.array([np.round(2**20 / (windows[name].reach + 1)) for name in known])
             there = ((low <= table) & (table <= high)).all(axis=1)
             own = (np.abs(table - centre) * steps).sum(axis=1)
-            inside, farther, tied = _searched(table, low, high, centre, own, steps)
+            inside, farther, tied = search_windows(table, low, high, centre, own, steps)
             linked = np.where(there & (farther == 0), 1 / np.maximum(tied, 1), 0.0)
             found += linked / len(sets)
             parts[f"knows {', '.join(known)}"] = float(linked.mean())
@@ -166,34 +166,3 @@ def _window(ranked: Values, before: Floats, after: Floats, p: float | None) -> _
     low[known] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][known]
     high[known] = np.append(mean_rank, -np.inf)[to_rank][known]
     return _Window(protected, low, high, centre, reach)
-
-
-def _searched(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
-) -> tuple[Integers, Integers, Integers]:
-    if len(table) < WORTH_COMPILING:
-        return search_windows(table, low, high, centre, own, steps)
-    from sfumato.kernels.rank_windows import compiled as windows
-
-    return windows.search_windows(table, low, high, centre, own, steps, threads=available_threads())
-
-
-def search_windows(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
-) -> tuple[Integers, Integers, Integers]:
-    """Count the rows of ``table`` inside each window, those farther than ``own`` from its centre, and those as far."""
-    inside, farther, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
-    block = max(1, _CELLS // len(table))
-    for start in range(0, len(low), block):
-        part = slice(start, start + block)
-        within = np.ones((len(low[part]), len(table)), dtype=bool)
-        for column, least, most in zip(table.T, low[part].T, high[part].T, strict=True):
-            within &= column >= least[:, None]
-            within &= column <= most[:, None]
-        record, candidate = np.nonzero(within)
-        moved = (np.abs(table[candidate] - centre[part][record]) * steps).sum(axis=1)
-        size = len(within)
-        inside[part] = np.bincount(record, minlength=size)
-        farther[part] = np.bincount(record, moved > own[part][record], minlength=size) > 0
-        tied[part] = np.bincount(record, moved == own[part][record], minlength=size)
-    return inside, farther, tied

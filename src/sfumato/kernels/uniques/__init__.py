@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels import worth_compiling
 from sfumato.kernels.agreement import spans
 from sfumato.kernels.groups import classes, first_records
+from sfumato.kernels.uniques import plain
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -85,18 +86,10 @@ def _minimal(row: Integers, keys: Integers) -> tuple[Integers, Integers]:
     """Keep, for each row, the sets of keys that hold no other of its sets."""
     order = np.lexsort((keys, np.bitwise_count(keys), row))
     row, keys = row[order], keys[order]
-    minimal = _smallest(row, keys)
+    if worth_compiling(len(row)):
+        from sfumato.kernels.uniques import compiled
+
+        minimal = compiled.minimal(row, keys)
+    else:
+        minimal = plain.minimal(row, keys)
     return row[minimal], keys[minimal]
-
-
-def _smallest(row: Integers, keys: Integers) -> NDArray[np.bool_]:
-    """Tell which sets hold no smaller one of their row; they come row by row, in each the smallest first."""
-    if len(row) >= WORTH_COMPILING:
-        from sfumato.kernels.uniques import compiled as minimal_sets
-
-        return minimal_sets.minimal(row, keys)
-    minimal = np.ones(len(row), dtype=bool)
-    for lag in range(1, int(np.bincount(row).max())):  # each set against the one ``lag`` places before, if of its row
-        smaller = keys[:-lag]
-        minimal[lag:] &= (row[lag:] != row[:-lag]) | ((keys[lag:] & smaller) != smaller)
-    return minimal
