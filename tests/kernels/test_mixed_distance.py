@@ -28,11 +28,31 @@ def distance(one: Floats, other: Floats) -> float:
     return float(sum(min(abs(a - b), 1.0) for a, b in zip(one.tolist(), other.tolist(), strict=True)))
 
 
+def apart(here: Floats, there: Floats) -> Floats:
+    """All distances, one variable after the other."""
+    columns = (np.minimum(np.abs(a[:, None] - b), 1.0) for a, b in zip(here.T, there.T, strict=True))
+    return np.asarray(np.sum(list(columns), axis=0))
+
+
 def test_by_hand_the_capped_distance_of_every_kind() -> None:
     here = np.array([[0.25, 0.5, 4.0], [mixed.APART, 0.0, -2.0]])
     there = np.array([[0.75, 1.0, 4.0], [mixed.APART, 0.0, 0.0]])
     # 0.5 + 0.5 + 0;  2 - 0.25 is capped at 1, 0.5, another category 1;  1 + 1 + 1 capped each;  0 + 0 + 1
-    np.testing.assert_allclose(plain.apart(here, there), [[1.0, 2.5], [3.0, 1.0]])
+    (rows, found), *more = plain.distances(here, there)
+    assert rows == slice(0, 2) and not more
+    np.testing.assert_allclose(found, [[1.0, 2.5], [3.0, 1.0]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 40), st.booleans(), st.integers(1, 50))
+def test_distances_come_some_rows_at_a_time(seed: int, n: int, m: int, coarse: bool, cells: int) -> None:
+    rng = np.random.default_rng(seed)
+    here, there = table(rng, n, coarse), table(rng, m, coarse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain, "_CELLS", cells)
+        found = [(rows, distance.copy()) for rows, distance in plain.distances(here, there)]
+    assert [place for rows, _ in found for place in range(n)[rows]] == list(range(n))
+    np.testing.assert_allclose(np.concatenate([distance for _, distance in found]), apart(here, there), atol=1e-12)
 
 
 @settings(deadline=None, max_examples=60)
@@ -94,9 +114,9 @@ def test_large_tables_take_the_tree_and_agree() -> None:
     points = mixed.Points.of(there)
     assert worth_compiling(len(points.place))
     found = mixed.nearest(points, here)
-    apart = plain.apart(here, points.rows)
-    np.testing.assert_array_equal(found.distance, apart.min(axis=1))
-    np.testing.assert_array_equal(found.counts, (apart <= apart.min(axis=1)[:, None] + 1e-9).sum(axis=1))
+    every = apart(here, points.rows)
+    np.testing.assert_array_equal(found.distance, every.min(axis=1))
+    np.testing.assert_array_equal(found.counts, (every <= every.min(axis=1)[:, None] + 1e-9).sum(axis=1))
 
 
 def test_nobody_and_one_alone() -> None:

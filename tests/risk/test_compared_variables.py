@@ -1,40 +1,12 @@
-"""Values of both tables on one footing: bands, points, further records."""
+"""Values of both tables on one footing: points, further records."""
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sfumato import Microdata
 from sfumato.data.recoding import Recoding
-from sfumato.risk.bands import banded
 from sfumato.risk.compared_variables import followed
 from sfumato.risk.mixed_points import mixed_points
-
-
-def test_by_hand_a_value_that_many_share_is_a_class_of_its_own() -> None:
-    zeros = np.array([0.0] * 5 + [1.0, 2.0, 3.0, 4.0, 5.0])
-    codes, other, cuts = banded("numeric", zeros, np.array([-1.0, 0.0, 0.5, 9.0, np.nan]), 4)
-    # quarters of ten at 0, 0.5 and 2.75; zero, which five share, ends at the next value, 1
-    assert cuts.tolist() == [0.5, 1.0, 2.75]
-    assert codes.tolist() == [0] * 5 + [2, 2, 3, 3, 3]
-    assert other.tolist() == [0, 0, 1, 3, -1]
-    top = np.array([1.0, 2.0, 3.0, 9.0, 9.0, 9.0])
-    assert banded("numeric", top, top, 3)[0].tolist() == [0, 0, 1, 2, 2, 2]  # thirds at 2.67 and 9
-    few = np.array([7.0, 7.0, 8.0])
-    assert banded("numeric", few, np.array([7.5]), 5)[1].tolist() == [0]
-
-
-@given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 8))
-def test_classes_are_in_the_order_of_the_values_and_hold_no_mixture_with_a_heavy_one(values: list[int], k: int) -> None:
-    base = np.array(values, dtype=float)
-    codes, again, _ = banded("numeric", base, base, k)
-    np.testing.assert_array_equal(codes, again)
-    order = np.argsort(base, kind="stable")
-    assert (np.diff(codes[order]) >= 0).all()
-    for value in set(values):
-        if values.count(value) * k >= len(values):
-            assert set(base[codes == codes[values.index(value)]]) == {value}
 
 
 def test_by_hand_points_of_every_kind() -> None:

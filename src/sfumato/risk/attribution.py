@@ -229,7 +229,7 @@ class TCAP(Attribution):
         value = shared[1:] @ (1 / np.arange(1, len(shared))) / claims
         parts = {
             "claims": cells.share(claimed),
-            "by chance": float(cells.mode_share[claimed] @ cells.originals[claimed] / claims),
+            "by chance": float((cells.mode_share * cells.originals)[claimed].sum() / claims),
             "DCAP": cells.mean(np.where(cells.told, cells.protecteds / found, 0.0)),
             "DCAP of the original": cells.mean(np.where(cells.told, cells.originals / own, 0.0)),
             "most frequent value": cells.most_frequent,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.groups import classes, first_records
 from sfumato.pair import Pair
-from sfumato.risk.bands import banded
+from sfumato.risk.bands import Banded
 from sfumato.risk.compared_keys import ComparedKeys
 
 Codes = NDArray[np.int32]
@@ -41,14 +41,14 @@ class TargetCells:
 
     @classmethod
     def _of(cls, pair: Pair, keys: ComparedKeys, name: str, bands: int) -> "TargetCells":
-        seen = pair.footing(name)
-        truth, shown, cuts = banded(seen.kind, seen.original, seen.protected, bands)
-        key, target = np.concatenate([keys.original, keys.protected]), np.concatenate([truth, shown])
+        known = Banded.between(pair, name, bands)
+        key = np.concatenate([keys.original, keys.protected])
+        target = np.concatenate([known.original, known.protected])
         cell_of, sizes = classes(np.column_stack([key, target]))
         first = first_records(cell_of)
-        ours = cell_of[: len(truth)]
+        ours = cell_of[: len(keys.original)]
         originals = np.bincount(ours, minlength=len(sizes))
-        return cls(keys, key[first], target[first], originals, sizes - originals, ours, cuts)
+        return cls(keys, key[first], target[first], originals, sizes - originals, ours, known.cuts)
 
     @property
     def nbytes(self) -> int:
@@ -89,7 +89,7 @@ class TargetCells:
     @cached_property
     def mode(self) -> NDArray[np.bool_]:
         """Whether no target is more frequent among the protected records with its keys."""
-        return (self.protecteds > 0) & (self.protecteds == self.greatest)
+        return np.logical_and(self.protecteds > 0, self.protecteds == self.greatest)
 
     @cached_property
     def modes(self) -> Integers:
@@ -129,4 +129,4 @@ class TargetCells:
 
     def mean(self, values: Floats) -> float:
         """Return the mean over original records of what is said of each cell."""
-        return float(values @ self.originals / len(self.cell_of))
+        return float((values * self.originals).sum() / len(self.cell_of))

@@ -60,8 +60,8 @@ class ComparedKeys:
                 suppressed.append(name)
         class_of, sizes = classes(np.column_stack(codes))
         ours, theirs = class_of[: len(pair.original)], class_of[len(pair.original) :]
-        counts = (np.bincount(side, minlength=len(sizes)) for side in (ours, theirs))
-        return cls(kept, ours, theirs, *counts, (*notes, *_said(suppressed)))
+        originals = np.bincount(ours, minlength=len(sizes))
+        return cls(kept, ours, theirs, originals, sizes - originals, (*notes, *_said(suppressed)))
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, MISSING, Outcome, Question, excess
-from sfumato.risk.bands import banded
+from sfumato.risk.bands import Banded
 from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others
 
 
@@ -68,12 +68,12 @@ class Inference(Question):
     def _attacked(self, pair: Pair, columns: dict[str, Recoding], rng: np.random.Generator) -> Outcome:
         outcomes, gains = {}, {}
         for target, known in self._attacks(pair.original.schema, tuple(columns)).items():
-            seen = columns[target]
-            truth, shown, _ = banded(seen.kind, seen.original, seen.protected, self.classes)
+            values = Banded.between(pair, target, self.classes)
             bridge = Bridge.between(pair, known)
-            attack, control = inferred(bridge, truth, shown), float(inferred_by_others(bridge, truth).mean())
-            present = truth[truth >= 0]
-            often = float(np.bincount(present).max() / len(truth)) if present.size else 0.0
+            attack = inferred(bridge, values.original, values.protected)
+            control = float(inferred_by_others(bridge, values.original).mean())
+            present = values.original[values.original >= 0]
+            often = float(np.bincount(present).max() / len(attack)) if present.size else 0.0
             outcomes[target] = Outcome(
                 attack=attack,
                 control=control,

@@ -1,7 +1,7 @@
 """Interval disclosure: whether the original value lies in a narrow interval around the protected one."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Self
@@ -14,12 +14,13 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.pair import Half, Pair
+from sfumato.pair import Pair
 from sfumato.pair.statistics import Statistic
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Told = Callable[[Microdata, Microdata], Iterator[NDArray[np.bool_]]]
 PERCENTS = tuple(float(p) for p in range(1, 11))
 MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
 
@@ -65,7 +66,7 @@ class IntervalDisclosure(Measure):
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names, notes = self.shared(pair)
-        found = {name: self._counted(pair, name) for name in names}
+        found = {name: self._counted(pair, names, name) for name in names}
         total, cells = sum(each.compared for each in found.values()), len(pair.original) * len(names)
         if total == 0:
             raise NotApplicable("no value is present in both tables")
@@ -84,28 +85,27 @@ class IntervalDisclosure(Measure):
             notes=notes,
         )
 
-    def _counted(self, pair: Pair, name: str) -> Inside:
-        """Count the values of a variable inside their intervals, part by part."""
+    def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
+        """Count the values of one of the variables inside their intervals, part by part."""
+        inside = self._intervals(pair, names, name)
 
         def of(before: Microdata, after: Microdata) -> Inside:
-            x, y = before.columns[name], after.columns[name]
-            return Inside.of(self._inside(pair.protected, name, x, y), ~(np.isnan(x) | np.isnan(y)))
+            present = ~(np.isnan(before.columns[name]) | np.isnan(after.columns[name]))
+            return Inside.of(inside(before, after), present)
 
         return pair.total(of)
 
     @abstractmethod
-    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
-        """Tell, for each size, which original values lie in the interval around the protected one; missing do not.
-
-        ``table`` is the whole protected table, ``before`` and ``after`` a variable in a part of the records.
-        """
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        """Return what tells of a part, size by size, which original values lie inside; a missing one does not."""
 
 
 def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
     """Return, for each record, the share of its values inside, averaged over sizes; NaN if none is compared."""
-    inside = np.sum([each.sizes for each in variables], axis=0)
-    compared = np.sum([each.present for each in variables], axis=0)
-    return np.divide(inside, sizes * compared, out=np.full(len(inside), np.nan), where=compared > 0)
+    held = [(each.sizes, each.present) for each in variables if each.sizes is not None and each.present is not None]
+    inside, compared = (np.sum(side, axis=0) for side in zip(*held, strict=True))
+    by_record = np.full(len(inside), np.nan)
+    return np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
 
 
 @catalogued(
@@ -140,16 +140,24 @@ class RankInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
-        found = table.values(name)
-        rank, below, not_above = found.ranks(after), found.below(before), found.not_above(before)
-        # a value lies between the ends of the interval of this many ranks and of every larger one: y_(r - d) <= x if
-        # more than r - d protected values are no larger than x, and x <= y_(r + d) if no more than r + d are smaller
-        needed = np.maximum(np.ceil(rank) - not_above + 1, below - np.floor(rank))
-        beyond = (not_above == 0) | (below == found.present)  # smaller or larger than any, or missing
-        needed[beyond | np.isnan(after)] = np.inf
-        for p in self.percents:
-            yield needed <= int(p * found.present / 100 + 1e-9)
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        ours, theirs = pair.original.values(name), pair.protected.values(name)
+        n = theirs.present
+        reaches = [int(p * n / 100 + 1e-9) for p in self.percents]
+        # with r the rank of y, y_(r - d) <= x if more than r - d protected values are no larger than x, and
+        # x <= y_(r + d) if no more than r + d are smaller; far away is what lies beyond all of them, or is missing
+        far = 2 * n + 1
+        rank, smaller, upto = theirs.ranks(theirs.values), theirs.below(ours.values), theirs.not_above(ours.values)
+        upto, smaller = (np.append(side, end) for side, end in ((np.where(upto > 0, upto, -far), -far), (smaller, far)))
+        smaller[smaller == n] = far
+        low, high = np.append(np.ceil(rank), far).astype(np.int64), np.append(np.floor(rank), far).astype(np.int64)
+
+        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
+            x, y = pair.original.codes(before, (name,))[:, 0], pair.protected.codes(after, (name,))[:, 0]
+            needed = np.maximum(low[y] - upto[x] + 1, smaller[x] - high[y])
+            return (needed <= reach for reach in reaches)
+
+        return inside
 
 
 @catalogued(
@@ -182,8 +190,12 @@ class SpreadInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
-        deviation = table.moments((name,)).spread[0]
-        for p in self.percents:
-            half = p / 100 * deviation / 2
-            yield (before >= after - half) & (before <= after + half)
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        deviation = pair.protected.moments(names).spread[names.index(name)]
+        halves = [p / 100 * deviation / 2 for p in self.percents]
+
+        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
+            x, y = before.columns[name], after.columns[name]
+            return ((x >= y - half) & (x <= y + half) for half in halves)
+
+        return inside

@@ -14,8 +14,12 @@ Floats = NDArray[np.float64]
 
 def points(pair: Pair, names: Iterable[str]) -> tuple[Floats, Floats]:
     """Place the records of both tables by these variables; each variable's places are kept."""
-    columns = [pair.keep(("places", name), lambda name=name: _places(pair.footing(name))) for name in names]
-    return _divided(columns, len(pair.original))
+    return _divided([_kept_places(pair, name) for name in names], len(pair.original))
+
+
+def _kept_places(pair: Pair, name: str) -> Floats:
+    places: Floats = pair.keep(("places", name), lambda: _places(pair.footing(name)))
+    return places
 
 
 def mixed_points(columns: Iterable[Recoding]) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, Floats, Outcome, Question
-from sfumato.risk.bands import Codes, banded
+from sfumato.risk.bands import Banded, Codes
 
 Integers = NDArray[np.int64]
 
@@ -107,8 +107,8 @@ def _described(
     kinds: list[Kind], file: list[NDArray[Any]], people: list[NDArray[Any]], bands: int
 ) -> tuple[Codes, Codes]:
     """Return both tables as codes, one column per variable, numbers in quantile bands of the first."""
-    pairs = [banded(*three, bands)[:2] for three in zip(kinds, file, people, strict=True)]
-    return np.column_stack([one for one, _ in pairs]), np.column_stack([other for _, other in pairs])
+    columns = [Banded.of(*three, bands) for three in zip(kinds, file, people, strict=True)]
+    return np.column_stack([each.original for each in columns]), np.column_stack([each.protected for each in columns])
 
 
 def _repeated(columns: list[NDArray[Any]]) -> int:
@@ -120,18 +120,28 @@ def _repeated(columns: list[NDArray[Any]]) -> int:
 def _isolated(file: Codes, people: Codes, order: NDArray[np.intp], times: int = 1) -> tuple[NDArray[np.bool_], Floats]:
     """Tell which records (or ``times`` equal ones) this order of variables isolates, and if one person fits then."""
     alone, found = np.zeros(len(file), dtype=bool), np.zeros(len(file))
-    # the records that no description isolates yet, the people who still fit one of these, and who fits which
+    # the records that no description isolates yet, the people who still fit one of these, and who has which description
     left, fitting = np.arange(len(file)), np.arange(len(people))
-    label = np.zeros(len(file) + len(people), dtype=np.int64)
+    label, labels = np.zeros(len(file) + len(people), dtype=np.int64), 1
     for variable in order:
-        values = np.concatenate([file[left, variable], people[fitting, variable]])
-        label, sizes = classes_of(np.column_stack([label, values]))
+        values = np.concatenate([file[left, variable], people[fitting, variable]]) + 1
+        width = int(values.max()) + 1
+        label, labels = _renumbered(label * width + values, labels * width)
         mine, theirs = label[: len(left)], label[len(left) :]
-        records, persons = (np.bincount(side, minlength=len(sizes)) for side in (mine, theirs))
+        records, persons = (np.bincount(side, minlength=labels) for side in (mine, theirs))
         few = records <= times
-        fresh = left[few[mine]]
-        alone[fresh], found[fresh] = True, persons[mine[few[mine]]] == 1
-        left, fitting, label = left[~few[mine]], fitting[~few[theirs]], label[~few[label]]
+        fresh = few[mine]
+        alone[left[fresh]], found[left[fresh]] = True, persons[mine[fresh]] == 1
+        left, fitting = left[~fresh], fitting[~few[theirs]]
         if not left.size:
             break
+        label, labels = (np.cumsum(~few) - 1)[label[~few[label]]], int(np.count_nonzero(~few))
     return alone, found
+
+
+def _renumbered(label: Integers, labels: int) -> tuple[Integers, int]:
+    """Return labels from 0 and how many there may be; those that occur alone if most of them do not."""
+    if labels <= 8 * len(label):
+        return label, labels
+    found, sizes = classes_of(label[:, None])
+    return found, len(sizes)

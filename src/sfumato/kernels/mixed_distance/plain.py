@@ -1,27 +1,49 @@
-"""Searches of small tables in the capped city-block distance: all distances, a block of rows at a time."""
+"""Searches of small tables in the capped city-block distance: all distances, some rows at a time."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.kernels.mixed_distance.points import Floats, Integers, Nearest, Points, slack
+from sfumato.kernels.mixed_distance.points import APART, Floats, Integers, Nearest, Points, slack
 
-_CELLS = 100_000  # distances held at once: what stays in the cache
+_CELLS = 30_000  # distances held at once: what stays in the cache
 
 
-def apart(here: Floats, there: Floats) -> Floats:
-    """Return all distances between the rows of two tables."""
-    total, gap = np.zeros((len(here), len(there))), np.empty((len(here), len(there)))
-    for mine, theirs in zip(here.T, there.T, strict=True):
-        np.subtract(mine[:, None], theirs[None, :], out=gap)
-        np.abs(gap, out=gap)
-        total += np.minimum(gap, 1.0, out=gap)
-    return total
+def distances(here: Floats, there: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Yield some rows of one table and their distances to all rows of another; what is yielded is overwritten next.
+
+    Where all values lie ``APART`` they are equal or not, and where they span no more than 1 there is nothing to cap.
+    """
+    if not len(here) or not len(there):
+        return
+    both = [np.concatenate(columns) for columns in zip(here.T, there.T, strict=True)]
+    categories = [np.array_equal(np.rint(column / APART) * APART, column) for column in both]
+    labels = [(column / APART).astype(np.int32) for column, apart in zip(both, categories, strict=True) if apart]
+    numbers = [(column, np.ptp(column) > 1.0) for column, apart in zip(both, categories, strict=True) if not apart]
+    size = max(1, _CELLS // len(there))
+    total, gap = np.empty((size, len(there))), np.empty((size, len(there)))
+    unequal, count = np.empty(total.shape, dtype=np.bool_), np.empty(total.shape, dtype=np.uint16)
+    for start in range(0, len(here), size):
+        rows = slice(start, min(start + size, len(here)))
+        used = slice(0, rows.stop - start)
+        count[used] = 0
+        for column in labels:
+            np.not_equal(column[rows, None], column[len(here) :], out=unequal[used])
+            np.add(count[used], unequal[used], out=count[used])
+        total[used] = count[used]
+        for column, wide in numbers:
+            np.subtract(column[rows, None], column[len(here) :], out=gap[used])
+            np.abs(gap[used], out=gap[used])
+            if wide:
+                np.minimum(gap[used], 1.0, out=gap[used])
+            np.add(total[used], gap[used], out=total[used])
+        yield rows, total[used]
 
 
 def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) -> tuple[Integers, Integers]:
     """Count, for each row of ``here``, the rows nearer than ``short`` (2 for more), and those up to ``reach``."""
     nearer, tied = np.empty(len(here), dtype=np.int64), np.empty(len(here), dtype=np.int64)
-    for rows in _blocks(len(here), len(points.rows)):
-        distance = apart(here[rows], points.rows)
+    for rows, distance in distances(here, points.rows):
         close = distance < short[rows, None]
         nearer[rows] = close @ points.copies
         tied[rows] = ((distance <= reach[rows, None]) & ~close) @ points.copies
@@ -33,17 +55,13 @@ def nearest(points: Points, here: Floats, but: Integers) -> Nearest:
     least: list[Floats] = [np.empty(0)]
     counts: list[Integers] = [np.zeros(1, dtype=np.int64)]
     found: list[Integers] = [np.empty(0, dtype=np.int64)]
-    for rows in _blocks(len(here), len(points.rows)):
-        distance = apart(here[rows], points.rows)
-        distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
+    for rows, distance in distances(here, points.rows):
+        if (but[rows] >= 0).any():
+            distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
         closest = distance.min(axis=1)
-        tied = (distance <= (closest + slack(closest, here.shape[1]))[:, None]) & np.isfinite(distance)
+        reach = np.where(np.isfinite(closest), closest + slack(closest, here.shape[1]), -1.0)  # of none, nothing
+        query, place = np.divmod(np.flatnonzero(distance <= reach[:, None]), len(points.rows))
         least.append(closest)
-        counts.append(tied.sum(axis=1))
-        found.append(np.nonzero(tied)[1])
+        counts.append(np.bincount(query, minlength=len(closest)))
+        found.append(place)
     return Nearest(np.concatenate(least), np.cumsum(np.concatenate(counts)), np.concatenate(found))
-
-
-def _blocks(rows: int, columns: int) -> list[slice]:
-    size = max(1, _CELLS // max(columns, 1))
-    return [slice(start, start + size) for start in range(0, rows, size)]
