@@ -150,7 +150,8 @@ def design_weights(pair: Pair) -> tuple[Half | None, Notes]:
     It is the protected table, or the original where the protected lacks the weight and its records match; None: the
     file is taken for a census.
     """
-    half, notes = pair.protected, ()
+    half = pair.protected
+    notes: Notes = ()
     if half.schema.weight is None and pair.original.schema.weight is not None and pair.matched:
         half = pair.original
         notes = (f"the protected table has no weight: the original's {half.schema.weight!r} is used",)

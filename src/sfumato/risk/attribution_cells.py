@@ -89,7 +89,7 @@ class TargetCells:
     @cached_property
     def mode(self) -> NDArray[np.bool_]:
         """Whether no target is more frequent among the protected records with its keys."""
-        return np.logical_and(self.protecteds > 0, self.protecteds == self.greatest)
+        return np.asarray((self.protecteds > 0) & (self.protecteds == self.greatest))
 
     @cached_property
     def modes(self) -> Integers:

@@ -104,8 +104,9 @@ def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
     """Return, for each record, the share of its values inside, averaged over sizes; NaN if none is compared."""
     held = [(each.sizes, each.present) for each in variables if each.sizes is not None and each.present is not None]
     inside, compared = (np.sum(side, axis=0) for side in zip(*held, strict=True))
-    by_record = np.full(len(inside), np.nan)
-    return np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
+    by_record: Floats = np.full(len(inside), np.nan)
+    np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
+    return by_record
 
 
 @catalogued(

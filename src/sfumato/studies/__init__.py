@@ -36,13 +36,21 @@ def run(
 def _runner(name: str) -> Callable[..., Study]:
     """Load one study; the others stay unread."""
     if name == "domingo":
-        from sfumato.studies import domingo as study
-    elif name == "karr":
-        from sfumato.studies import karr as study
-    elif name == "kim":
-        from sfumato.studies import kim as study
-    elif name == "kocar":
-        from sfumato.studies import kocar as study
-    else:
-        from sfumato.studies import woo as study
-    return study.run
+        from sfumato.studies import domingo
+
+        return domingo.run
+    if name == "karr":
+        from sfumato.studies import karr
+
+        return karr.run
+    if name == "kim":
+        from sfumato.studies import kim
+
+        return kim.run
+    if name == "kocar":
+        from sfumato.studies import kocar
+
+        return kocar.run
+    from sfumato.studies import woo
+
+    return woo.run
