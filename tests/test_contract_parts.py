@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato import Measure, Measurement, Microdata, NotApplicable, catalogue
+from sfumato import Measure, Measurement, Microdata, Model, NotApplicable, catalogue
 from sfumato.pair import Pair
 from tables import persons
 
 TOLERANCE = 1e-12
+ROUNDING = 1e-15  # what is left of a zero
 IN_PARTS = [cls for _, cls in sorted(catalogue.measures().items()) if cls.about.parts != "memory"]
 IN_MEMORY = [cls for _, cls in sorted(catalogue.measures().items()) if cls.about.parts == "memory"]
 
@@ -60,6 +61,19 @@ def measures(cls: type[Measure]) -> list[Measure]:
             for of in ("data", "covariances", "correlations")
             for error in ("mean square error", "mean variation")
         ]  # type: ignore[call-arg]
+    if cls.__name__ == "PropensityUtility":
+        # models with a fair number of records per term: what a variable adds to one with hundreds of nearly collinear
+        # terms is the solution of an ill-conditioned system, not a sum, and has no twelve digits
+        return [cls(model="main effects"), cls(variables=("sex", "age", "income"))]  # type: ignore[call-arg]
+    if cls.__name__ in ("EllipsoidOverlap", "ConclusionChanges"):
+        return [cls(), cls(model="income ~ age + C(region)")]  # type: ignore[call-arg]
+    if cls.__name__ == "IntervalOverlap":
+        linear = ("income ~ age + C(region) + sex:age", "np.log(income) ~ 0 + C(health) + center(age)")
+        others = (
+            Model("I(health == 'poor') ~ age + sex", family="logistic"),
+            Model("age ~ C(education)", family="poisson", weight=2),
+        )
+        return [cls(), cls(model=linear), cls(model=others)]  # type: ignore[call-arg]
     return [cls()]
 
 
@@ -80,7 +94,7 @@ def equal(one: Any, two: Any, where: str) -> None:
         for place, (a, b) in enumerate(zip(one, two, strict=True)):
             equal(a, b, f"{where}[{place}]")
     elif isinstance(one, float):
-        assert two == pytest.approx(one, rel=TOLERANCE, abs=1e-300, nan_ok=True), where
+        assert two == pytest.approx(one, rel=TOLERANCE, abs=ROUNDING, nan_ok=True), where
     else:
         assert one == two, where
 

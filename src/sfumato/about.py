@@ -51,7 +51,16 @@ class MeasureAbout(About):
     joint: bool = True  # whether it sees how variables hang together
     keys: bool = False  # whether its variables are the keys an intruder knows: by default those of that role
     counts: tuple[str, ...] = ()  # how the names of parts begin that are plain numbers, whatever the unit
+    cases: str = ""  # how the names of parts begin that are cases, of which the worst counts, not only their mean
     records: Records = "original"  # the table whose records by_record tells of, in that table's order
     # how it takes tables in parts: from summaries of each part; by whole columns of the variables it compares, taken
     # together from all parts; or not at all, because it needs all records in memory
     parts: Parts = "memory"
+
+    def unit_of(self, part: str) -> Unit:
+        """Return the unit a part is written in."""
+        return "number" if part.startswith(self.counts) else self.unit
+
+    def is_case(self, part: str) -> bool:
+        """Tell whether a part is one of the cases that the value is the mean of, such as what an intruder knows."""
+        return bool(self.cases) and part.startswith(self.cases)

@@ -7,7 +7,7 @@ line come for free. Read this file first.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
@@ -198,6 +198,10 @@ class Measure(_Described, ABC):
         if self.about.paired and key is not None and not pair.by_id:
             notes = (f"records are matched by position: the protected table has no id {key!r}", *notes)
         return kept, notes
+
+    def known_as(self, **changes: Any) -> None:
+        """Say of this instance what its parameters make different from its class."""
+        object.__setattr__(self, "about", replace(self.about, **changes))
 
     def measurement(self, value: float, **details: Any) -> "Measurement":
         """Dress a value with what is known of this measure."""

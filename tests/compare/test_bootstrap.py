@@ -1,5 +1,6 @@
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -116,6 +117,7 @@ def test_results_have_it_for_their_candidates() -> None:
         ({"repetitions": 5}, "repetitions must be a whole number of at least 20; got 5"),
         ({"level": 95}, "level must be a share from 0.5 to below 1; got 95"),
         ({"matched": False}, "compares record with record"),
+        ({"seconds": 0}, "seconds must be a number above 0"),
         ({"measure": Score()}, "is not a measure; take its measures one by one"),
     ],
 )
@@ -123,6 +125,41 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
     data = numbers(x=[1.0, 2.0])
     with pytest.raises(ParameterError, match=message):
         bootstrap(data, data, **{"measure": Closeness(), **given})
+
+
+def test_the_time_is_bounded_and_too_few_repetitions_are_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, masked = incomes(n=60), Noise(0.2).protect(incomes(n=60), rng=1)
+    now = iter(range(10_000))
+    monkeypatch.setattr(import_module("sfumato.compare.bootstrap"), "perf_counter", lambda: float(next(now)))
+    # a second for every look at the clock: after 49 repetitions 50 seconds are over
+    found = bootstrap(data, masked, InformationLoss(), rng=1, seconds=50.0)
+    assert (found.values.size, found.wanted) == (49, 200)
+    assert "49 of 200 repetitions were made" in found.notes
+    whole = bootstrap(data, masked, InformationLoss(), rng=1, repetitions=49)
+    assert (found.values == whole.values).all()  # what was made is as it would have been
+    with pytest.raises(NotApplicable, match="in 5 s there is time for fewer than 20 of 200 repetitions"):
+        bootstrap(data, masked, InformationLoss(), rng=1, seconds=5.0)
+
+
+def test_what_is_known_is_not_computed_again() -> None:
+    data, masked = incomes(n=60), Noise(0.2).protect(incomes(n=60), rng=1)
+    for measure in (RankInterval(), InformationLoss()):
+        whole = measure.evaluate(data, masked)
+        known = bootstrap(data, masked, measure, rng=1, repetitions=30, known=whole)
+        assert (known.values == bootstrap(data, masked, measure, rng=1, repetitions=30).values).all()
+    contributions = bootstrap(data, None, RankInterval(), rng=1, known=RankInterval().evaluate(data, masked))
+    assert contributions.way == "contributions"
+
+
+def test_a_shifted_figure_is_given_up_early_if_wished() -> None:
+    data = incomes(n=80)
+    told: list[int] = []
+    found = bootstrap(data, data, CDFMaximum(), rng=1, unless_shifted=True, told=told.append)
+    assert found.shifted and found.values.size == 20 == told[-1]
+    # an interval that holds its figure is not given up
+    masked = Noise(0.2).protect(data, rng=1)
+    kept = bootstrap(data, masked, InformationLoss(), rng=1, repetitions=40, unless_shifted=True)
+    assert not kept.shifted and kept.values.size == 40
 
 
 def test_samples_without_a_figure_are_counted_or_refused() -> None:

@@ -178,15 +178,21 @@ def test_the_schema_of_the_original_holds_for_tables_protected_elsewhere() -> No
     assert results.protect("mine").schema["region"].categories == ("n", "s", "w")
 
 
-def test_a_candidate_is_made_and_measured_again() -> None:
+def test_a_candidate_is_made_again_and_its_measurements_are_kept(counts: Path) -> None:
     results = Experiment(DATA, [Jitter(), Shift()], [Loss(), Guess()], replicates=2, seed=9).run()
     change = abs(results.protect("Jitter()").columns["x"] - DATA.columns["x"]).mean()
     assert change == pytest.approx(results.row("Jitter()").values["Loss()"][0])
-    again = results.measure("Shift()", Loss)
-    assert again.by_record is not None
-    assert again.by_record.tolist() == [1.0] * 4
-    assert results.measure("Jitter()", "Guess").value == results.row("Jitter()").values["Guess()"][0]
-    assert results.measure("Shift()", Closeness()).value == 0.5  # not measured before; 1 / (1 + 1)
+    counted(counts)
+    kept = results.measurement("Shift()", Loss)
+    assert kept.by_record is not None
+    assert kept.by_record.tolist() == [1.0] * 4
+    assert (kept.measure, kept.about, kept.by_pair) == ("Loss()", Loss.about, {("x", "x"): 1.0})
+    assert results.measurement("Jitter()", "Guess").value == results.row("Jitter()").values["Guess()"][0]
+    assert not counted(counts)
+    with pytest.raises(ParameterError, match=r"Closeness\(\) was not measured in this experiment; there are Loss\(\)"):
+        results.measurement("Shift()", Closeness())
+    with pytest.raises(NotApplicable, match=r"Unfit\(\) has no Loss\(\): not applicable: Unfit: the table has no mou"):
+        Experiment(DATA, [Unfit()], [Loss()]).run().measurement("Unfit()", Loss)
 
 
 def test_keys_are_found_by_instance_class_name_and_repr() -> None:

@@ -94,7 +94,7 @@ def test_a_score_is_added_to_results_with_its_standard_error() -> None:
     assert "mixture = 2 Loss + 10 Closeness" in repr(scored)
     assert scored.with_score(MIXTURE) is scored
     assert "mixture" not in results.figures
-    assert scored.measure("Shift()", "mixture").value == 7.0
+    assert scored.measurement("Shift()", "mixture").value == 7.0
     assert scored.to_records()[1]["figures"]["mixture"]["parts"] == {"Loss()": 2.0, "Closeness()": 5.0}
 
 

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.kernels import mixed_distance as mixed
-from sfumato.kernels.mixed_distance import compiled as mixed_tree
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.mixed_distance import compiled, plain
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +32,7 @@ def test_by_hand_the_capped_distance_of_every_kind() -> None:
     here = np.array([[0.25, 0.5, 4.0], [mixed.APART, 0.0, -2.0]])
     there = np.array([[0.75, 1.0, 4.0], [mixed.APART, 0.0, 0.0]])
     # 0.5 + 0.5 + 0;  2 - 0.25 is capped at 1, 0.5, another category 1;  1 + 1 + 1 capped each;  0 + 0 + 1
-    np.testing.assert_allclose(mixed.apart(here, there), [[1.0, 2.5], [3.0, 1.0]])
+    np.testing.assert_allclose(plain.apart(here, there), [[1.0, 2.5], [3.0, 1.0]])
 
 
 @settings(deadline=None, max_examples=60)
@@ -41,14 +42,14 @@ def test_the_nearest_are_those_of_all_distances(seed: int, n: int, m: int, coars
     here, there = table(rng, n, coarse), table(rng, m, coarse)
     points = mixed.Points.of(there)
     found = mixed.nearest(points, here)
-    compiled = mixed.Nearest(*mixed_tree.nearest(points.boxes, points.unit, here, np.full(n, -1), threads=2))
+    by_tree = compiled.nearest(points, here, np.full(n, -1), threads=2)
     for i in range(n):
         apart = [distance(here[i], row) for row in points.rows]
         assert found.distance[i] == pytest.approx(min(apart))
         nearest = {j for j, d in enumerate(apart) if d <= min(apart) + 1e-9}
-        for each in (found, compiled):
+        for each in (found, by_tree):
             assert set(each.found[each.starts[i] : each.starts[i + 1]].tolist()) == nearest
-    np.testing.assert_array_equal(compiled.distance, found.distance)
+    np.testing.assert_array_equal(by_tree.distance, found.distance)
 
 
 @settings(deadline=None, max_examples=60)
@@ -59,8 +60,8 @@ def test_the_nearest_others_are_of_other_units(seed: int, n: int, coarse: bool, 
     points = mixed.Points.of(rows, units)
     found = mixed.nearest_others(points)
     single = np.flatnonzero(points.unit >= 0)
-    kernel = mixed_tree.nearest(points.boxes, points.unit, points.rows[single], points.unit[single], threads=1)
-    np.testing.assert_array_equal(kernel[0], found.distance[single])
+    kernel = compiled.nearest(points, points.rows[single], points.unit[single], threads=1)
+    np.testing.assert_array_equal(kernel.distance, found.distance[single])
     for i in range(n):
         others = [distance(rows[i], rows[j]) for j in range(n) if units[j] != units[i]]
         here = found.distance[points.place[i]]
@@ -82,7 +83,7 @@ def test_nearer_and_tied_are_counted_alike_by_both(seed: int, n: int, coarse: bo
     apart = np.array([[distance(a, b) for b in there] for a in here])
     np.testing.assert_array_equal(nearer, np.minimum((apart < own[:, None] - 1e-9).sum(axis=1), 2))
     np.testing.assert_array_equal(tied, (np.abs(apart - own[:, None]) <= 1e-9).sum(axis=1))
-    by_tree = mixed_tree.nearer_and_tied(points.boxes, points.copies, here, short, reach, threads=2)
+    by_tree = compiled.nearer_and_tied(points, here, short, reach, threads=2)
     np.testing.assert_array_equal(by_tree[0], nearer)
     np.testing.assert_array_equal(by_tree[1][nearer < 2], tied[nearer < 2])
 
@@ -91,9 +92,9 @@ def test_large_tables_take_the_tree_and_agree() -> None:
     rng = np.random.default_rng(3)
     here, there = table(rng, 300, False), table(rng, 6_000, False)
     points = mixed.Points.of(there)
-    assert points.large
+    assert worth_compiling(len(points.place))
     found = mixed.nearest(points, here)
-    apart = mixed.apart(here, points.rows)
+    apart = plain.apart(here, points.rows)
     np.testing.assert_array_equal(found.distance, apart.min(axis=1))
     np.testing.assert_array_equal(found.counts, (apart <= apart.min(axis=1)[:, None] + 1e-9).sum(axis=1))
 

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.rank_windows import compiled as windows
-from sfumato.risk.rank_attack import search_windows
+from sfumato.kernels.rank_windows import compiled, search_windows
 
 
 @settings(deadline=None, max_examples=80)
@@ -16,7 +15,7 @@ def test_the_tree_counts_what_all_pairs_do(seed: int, n: int, p: int, coarse: bo
     steps = rng.integers(1, 4, p).astype(float)
     own = (np.abs(table - centre) * steps).sum(axis=1)
     found = search_windows(table, low, high, centre, own, steps)
-    kernel = windows.search_windows(table, low, high, centre, own, steps, threads=2)
+    kernel = compiled.search_windows(table, low, high, centre, own, steps, threads=2)
     for i in range(n):
         inside = [j for j in range(n) if (low[i] <= table[j]).all() and (table[j] <= high[i]).all()]
         moved = [sum(abs(table[j, k] - centre[i, k]) * steps[k] for k in range(p)) for j in inside]

@@ -1,19 +1,9 @@
 """A small summary made by hand, with names that try to break out of the page."""
 
-from sfumato.show.summary import (
-    Bound,
-    CandidateLine,
-    CorrelationChange,
-    Detail,
-    Figure,
-    MeasureLine,
-    Moments,
-    RecordRisk,
-    Run,
-    Summary,
-    VariableDetail,
-    VariableLine,
-)
+from sfumato.compare.examine.findings import CorrelationChange, Moments, RecordRisk, VariableDetail
+from sfumato.compare.figures import Figure
+from sfumato.outcome import Reason, Status
+from sfumato.show.summary import Bound, CandidateLine, Detail, MeasureLine, Run, Summary, VariableLine
 
 HOSTILE = "</script><script>alert('x')</script>&\"<b>"
 
@@ -59,7 +49,12 @@ def hand_made_summary() -> Summary:
         _candidate("Noise(scale=0.1)", "Noise", 3, 0.2, 9.0, on_frontier=True, feasible=False),
         _candidate("RankSwapping(p=0.3)", "RankSwapping", 4, 0.01, 44.0, on_frontier=True, feasible=True, unsure=True),
         CandidateLine(
-            "JPEG(quality=80)", "JPEG", 5, {}, reasons={"DistanceLinkage()": "JPEG: too few records"}, feasible=False
+            "JPEG(quality=80)",
+            "JPEG",
+            5,
+            {},
+            reasons={"DistanceLinkage()": Reason(Status.NOT_APPLICABLE, "too few records", who="JPEG")},
+            feasible=False,
         ),
     )
     detail = Detail(

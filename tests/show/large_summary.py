@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 from hand_made_summary import hand_made_summary
 
-import sfumato
-from sfumato.show.summary import CandidateLine, Detail, Figure, Moments, Summary, VariableDetail, VariableLine
-from sfumato.show.usefulness import usefulness_of
+from sfumato.compare.examine.findings import Moments, PairUtility, UtilityFound, VariableDetail, VariableUtility
+from sfumato.compare.figures import Figure
+from sfumato.show.summary import CandidateLine, Detail, Summary, VariableLine
+from sfumato.show.usefulness import arranged
 
 
 def large_summary(candidates: int = 500, variables: int = 200) -> Summary:
@@ -38,49 +39,40 @@ def large_summary(candidates: int = 500, variables: int = 200) -> Summary:
         for j, name in enumerate(names)
     )
     assert small.detail is not None
-    detail: Detail = replace(small.detail, variables=details, usefulness=usefulness_of(_measured(names, rng)))
+    detail: Detail = replace(small.detail, variables=details, usefulness=arranged(_measured(names, rng)))
     described = tuple(VariableLine(name, f"label of {name}", "numeric", "key", 0, 900, "0 to 1") for name in names)
     return replace(small, candidates=tuple(lines), detail=detail, variables=described)
 
 
-def _measured(names: list[str], rng: np.random.Generator) -> sfumato.Measurement:
-    rows = tuple(
-        {
-            "variable": name,
-            "label": f"label of {name}",
-            "test": "Kolmogorov-Smirnov",
-            "p": 0.2,
-            "utility": float(rng.random()),
-            "pairs": float(rng.random()),
-            "distance": 0.1,
-            "missing_before": 0.0,
-            "missing_after": 0.0,
-            "note": "",
-        }
+def _measured(names: list[str], rng: np.random.Generator) -> UtilityFound:
+    variables = tuple(
+        VariableUtility(
+            name,
+            f"label of {name}",
+            "Kolmogorov-Smirnov",
+            p=0.2,
+            utility=float(rng.random()),
+            pairs=float(rng.random()),
+            distance=0.1,
+            missing=(0.0, 0.0),
+        )
         for name in names
     )
     pairs = tuple(
-        {
-            "first": first,
-            "second": second,
-            "first_label": f"label of {first}",
-            "second_label": f"label of {second}",
-            "test": "Spearman",
-            "before": 0.2,
-            "after": 0.1,
-            "p_before": 0.01,
-            "p_after": 0.02,
-            "utility": float(rng.random()),
-            "effect": 0.03,
-            "reason": "weaker",
-        }
+        PairUtility(
+            first,
+            second,
+            (f"label of {first}", f"label of {second}"),
+            "Spearman",
+            before=0.2,
+            after=0.1,
+            p=(0.01, 0.02),
+            utility=float(rng.random()),
+            effect=0.03,
+            reason="weaker",
+            outcome="weaker",
+        )
         for i, first in enumerate(names)
         for second in names[i + 1 :]
     )
-    return sfumato.Measurement(
-        measure="GlobalDataUtility()",
-        about=sfumato.GlobalDataUtility.about,
-        value=0.7,
-        tables={"variables": rows, "pairs": pairs},
-        statement="Words.",
-    )
+    return UtilityFound(0.7, {}, "Words.", variables, pairs)

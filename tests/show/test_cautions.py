@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, Microdata, RankSwapping, Results, Schema, Variable
+from sfumato.compare.examine.facts import caution_facts
 from sfumato.show.cautions import cautions
 
 RNG = np.random.default_rng(0)
@@ -31,7 +32,8 @@ def results(**roles: str) -> Results:
 
 def told(found: Results, bounds: dict[str, float] | None = None) -> str:
     (row,) = found.rows
-    return "\n".join(cautions(found, row, found.protect(row.candidate), bounds or {}))
+    facts = caution_facts(found.original, found.protect(row.candidate))
+    return "\n".join(cautions(found, row, facts, bounds or {}))
 
 
 def test_keys_that_are_neither_masked_nor_counted_are_named_with_how_many_records_they_single_out() -> None:
@@ -60,6 +62,22 @@ def test_a_mean_within_the_bound_does_not_hide_the_worst_case_nor_the_table_writ
     assert "One who" not in told(found, {key: 1.0})
 
 
+def test_a_release_leaves_out_what_names_the_units() -> None:
+    found = results(age="key")
+    (row,) = found.rows
+    facts = caution_facts(found.original, found.protect(row.candidate))
+    assert "person (id)" in "\n".join(cautions(found, row, facts, {}))
+    assert "person" not in "\n".join(cautions(found, row, facts, {}, released=True))
+
+
+def test_without_the_tables_only_what_the_figures_tell_is_said() -> None:
+    found = results(age="key", income="key")
+    (row,) = found.rows
+    key = found.key("DistanceLinkage")
+    said = "\n".join(cautions(found, row, None, {key: row.means[key]}))
+    assert "One who knows age, income links" in said and "person" not in said
+
+
 def test_the_methods_own_caveat_is_told() -> None:
     assert "RankSwapping: an intruder who knows p" in told(results())
 
@@ -71,7 +89,7 @@ def test_much_that_is_missing_and_what_a_measure_of_numbers_does_not_see_is_said
     protected = (
         sfumato.GlobalRecoding(bins={"age": 20}) + sfumato.LocalSuppression(40, variables=("sex", "region"))
     ).protect(found.original)
-    said = "\n".join(cautions(found, found.rows[0], protected, {}))
+    said = "\n".join(cautions(found, found.rows[0], caution_facts(found.original, protected), {}))
     assert "Much is missing in the protected table: sex" in said
     assert "InformationLoss looks at numbers only" in said and "age" in said
 

@@ -9,7 +9,8 @@ import pytest
 
 import sfumato
 from sfumato import ParameterError
-from sfumato.show.release import treatment_words
+from sfumato.compare.examine.facts import deeds
+from sfumato.show.release import DEEDS
 from sfumato.show.summary import Summary
 
 SEED, WINDOW, GROUP = 918_273_645, 0.137, 7
@@ -45,9 +46,12 @@ def told() -> Summary:
     )
     measures = [sfumato.GlobalDataUtility(), sfumato.DistanceLinkage(distance="gower"), sfumato.IndividualRisk()]
     results = sfumato.Experiment(survey, [chain, sfumato.MDAV(GROUP)], measures, seed=SEED).run()
-    risk = "DistanceLinkage(distance='gower')"
+    risk, utility = "DistanceLinkage(distance='gower')", "GlobalDataUtility"
+    chosen = results.choose(utility=utility, at_most={risk: 0.99}).chosen
+    assert chosen is not None
+    found = sfumato.examine(results, chosen, risk=risk, utility=utility)
     return sfumato.summarise(
-        results, risk=risk, utility="GlobalDataUtility", at_most={risk: 0.99}, released="survey.protected.csv"
+        results, found, risk=risk, utility=utility, at_most={risk: 0.99}, released="survey.protected.csv"
     )
 
 
@@ -114,5 +118,6 @@ def test_the_internal_report_holds_what_the_external_one_leaves_out(told: Summar
 
 def test_words_for_every_treatment() -> None:
     for field in ({"groups": (("a", "b"),)}, {"cuts": (1.0,)}, {"top": 1.0}, {"base": 5.0}, {"suppressed": 3}):
-        assert treatment_words(sfumato.Treatment(**field))
-    assert treatment_words(sfumato.Treatment()) == ""
+        (deed,) = deeds(sfumato.Treatment(**field))
+        assert DEEDS[deed]
+    assert deeds(sfumato.Treatment(perturbed=True)) == ("perturbed",) and deeds(sfumato.Treatment()) == ()

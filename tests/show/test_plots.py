@@ -7,7 +7,7 @@ from hand_made_summary import hand_made_summary
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.show import plots
+from sfumato.show import map_plot, plots
 from sfumato.show.scale import Scale
 from sfumato.show.summary import Summary
 
@@ -24,32 +24,32 @@ def _values(spec: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def test_the_map_draws_every_candidate_that_has_both_figures(summary: Summary) -> None:
-    spec = plots.risk_utility_map(summary).to_dict()
+    spec = map_plot.risk_utility_map(summary)
     marks = [layer for layer in spec["layer"] if "shape" in layer["encoding"]]
     assert len(marks) == 1
     assert len(_values(spec, marks[0])) == 4  # the fifth has no figures
 
 
 def test_the_bound_is_a_rule_with_its_side_shaded(summary: Summary) -> None:
-    kinds = [layer["mark"]["type"] for layer in plots.risk_utility_map(summary).to_dict()["layer"]]
+    kinds = [layer["mark"]["type"] for layer in map_plot.risk_utility_map(summary)["layer"]]
     assert kinds[:2] == ["rect", "rule"]
 
 
 def test_the_axes_say_what_and_which_way(summary: Summary) -> None:
-    text = json.dumps(plots.risk_utility_map(summary).to_dict())
+    text = json.dumps(map_plot.risk_utility_map(summary))
     assert "Disclosure risk: records correctly linked" in text
     assert "(share, lower is better" in text
 
 
 def test_the_score_adds_up(summary: Summary) -> None:
-    spec = plots.score_bars(summary).to_dict()
+    spec = plots.score_bars(summary)
     values = _values(spec, spec["layer"][0])
     first = [v["value"] for v in values if v["label"] == "RankSwapping(p=0.1)"]
     assert sum(first) == pytest.approx(21.0 / 2 + 50 * 0.03)
 
 
 def test_the_map_in_words_names_the_frontier_and_the_chosen_one(summary: Summary) -> None:
-    words = plots.map_in_words(summary)
+    words = map_plot.map_in_words(summary)
     assert "Noise(scale=0.1)" in words
     assert "Chosen: RankSwapping(p=0.1)" in words
 

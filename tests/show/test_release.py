@@ -6,8 +6,12 @@ import pytest
 
 import sfumato
 from sfumato import GlobalDataUtility, Measurement, Microdata, Treatment
-from sfumato.show.release import release_of, treatment_words
-from sfumato.show.usefulness import DRAWN, WORST, usefulness_of
+from sfumato.compare.examine.facts import deeds, release_facts
+from sfumato.compare.examine.findings import ReleasedVariable
+from sfumato.compare.examine.usefulness import utility_found
+from sfumato.show.release import deeds_in_words, release_of
+from sfumato.show.summary import Usefulness
+from sfumato.show.usefulness import DRAWN, WORST, arranged
 
 
 def related(variables: int, records: int = 600) -> Microdata:
@@ -23,6 +27,11 @@ def broken(data: Microdata, names: list[str]) -> Microdata:
 
 def judged(data: Microdata, protected: Microdata) -> Measurement:
     return GlobalDataUtility().evaluate(data, protected)
+
+
+def usefulness_of(found: Measurement) -> Usefulness | None:
+    told = utility_found(found)
+    return arranged(told) if told is not None else None
 
 
 def test_only_a_measurement_with_variables_and_pairs_tells_what_a_file_is_good_for() -> None:
@@ -49,8 +58,8 @@ def test_what_to_avoid_is_drawn_from_all_pairs_and_not_from_trivial_ones() -> No
     data = related(9)
     useful = usefulness_of(judged(data, broken(data, [f"v{j}" for j in range(8)])))
     assert useful is not None and len(useful.pairs) == 36 > WORST
-    lost = [p for p in useful.pairs if p.reason == "association lost"]
-    (said,) = [a for a in release_of(None, data, data, useful).avoid if "no longer there" in a]
+    lost = [p for p in useful.pairs if p.outcome == "association lost"]
+    (said,) = [a for a in release_of(None, release_facts(data, data), useful).avoid if "no longer there" in a]
     assert f"and {len(lost) - 8} others" in said  # eight are named
     # r of 0.06 in 2,000 records is significant, in 500 it is not: nothing to avoid
     rng = np.random.default_rng(3)
@@ -58,20 +67,20 @@ def test_what_to_avoid_is_drawn_from_all_pairs_and_not_from_trivial_ones() -> No
     weak = Microdata.from_frame(pa.table({"x": x, "y": 0.06 * x + rng.normal(size=2000)}))
     sample = weak.take(np.arange(0, 2000, 4))
     trivial = usefulness_of(judged(weak, sample))
-    assert trivial is not None and trivial.pairs[0].reason == "association lost"
-    assert release_of(None, weak, sample, trivial).avoid == ()
+    assert trivial is not None and trivial.pairs[0].outcome == "association lost"
+    assert release_of(None, release_facts(weak, sample), trivial).avoid == ()
 
 
 def test_a_release_tells_no_parameter() -> None:
     data = related(3)
     method = sfumato.Rounding({"v0": 7}) + sfumato.Noise(0.123, variables=("v1",))
     protected = method.protect(data, rng=0)
-    release = release_of(method, data, protected, usefulness_of(judged(data, protected)))
+    release = release_of(method, release_facts(data, protected), usefulness_of(judged(data, protected)))
     assert release.records == 600 and len(release.done) == 2
     for told in (*release.done, *(v.done for v in release.variables), release.statement, *release.avoid):
         assert "7" not in told and "0.123" not in told
     assert [bool(v.done) for v in release.variables] == [True, True, False]
-    assert release_of(None, data, protected.without(["v2"]), None).removed == ("v2",)
+    assert release_of(None, release_facts(data, protected.without(["v2"])), None).removed == ("v2",)
 
 
 @pytest.mark.parametrize(
@@ -83,4 +92,4 @@ def test_a_release_tells_no_parameter() -> None:
     ],
 )
 def test_treatments_in_words(treatment: Treatment, words: str) -> None:
-    assert treatment_words(treatment) == words
+    assert deeds_in_words(ReleasedVariable("x", "", "numeric", deeds(treatment), 0.0)) == words

@@ -3,7 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.show.wording import figure, number
+from sfumato.compare.figures import figure
+from sfumato.show.wording import number
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))

@@ -8,6 +8,7 @@ from propensity_tables import by_formula, normals, table
 
 from sfumato import PropensityUtility
 from sfumato.kernels.trees import split as kernel
+from sfumato.pair import Pair
 from sfumato.utility.propensity import tree, tree_split
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled, pool
 
@@ -185,5 +186,5 @@ def test_equal_gains_are_broken_by_the_order_of_the_variables_only() -> None:
     twin = [table(b=d.columns["y"], a=d.columns["y"]) for d in (first, second)]
     found = PropensityUtility("tree", permutations=0).evaluate(*twin)
     assert found.by_variable["a"] == 0 and found.by_variable["b"] == pytest.approx(found.value)
-    pooled_twin = pool(PropensityUtility(), *twin)
+    pooled_twin = pool(PropensityUtility(), Pair.of(*twin))
     assert tree.sort(pooled_twin).variables == ("b", "a")

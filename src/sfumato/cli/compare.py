@@ -1,8 +1,9 @@
 """``sfumato compare``: measure one protected file against its original."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,15 +17,20 @@ from sfumato.cli.options import (
     SchemaFile,
     affordable,
     console,
-    print_json,
     read_measures,
     say,
 )
+
+if TYPE_CHECKING:
+    from sfumato.compare.examine import Piece
+    from sfumato.core import Measure
+    from sfumato.show.summary import Summary
 
 
 def compare(
     original: Annotated[Path, typer.Argument(help="The original file.", show_default=False)],
     protected: Annotated[Path, typer.Argument(help="The protected file.", show_default=False)],
+    *,
     schema: SchemaFile = None,
     protected_schema: Annotated[
         Path | None, typer.Option(help="The schema of the protected file, if its variables were recoded.")
@@ -54,10 +60,12 @@ def compare(
     """
     from sfumato.catalogue import measures as known
     from sfumato.cli.tables import command_line, read_protected
+    from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
     from sfumato.show.summarise import summarise_pair
+    from sfumato.show.summary import to_json
     from sfumato.utility.global_utility.progress import shown
 
     asked = read_measures(measure) if measure else None
@@ -70,49 +78,25 @@ def compare(
         candidate = replace(candidate, matched=False)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     with shown():
-        summary = summarise_pair(
-            experiment.run(),
-            file=original.name,
-            protected=protected.name,
-            command=command_line(),
-            schema=schema_text(data.schema),
-            listed=max(records, 10),
-        )
+        results = experiment.run()
+    what = _pieces(wanted, written=report is not None or json, records=records > 0)
+    summary = summarise_pair(
+        results,
+        examine(results, protected.name, what=what, listed=max(records, 10), progress=True),
+        file=original.name,
+        protected=protected.name,
+        command=command_line(),
+        schema=schema_text(data.schema),
+    )
     page = None
     if report is not None:
         from sfumato.show.report import write_report
 
         page = write_report(summary, report, audience)
     if json:
-        print_json(summary)
+        typer.echo(to_json(summary))
     else:
-        from rich.padding import Padding
-        from rich.text import Text
-
-        from sfumato.cli.outcome import print_cautions
-        from sfumato.show.terminal import pair_table, records_table, uncomputed, worst_pairs_table
-
-        out = console()
-        out.print(Text(f"{summary.title}\n", style="bold"))
-        out.print(pair_table(summary), "")
-        for reason in uncomputed(summary):
-            out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
-        out.print()
-        print_cautions(summary)
-        worst = worst_pairs_table(summary)
-        if worst is not None:
-            out.print(Text("associations that suffered most\n", style="bold"))
-            out.print(worst, "")
-        useful = summary.detail.usefulness if summary.detail else None
-        if useful is not None and useful.statement:
-            out.print(Text("what may be published with the file\n", style="bold"))
-            out.print(Text(useful.statement), "")
-        table = records_table(summary, records) if records else None
-        if table is not None:
-            out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))
-            out.print(table)
-        elif records:
-            say("no measure of risk that applies tells records apart")
+        _print(summary, records)
     if page is not None:
         say(f"report: {page}")
     line = summary.candidates[0]
@@ -120,3 +104,46 @@ def compare(
         for key, why in line.reasons.items():
             say(f"sfumato: {key} could not be computed: {why}")
         raise typer.Exit(1)
+
+
+def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "list[Piece]":
+    """Name what is looked at besides the measures: all of it for a report or JSON, else what the terminal shows."""
+    from sfumato.compare.examine import PIECES
+    from sfumato.utility import GlobalDataUtility
+
+    if written:
+        return [piece for piece in PIECES if piece != "bootstrap"]
+    wanted: list[Piece] = ["cautions"]
+    wanted += ["records"] if records else []
+    wanted += ["usefulness"] if any(isinstance(measure, GlobalDataUtility) for measure in measures) else []
+    return wanted
+
+
+def _print(summary: "Summary", records: int) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from sfumato.cli.outcome import print_cautions
+    from sfumato.show.terminal import pair_table, records_table, uncomputed, worst_pairs_table
+
+    out = console()
+    out.print(Text(f"{summary.title}\n", style="bold"))
+    out.print(pair_table(summary), "")
+    for reason in uncomputed(summary):
+        out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
+    out.print()
+    print_cautions(summary)
+    worst = worst_pairs_table(summary)
+    if worst is not None:
+        out.print(Text("associations that suffered most\n", style="bold"))
+        out.print(worst, "")
+    useful = summary.detail.usefulness if summary.detail else None
+    if useful is not None and useful.statement:
+        out.print(Text("what may be published with the file\n", style="bold"))
+        out.print(Text(useful.statement), "")
+    table = records_table(summary, records) if records else None
+    if table is not None:
+        out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))
+        out.print(table)
+    elif records:
+        say("no measure of risk that applies tells records apart")

@@ -30,6 +30,7 @@ BOUND = {RISK: 0.05}
 
 
 def demo(
+    *,
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("sfumato-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Fixes every random draw.")] = SEED,
     workers: Workers = None,
@@ -69,6 +70,6 @@ def demo(
         out=out,
     )
     say(f"masking it in {len(plan.methods)} ways, {REPLICATES} draws of each random one, and measuring each …")
-    finish(carry_out(plan), plan, json)
+    finish(carry_out(plan), plan, json=json)
     if not json:
         say("next: read the report, then docs/tutorial.md; with a file of yours begin with `sfumato inspect FILE`")

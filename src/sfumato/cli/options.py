@@ -55,11 +55,9 @@ def say(message: str) -> None:
 
 def print_json(thing: Any) -> None:
     """Print a result as JSON."""
-    import json
+    from sfumato.compare.plain import to_json
 
-    from sfumato.show.summary import to_json
-
-    typer.echo(json.dumps(to_json(thing), indent=1, ensure_ascii=False))
+    typer.echo(to_json(thing, indent=1))
 
 
 def workers_or_default(workers: int | None) -> int:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.options import console, print_json, say
+from sfumato.cli.options import console, say
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
+    from sfumato.compare.examine import Examination, ProtectedTable
     from sfumato.compare.results import Results
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
-    from sfumato.show.summary import CandidateLine, Summary
+    from sfumato.show.summary import Summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +36,13 @@ class Plan:
     at_least: Mapping[str, float]
     out: Path
     least_risk: bool = False  # instead of the best utility
+    bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
 
 
 def carry_out(plan: Plan) -> "Summary":
-    """Run the experiment and write the report and the chosen table."""
-    from sfumato.cli.tables import command_line, write_protected
+    """Run the experiment, look closely at the chosen table, and write it and the report."""
+    from sfumato.cli.tables import command_line, is_written
+    from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
     from sfumato.show.report import write_report
@@ -54,8 +57,11 @@ def carry_out(plan: Plan) -> "Summary":
         candidates=plan.candidates,
     )
     results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
+    chosen = _chosen(results, plan)
+    table = ProtectedTable(results, chosen) if chosen is not None else None
     summary = summarise(
         results,
+        _examined(results, table, plan) if table is not None else None,
         risk=plan.risk,
         utility=plan.utility,
         at_most=plan.at_most,
@@ -66,27 +72,69 @@ def carry_out(plan: Plan) -> "Summary":
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
-    forget_release(plan)
+    key = _release_key(results, table, summary) if table is not None else ""
+    note = provenance_path(plan)
+    there = table is not None and is_written(protected_path(plan), note=note, source=plan.file, key=key)
+    if not there:
+        forget_release(plan)
     write_report(summary, plan.out)
-    if summary.chosen is not None:
-        row = results.row(summary.chosen.label)
-        made = results.protect(row.candidate)
-        protected = made.without_identifiers()
-        gone = [name for name in made.names if name not in protected.names]
-        if gone:
-            say(f"not in the release, for they name the units: {', '.join(gone)}")
+    if table is not None:
         write_report(summary, release_folder(plan), audience="external")
-        write_protected(
-            protected,
-            protected_path(plan),
-            note=provenance_path(plan),
-            source=plan.file,
-            method=row.method,
-            seed=plan.seed,
-            figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
-            notes=summary.cautions,
-        )
+        if not there:
+            _write_chosen(results, table, plan, summary, key)
     return summary
+
+
+def _chosen(results: "Results", plan: Plan) -> str | None:
+    """Return the candidate that the bounds choose."""
+    if not plan.at_most and not plan.at_least:
+        return None
+    wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
+    return results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least).chosen
+
+
+def _examined(results: "Results", table: "ProtectedTable", plan: Plan) -> "Examination":
+    from sfumato.compare.examine import PIECES, examine
+
+    what = [piece for piece in PIECES if plan.bootstrap or piece != "bootstrap"]
+    return examine(
+        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=True
+    )
+
+
+def _release_key(results: "Results", table: "ProtectedTable", summary: "Summary") -> str:
+    """Name all that the chosen table and its note depend on."""
+    import hashlib
+
+    from sfumato.compare.identity import identify
+    from sfumato.compare.plain import to_json
+
+    row = results.row(table.candidate)
+    made = identify(row.method or results.tables[row.candidate])
+    told = (results.original.fingerprint, made, results.seed, row.values, summary.cautions)
+    return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
+
+
+def _write_chosen(results: "Results", table: "ProtectedTable", plan: Plan, summary: "Summary", key: str) -> None:
+    """Write the chosen table without what names the units, and the note on how it was made."""
+    from sfumato.cli.tables import write_protected
+
+    row, made = results.row(table.candidate), table.made
+    protected = made.without_identifiers()
+    gone = [name for name in made.names if name not in protected.names]
+    if gone:
+        say(f"not in the release, for they name the units: {', '.join(gone)}")
+    write_protected(
+        protected,
+        protected_path(plan),
+        note=provenance_path(plan),
+        source=plan.file,
+        method=row.method,
+        seed=plan.seed,
+        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+        notes=summary.cautions,
+        key=key,
+    )
 
 
 def forget_release(plan: Plan) -> None:
@@ -131,23 +179,25 @@ def _scored(results: "Results") -> "Results":
     return results
 
 
-def finish(summary: "Summary", plan: Plan, json: bool) -> None:
+def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
     """Print what was found, and leave with the exit code that says how it went."""
+    from sfumato.outcome import Status
+    from sfumato.show.summary import to_json
+
     if json:
-        print_json(summary)
+        typer.echo(to_json(summary))
     else:
         _print(summary, plan)
     for reason, labels in summary.lacking:
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         say(f"sfumato: {', '.join(labels[:3])}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
     # that a measure does not apply to a candidate is a finding; that one fails, or none applies, is not
-    broken = any(not line.figures or _failed(line) for line in summary.failed)
+    broken = any(
+        not line.figures or any(reason.status is Status.FAILED for reason in line.reasons.values())
+        for line in summary.failed
+    )
     if broken or (summary.bounds and summary.chosen is None):
         raise typer.Exit(1)
-
-
-def _failed(line: "CandidateLine") -> bool:
-    return any(reason.startswith("failed") for reason in line.reasons.values())
 
 
 def print_cautions(summary: "Summary") -> None:

@@ -28,13 +28,16 @@ from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.suggestion import Doubt
 
 UTILITY, RISK = "InformationLoss", "DistanceLinkage"
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
+OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    *,
     schema: SchemaFile = None,
     method: Annotated[
         list[str] | None,
@@ -59,6 +62,13 @@ def sweep(
         typer.Option(help="A file protected elsewhere, compared with the others; may be said several times."),
     ] = None,
     replicates: Annotated[int, typer.Option(min=1, help="Draws of each random method: they give standard errors.")] = 3,
+    bootstrap: Annotated[
+        bool,
+        typer.Option(
+            "--bootstrap/--no-bootstrap",
+            help="Resample the records of the chosen table, for at most 10 seconds: intervals over records.",
+        ),
+    ] = True,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -119,10 +129,11 @@ def sweep(
         at_least=floors,
         out=out,
         least_risk=least_risk,
+        bootstrap=bootstrap,
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
-    finish(carry_out(plan), plan, json)
+    finish(carry_out(plan), plan, json=json)
 
 
 def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:
@@ -142,10 +153,9 @@ def remind(data: "Microdata") -> None:
     """Repeat what ``inspect`` would ask about columns that the schema leaves to be masked, or not, as they came."""
     from sfumato.data.describe import describe
 
-    open_questions = ("an identifier?", "the household?", "a survey weight?", "numbers but for", "missing codes?")
     for finding in describe(data):
-        if finding.suggestion.startswith(open_questions):
-            say(f"to look at: {finding.name}: {finding.suggestion}")
+        if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
+            say(f"to look at: {finding.name}: {finding.suggestion.sentence}")
 
 
 def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":

@@ -39,7 +39,7 @@ def drawn_seed() -> int:
 def read_protected(path: Path, original: "Microdata", schema: Path | None = None, **dialect: str | None) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
     from sfumato.data.files import read
-    from sfumato.data.labelled_beside import file_beside
+    from sfumato.data.formats.labelled.beside import file_beside
 
     if schema is None:
         schema = _schema_beside(path)
@@ -80,13 +80,17 @@ def write_protected(
     seed: int,
     figures: dict[str, Any],
     notes: tuple[str, ...] = (),
+    key: str = "",
 ) -> Path:
-    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note."""
+    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note.
+
+    ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
+    """
     from sfumato.cli.options import say
+    from sfumato.compare.plain import to_json
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
     from sfumato.show.page import save
-    from sfumato.show.summary import to_json
 
     lost = write(protected, path)
     for line in lost:
@@ -105,11 +109,22 @@ def write_protected(
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema,
+        **({"key": key} if key else {}),
     }
-    text = json.dumps(to_json(told), indent=1, ensure_ascii=False)
-    place = save(note or provenance_path(path), text.encode())
+    place = save(note or provenance_path(path), to_json(told, indent=1).encode())
     save(protected_schema_path(place), schema.encode())
     return place
+
+
+def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
+    """Tell whether a masked table stands where ``write_protected`` put it, as it was, made of the same source."""
+    try:
+        told = json.loads(note.read_text(encoding="utf-8"))
+        made = (told["key"], told["sha256"], told["made_from"]["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    there = path.is_file() and protected_schema_path(note).is_file()
+    return there and made == (key, _digest(path), _digest(source))
 
 
 def _publishable(protected: "Microdata") -> "Schema":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def tune(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    *,
     method: Annotated[
         str, typer.Option(help='A method, such as RankSwapping or "MDAV(k=3, at_a_time=4)".', show_default=False)
     ],
@@ -60,6 +61,7 @@ def tune(
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out masked.csv`
     """
     from sfumato.cli.tables import drawn_seed, write_protected
+    from sfumato.compare.examine.facts import caution_facts
     from sfumato.compare.tune import tune as find
     from sfumato.data.files import read
     from sfumato.show.cautions import cautions
@@ -112,7 +114,7 @@ def tune(
     if out is not None:
         figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
         protected = found.results.protect(repr(found.method))
-        told = cautions(found.results, found.row, protected, found.bounds)
+        told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
         write_protected(protected, out, source=file, method=found.method, seed=seed, figures=figures, notes=told)
         say(f"wrote {out}")
         for caution in told:

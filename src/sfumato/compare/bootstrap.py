@@ -14,11 +14,16 @@ and the result says which was taken:
 
 A measure of the distance between two tables grows when their records are resampled, for even two samples of one table
 differ. Its standard error is then still a fair scale, but the percentile interval is shifted; a note says so.
+
+Contributions cost next to nothing. The other two ways evaluate the measure once per repetition, so the time can be
+bounded: the result says how many repetitions were made.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -26,10 +31,11 @@ from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
-from sfumato.core import Measure, Measurement, Seed
+from sfumato.core import Measure, Measurement, Seed, speaking
 from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.pair import Pair
 
 Floats = NDArray[np.float64]
 Way = Literal["contributions", "pairs", "tables"]
@@ -38,6 +44,8 @@ SAID: dict[Way, str] = {
     "pairs": "by resampling records together with their protected ones",
     "tables": "by resampling the records of each table by itself",
 }
+LEAST = 20  # repetitions: fewer give no interval
+FAR = 3.0  # standard errors between a figure and its repetitions, from which on no interval will hold it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +60,13 @@ class Bootstrap(Preformatted):
     level: float
     way: Way
     values: Floats  # the figure in each repetition that has one
+    wanted: int  # repetitions; fewer were made if the time was up or it was no use
     notes: tuple[str, ...] = ()
+
+    @property
+    def shifted(self) -> bool:
+        """Whether resampling moves the figure itself, so that the interval does not hold it."""
+        return not self.interval[0] <= self.value <= self.interval[1]
 
     def __repr__(self) -> str:
         unit = self.about.unit
@@ -73,12 +87,20 @@ def bootstrap(
     level: float = 0.95,
     matched: bool | None = None,
     rng: Seed = None,
+    seconds: float | None = None,
+    known: Measurement | None = None,
+    unless_shifted: bool = False,
+    told: Callable[[int], None] | None = None,
 ) -> Bootstrap:
     """Resample the records of a table and its protected one, and say how much a measure moves.
 
     ``matched`` says whether record i of one table is record i of the other; unless given, that is so for measures that
-    need it. Say ``matched=True`` where another measure judges a masked copy whose records stand in the original order:
+    need it. Say ``matched=True`` if another measure judges a masked copy whose records stand in the original order:
     its error is then much smaller than that of a table of unrelated records.
+
+    ``seconds`` bounds the time; the repetitions made until then count. ``known`` is what the measure says of these
+    tables, if that has been computed. With ``unless_shifted`` it ends early if the first repetitions show that the
+    interval will not hold the figure. ``told`` hears how many repetitions are done.
 
     >>> import pyarrow as pa
     >>> from sfumato import RankInterval
@@ -86,23 +108,118 @@ def bootstrap(
     >>> bootstrap(table, table, RankInterval(), rng=1).error  # a copy gives all away, whichever records it holds
     0.0
     """
-    _check(measure, repetitions, level, matched)
-    before, after = measure._tables(original, protected)
-    if matched and not measure.about.paired:
-        after = measure._paired(before, after)
+    _check(measure, repetitions, level, matched, seconds)
+    start = perf_counter()
     drawn = np.random.default_rng(rng)
     draws = int(drawn.integers(2**63))  # the measure's own draws are the same in every repetition
-    whole = measure._evaluate(before, after, np.random.default_rng(draws))
-    notes: tuple[str, ...] = ()
-    if _adds_up(whole):
-        way: Way = "contributions"
-        assert whole.by_record is not None
-        values = _means(whole.by_record, repetitions, drawn)
-    else:
-        way = "pairs" if (measure.about.paired if matched is None else matched) else "tables"
-        # ids would not be unique among records drawn twice, and the records are matched by now
-        tables = [replace(table, schema=replace(table.schema, id=None)) for table in (before, after)]
-        values, notes = _computed_anew(measure, tables, way == "pairs", repetitions, draws, drawn)
+    if known is not None and adds_up(known):
+        return _concluded(measure, known, _means(known, repetitions, drawn), "contributions", level, repetitions)
+    with speaking(measure):
+        pair = Pair.of(original, protected)
+        pair = pair.in_order() if matched or measure.about.paired else pair
+    whole = known or measure.evaluate_pair(pair, rng=draws)
+    if adds_up(whole):
+        return _concluded(measure, whole, _means(whole, repetitions, drawn), "contributions", level, repetitions)
+    way: Way = "pairs" if (measure.about.paired if matched is None else matched) else "tables"
+    # ids would not be unique among records drawn twice, and the records are matched by now
+    tables = [replace(table, schema=replace(table.schema, id=None)) for table in pair.tables()]
+    anew = _Anew(measure, tables, draws, drawn, together=way == "pairs")
+    begun = perf_counter()
+    for done in range(repetitions):
+        # too few repetitions for an interval are no use, so that it ends at once if there will not be more
+        more = LEAST / done if 0 < done < LEAST else 1.0
+        if seconds is not None and begun - start + (perf_counter() - begun) * more > seconds:
+            break
+        if unless_shifted and done == LEAST and anew.far_from(whole.value):
+            break
+        anew.repeat()
+        if told is not None:
+            told(done + 1)
+    return _concluded(
+        measure, whole, anew.found(repetitions, seconds), way, level, repetitions, anew.notes(repetitions)
+    )
+
+
+def _check(measure: Any, repetitions: Any, level: Any, matched: Any, seconds: Any) -> None:
+    if not isinstance(measure, Measure):
+        hint = "; take its measures one by one" if hasattr(measure, "terms") else "; write for example RankInterval()"
+        raise ParameterError(f"bootstrap: {measure!r} is not a measure{hint}")
+    if isinstance(repetitions, bool) or not isinstance(repetitions, Integral) or repetitions < LEAST:
+        raise ParameterError(f"bootstrap: repetitions must be a whole number of at least {LEAST}; got {repetitions!r}")
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.5 <= level < 1:
+        raise ParameterError(f"bootstrap: level must be a share from 0.5 to below 1; got {level!r}")
+    if matched is False and measure.about.paired:
+        raise ParameterError(f"bootstrap: {measure!r} compares record with record, so they cannot but be matched")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0):
+        raise ParameterError(f"bootstrap: seconds must be a number above 0, or None for no bound; got {seconds!r}")
+
+
+def adds_up(found: Measurement) -> bool:
+    """Tell whether a figure is the mean of what it says of each record, so that the tables need not be resampled."""
+    each = found.by_record
+    return each is not None and math.isclose(float(each.mean()), found.value, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _means(found: Measurement, repetitions: int, rng: np.random.Generator) -> Floats:
+    each = found.by_record
+    assert each is not None
+    return np.array([each[rng.integers(each.size, size=each.size)].mean() for _ in range(repetitions)])
+
+
+class _Anew:
+    """A measure evaluated on resampled tables; a sample that it does not fit is left out and counted."""
+
+    def __init__(
+        self, measure: Measure, tables: list[Microdata], draws: int, rng: np.random.Generator, *, together: bool
+    ) -> None:
+        self.measure, self.tables, self.draws, self.rng, self.together = measure, tables, draws, rng, together
+        self.values: list[float] = []
+        self.tried, self.reason = 0, ""
+
+    def repeat(self) -> None:
+        """Draw the records anew and evaluate."""
+        first, second = (self.rng.integers(len(table), size=len(table)) for table in self.tables)
+        before, after = self.tables[0].take(first), self.tables[1].take(first if self.together else second)
+        self.tried += 1
+        try:
+            self.values.append(self.measure.evaluate(before, after, rng=self.draws).value)
+        except NotApplicable as error:
+            self.reason = str(error)
+
+    def far_from(self, value: float) -> bool:
+        """Tell whether a figure lies so far from its repetitions that no interval of them will hold it."""
+        found = np.array(self.values)
+        return len(found) > LEAST / 2 and bool(abs(found.mean() - value) > FAR * found.std(ddof=1))
+
+    def found(self, wanted: int, seconds: float | None) -> Floats:
+        """Return the figures, if there are enough of them."""
+        lost = self.tried - len(self.values)
+        if lost > self.tried / 10:
+            raise NotApplicable(
+                f"{lost} of {self.tried} resampled tables have no figure; the last: {self.reason}", who="bootstrap"
+            )
+        if self.tried < LEAST:
+            raise NotApplicable(
+                f"in {seconds:.3g} s there is time for fewer than {LEAST} of {wanted} repetitions", who="bootstrap"
+            )
+        return np.array(self.values)
+
+    def notes(self, wanted: int) -> tuple[str, ...]:
+        """Say what was left out, and that not all repetitions were made."""
+        lost = self.tried - len(self.values)
+        said = [f"{lost} of {self.tried} resampled tables left out: {self.reason}"] if lost else []
+        return (*said, f"{self.tried} of {wanted} repetitions were made") if self.tried < wanted else tuple(said)
+
+
+def _concluded(
+    measure: Measure,
+    whole: Measurement,
+    values: Floats,
+    way: Way,
+    level: float,
+    wanted: int,
+    notes: tuple[str, ...] = (),
+) -> Bootstrap:
     error = float(values.std(ddof=1)) if np.isfinite(values).all() else math.nan
     tail = (1 - level) / 2
     low, high = (float(end) for end in np.quantile(values, (tail, 1 - tail), method="nearest"))
@@ -117,45 +234,6 @@ def bootstrap(
         level=level,
         way=way,
         values=values,
+        wanted=wanted,
         notes=(*whole.notes, *notes),
     )
-
-
-def _check(measure: Any, repetitions: Any, level: Any, matched: Any) -> None:
-    if not isinstance(measure, Measure):
-        hint = "; take its measures one by one" if hasattr(measure, "terms") else "; write for example RankInterval()"
-        raise ParameterError(f"bootstrap: {measure!r} is not a measure{hint}")
-    if isinstance(repetitions, bool) or not isinstance(repetitions, Integral) or repetitions < 20:
-        raise ParameterError(f"bootstrap: repetitions must be a whole number of at least 20; got {repetitions!r}")
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0.5 <= level < 1:
-        raise ParameterError(f"bootstrap: level must be a share from 0.5 to below 1; got {level!r}")
-    if matched is False and measure.about.paired:
-        raise ParameterError(f"bootstrap: {measure!r} compares record with record, so they cannot but be matched")
-
-
-def _adds_up(found: Measurement) -> bool:
-    """Tell whether a figure is the mean of what it says of each record."""
-    each = found.by_record
-    return each is not None and math.isclose(float(each.mean()), found.value, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _means(each: Floats, repetitions: int, rng: np.random.Generator) -> Floats:
-    return np.array([each[rng.integers(each.size, size=each.size)].mean() for _ in range(repetitions)])
-
-
-def _computed_anew(
-    measure: Measure, tables: list[Microdata], together: bool, repetitions: int, draws: int, rng: np.random.Generator
-) -> tuple[Floats, tuple[str, ...]]:
-    """Evaluate a measure on resampled tables; a sample that it does not fit is left out and counted."""
-    values, reason = [], ""
-    for _ in range(repetitions):
-        rows = [rng.integers(len(table), size=len(table)) for table in tables]
-        before, after = tables[0].take(rows[0]), tables[1].take(rows[0] if together else rows[1])
-        try:
-            values.append(measure._evaluate(before, after, np.random.default_rng(draws)).value)
-        except NotApplicable as error:
-            reason = str(error)
-    lost = repetitions - len(values)
-    if lost > repetitions / 10:
-        raise NotApplicable(f"bootstrap: {lost} of {repetitions} resampled tables have no figure; the last: {reason}")
-    return np.array(values), (f"{lost} of {repetitions} resampled tables left out: {reason}",) if lost else ()

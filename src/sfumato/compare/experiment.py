@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-import sfumato
 from sfumato import parameters
+from sfumato.compare.archive import MOST_IN_MEMORY, Archive
+from sfumato.compare.identity import identify, identity
 from sfumato.compare.progress import watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import row
 from sfumato.compare.store import Cell, Key, Scope, Store
-from sfumato.compare.work import Task, identity, outcomes, versions
-from sfumato.core import Measure, Method
+from sfumato.compare.work import Task, outcomes, versions
+from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError, SfumatoError
 
@@ -95,10 +96,10 @@ class Experiment:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
         start = perf_counter()
         place = None if store is None else Path(store)
-        scope = Scope(place, self.data.fingerprint, sfumato.__version__, self.seed)
-        with Store(scope) as kept:
-            cells = kept.finished() | (memory or {})
-            plan = self._plan(None if place is None else scope)
+        scope = Scope(None if place is None else place.absolute(), self.data.fingerprint, self.seed)
+        with nullcontext() if place is None else Store(scope) as kept:
+            cells = ({} if kept is None else kept.finished()) | (memory or {})
+            plan = self._plan(scope, by_record=place is not None or self._fits_in_memory(cells))
             tasks = [task for task in (_lacking(task, cells) for task in plan) if task.wanted]
             known = sum(len(task.wanted) for task in plan) - sum(len(task.wanted) for task in tasks)
             try:
@@ -108,55 +109,74 @@ class Experiment:
                     closing(outcomes(tasks, workers, bar)) as finished,
                 ):
                     for cell in finished:
-                        kept.add(cell)
-                        cells[cell.key] = cell
+                        if kept is not None:
+                            kept.add(cell)
+                        cells[cell.key] = cell if kept is None else replace(cell, content=None)
             except KeyboardInterrupt:
                 kept_where = "without a store nothing is kept" if place is None else f"what was finished is in {place}"
                 raise KeyboardInterrupt(f"stopped; {kept_where}") from None
         if memory is not None:
             memory.update({key: cell for key, cell in cells.items() if cell.finished})
-        return self._results(cells, perf_counter() - start)
+        return self._results(plan, cells, scope, perf_counter() - start)
+
+    def _fits_in_memory(self, cells: Mapping[Key, Cell]) -> bool:
+        """Tell whether figures by record may be kept in memory, beside those that are."""
+        there = sum(key.replicate == 0 for key in cells)
+        coming = (len(self.methods) + len(self.candidates)) * len(self.measures)
+        return 8 * len(self.data) * (there + coming) <= MOST_IN_MEMORY
 
     def _sources(self) -> dict[str, Source]:
         """Return where each candidate's table comes from, by the candidate's name."""
         return {**{repr(method): method for method in self.methods}, **self.candidates}
 
-    def _plan(self, scope: Scope | None = None) -> list[Task]:
-        """List every masked table with every measure; what is not random is there once."""
+    def _plan(self, scope: Scope, *, by_record: bool) -> list[Task]:
+        """List every protected table with every measure; what is not random is there once."""
+        measures = [(measure, identity(measure)) for measure in self.measures]
         return [
             Task(
                 name=name,
-                identity=_identity(source),
                 original=self.data,
+                fingerprint=self.data.fingerprint,
                 source=source,
                 seed=self.seed,
                 replicate=replicate,
-                wanted=tuple(self._wanted(source, replicate)),
-                store=scope,
+                wanted=tuple(self._wanted(source, replicate, identify(source), measures)),
+                store=None if scope.path is None else scope,
+                by_record=by_record,
             )
             for name, source in self._sources().items()
             for replicate in (range(self.replicates) if _random(source) else (0,))
         ]
 
-    def _wanted(self, source: Source, replicate: int) -> Iterable[tuple[Measure, int]]:
-        for measure in self.measures:
+    def _wanted(
+        self, source: Source, replicate: int, candidate: str, measures: Sequence[tuple[Measure, str]]
+    ) -> Iterable[tuple[Measure, Key]]:
+        for measure, name in measures:
             if _random(source):
-                yield measure, replicate
+                yield measure, Key(candidate, name, replicate)
             else:  # one table; a random measure draws anew in each replicate
-                yield from ((measure, draw) for draw in range(self.replicates if measure.about.random else 1))
+                draws = range(self.replicates if measure.about.random else 1)
+                yield from ((measure, Key(candidate, name, draw)) for draw in draws)
 
-    def _results(self, cells: Mapping[Key, Cell], seconds: float) -> Results:
+    def _results(self, plan: Sequence[Task], cells: Mapping[Key, Cell], scope: Scope, seconds: float) -> Results:
+        archive, abouts = Archive(scope, cells), {repr(measure): measure.about for measure in self.measures}
+        names = {identity(measure): repr(measure) for measure in self.measures}
+
+        def read(measure: str, key: Key) -> Measurement:
+            return archive.measurement(key, abouts[measure])
+
         by_candidate: dict[str, dict[str, list[Cell]]] = {}
-        for task in self._plan():
-            found = by_candidate.setdefault(task.name, {repr(measure): [] for measure in self.measures})
-            for key, (measure, _) in zip(task.cells, task.wanted, strict=True):
-                found[repr(measure)].append(cells[key])
+        for task in plan:
+            found = by_candidate.setdefault(task.name, {name: [] for name in abouts})
+            for _, key in task.wanted:
+                found[names[key.measure]].append(cells[key])
         sources = self._sources()
         rows = []
         for name, found in by_candidate.items():
             source = sources[name]
-            random = {repr(m) for m in self.measures if _random(source) or m.about.random}
-            rows.append(row(name, source if isinstance(source, Method) else None, found, random))
+            random = {name for name, about in abouts.items() if _random(source) or about.random}
+            method = source if isinstance(source, Method) else None
+            rows.append(row(name, method, found, random=random, read=read))
         return Results(
             original=self.data,
             measures=tuple(self.measures),
@@ -166,6 +186,7 @@ class Experiment:
             seconds=seconds,
             versions=versions(),
             tables={n: s for n, s in sources.items() if isinstance(s, Microdata)},
+            archive=archive,
         )
 
 
@@ -198,12 +219,5 @@ def _random(source: Source) -> bool:
     return isinstance(source, Method) and source.about.random
 
 
-def _identity(source: Source) -> str:
-    if isinstance(source, Method):
-        return identity(source)
-    return f"table {source.fingerprint}" if isinstance(source, Microdata) else f"no table: {source}"
-
-
 def _lacking(task: Task, cells: Mapping[Key, Cell]) -> Task:
-    wanted = zip(task.cells, task.wanted, strict=True)
-    return replace(task, wanted=tuple(entry for key, entry in wanted if key not in cells))
+    return replace(task, wanted=tuple((measure, key) for measure, key in task.wanted if key not in cells))

@@ -2,8 +2,29 @@
 
 import math
 import re
+from dataclasses import dataclass
 
 from sfumato.about import Unit
+
+NOTHING = 1e-9  # what is left of zero by rounding is written as zero
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value as it is shown, with the standard error of its mean if replicates give one."""
+
+    value: float
+    text: str
+    error: float | None = None
+    width: float | None = None  # half the 95 % interval of the mean, by Student's t
+
+
+def figure(value: float, unit: Unit, error: float | None = None, width: float | None = None) -> Figure:
+    """Dress a value of a measure for showing; an unknown or zero standard error is not written."""
+    known = error is not None and math.isfinite(error) and error > 0
+    spread = error if error is not None and known else 0.0
+    shown = 0.0 if abs(value) < NOTHING else value
+    return Figure(value, written(shown, unit, spread), spread if known else None, width if known else None)
 
 
 def written(value: float, unit: Unit, error: float = 0.0) -> str:

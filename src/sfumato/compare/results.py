@@ -1,17 +1,20 @@
 """The figures of an experiment: one row per candidate, and the questions one asks of them."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.about import MeasureAbout
+from sfumato.compare.archive import Archive
+from sfumato.compare.identity import code_of, identify, identity
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
+from sfumato.compare.store import Key
 from sfumato.core import Measure, Measurement, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.compare.score import Recipe
 
 __all__ = ["Results", "Row"]
+T = TypeVar("T")
 Which = Any  # a measure, its class, its class's name or its key; a recipe or its name
 
 
@@ -39,6 +43,7 @@ class Results:
     seconds: float
     versions: Mapping[str, str]
     tables: Mapping[str, Microdata] = field(default_factory=dict)  # the candidates protected elsewhere
+    archive: Archive | None = None  # where whole measurements are read; None: put together by hand
 
     @property
     def figures(self) -> dict[str, MeasureAbout]:
@@ -123,23 +128,60 @@ class Results:
         row = self.row(candidate)
         if row.method is not None:
             return row.method.protect(self.original, rng=generator(self.seed, row.method, 0))
-        if row.candidate not in self.tables:
-            raise NotApplicable(f"{row.candidate} has no table: {next(iter(row.reasons.values()))}")
+        self._identity(row)  # refuses one that has no table
         return self.tables[row.candidate]
 
-    def measure(self, candidate: str, measure: Which) -> Measurement:
-        """Evaluate a measure or score again in full, record by record where it can, in replicate 0."""
-        protected = self.protect(candidate)
-        if isinstance(measure, Measure):
-            return self._evaluate(measure, protected)
+    def measurement(self, candidate: str, measure: Which) -> Measurement:
+        """Return the whole measurement of a candidate in replicate 0, as it was measured; of a score, its recipe's."""
+        row = self.row(candidate)
+        if isinstance(measure, Measure) and repr(measure) not in self.figures:
+            raise ParameterError(
+                f"{measure!r} was not measured in this experiment; there are {', '.join(self.figures)}. Add it to the "
+                "experiment's measures, or evaluate it on the table that results.protect returns"
+            )
         key = self.key(measure)
+        if key in row.reasons:
+            raise NotApplicable(f"{row.candidate} has no {key}: {row.reasons[key]}")
         known = next(known for known in self.measures if _key(known) == key)
-        if isinstance(known, Measure):
-            return self._evaluate(known, protected)
-        return known.of({repr(part): self._evaluate(part, protected).value for part in known.measures})
+        if not isinstance(known, Measure):
+            return known.of({repr(part): row.values[repr(part)][0] for part in known.measures})
+        return self._kept.measurement(Key(self._identity(row), identity(known), 0), known.about)
 
-    def _evaluate(self, measure: Measure, protected: Microdata) -> Measurement:
-        return measure.evaluate(self.original, protected, rng=generator(self.seed, measure, 0))
+    def examined(
+        self,
+        candidate: str,
+        what: str,
+        compute: Callable[[], T],
+        *,
+        encode: Callable[[T], bytes],
+        decode: Callable[[bytes], T],
+    ) -> T:
+        """Return what was found out about a candidate before, or compute it, and keep it where the figures are kept.
+
+        ``what`` names the examination with all that it depends on besides the original table, the candidate, the seed
+        and the code of the module that ``compute`` is written in, with what that imports. What is returned has always
+        been encoded and decoded, so that a second report says the same as the first.
+        """
+        return self._kept.examined(self._examination(candidate, what, compute), compute, encode=encode, decode=decode)
+
+    def is_examined(self, candidate: str, what: str, compute: Callable[[], Any]) -> bool:
+        """Tell whether :meth:`examined` would find this without computing it."""
+        return self._kept.examination(self._examination(candidate, what, compute)) is not None
+
+    def _examination(self, candidate: str, what: str, compute: Callable[[], Any]) -> str:
+        return f"{what} of {self._identity(self.row(candidate))} by {code_of(compute)}"
+
+    @property
+    def _kept(self) -> Archive:
+        if self.archive is None:
+            raise ParameterError("these results were put together by hand: nothing was kept of them")
+        return self.archive
+
+    def _identity(self, row: Row) -> str:
+        source = row.method or self.tables.get(row.candidate)
+        if source is None:
+            raise NotApplicable(f"{row.candidate} has no table: {next(iter(row.reasons.values()))}")
+        return identify(source)
 
     def bootstrap(
         self,

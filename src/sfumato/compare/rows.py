@@ -1,18 +1,18 @@
 """One candidate's figures: means and standard errors over the replicates, and why some are not there."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import cache
 
 import numpy as np
 
+from sfumato.compare.archive import Averaged, averaged
 from sfumato.compare.figures import numberless
-from sfumato.compare.store import Cell
-from sfumato.core import Method
+from sfumato.compare.store import Cell, Key
+from sfumato.core import Measurement, Method
 from sfumato.outcome import Reason, Status
 
-K = TypeVar("K", bound=Hashable)
 NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")
 
 
@@ -38,13 +38,25 @@ class Row:
     notes: tuple[str, ...] = ()  # what the method noted in its tables, what a measure left out and why
     seconds: float = 0.0  # masking and measuring, all replicates
     protect_seconds: float = 0.0  # masking one table, on average
+    measure_seconds: Mapping[str, float] = field(default_factory=dict)  # one evaluation, on average
 
 
-def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell]], random: Set[str]) -> Row:
-    """Summarise a candidate's cells, listed by measure; ``random`` names the measures whose figures are draws."""
+def row(
+    candidate: str,
+    method: Method | None,
+    cells: Mapping[str, Sequence[Cell]],
+    *,
+    random: Set[str],
+    read: Callable[[str, Key], Measurement],
+) -> Row:
+    """Summarise a candidate's cells, listed by measure.
+
+    ``random`` names the measures whose figures are draws; ``read`` gets the whole measurement of one of their cells.
+    """
     reasons = {key: reason for key, found in cells.items() if (reason := _reason(found)) is not None}
     full = {key: found for key, found in cells.items() if key not in reasons}
     values = {key: tuple(cell.value for cell in found) for key, found in full.items()}
+    keys = {key: [cell.key for cell in found] for key, found in full.items()}
     every = [cell for found in cells.values() for cell in found]
     masked = {cell.key.replicate: cell.protect_seconds for cell in every}
     once = method is None or not method.about.random
@@ -57,12 +69,13 @@ def row(candidate: str, method: Method | None, cells: Mapping[str, Sequence[Cell
         values=values,
         replicates=max((len(found) for found in cells.values()), default=0),
         reasons=reasons,
-        parts=_each(full, lambda cell: cell.parts),
-        by_variable=_each(full, lambda cell: cell.by_variable),
-        by_pair=_each(full, lambda cell: cell.by_pair),
+        parts=_parts(full),
+        by_variable=Averaged(keys, lambda measure, key: read(measure, key).by_variable),
+        by_pair=Averaged(keys, lambda measure, key: read(measure, key).by_pair),
         notes=_notes(cells),
         seconds=sum(cell.seconds for cell in every) + protect_seconds * (1 if once else len(masked)),
         protect_seconds=protect_seconds,
+        measure_seconds={key: sum(cell.seconds for cell in found) / len(found) for key, found in full.items()},
     )
 
 
@@ -74,9 +87,15 @@ def half_width(row: Row, key: str) -> float:
     error, draws = row.errors[key], len(row.values.get(key, ()))
     if not error > 0 or draws < 2:
         return 0.0
+    return students_t(draws) * error
+
+
+@cache
+def students_t(draws: int) -> float:
+    """Return how many standard errors of a mean of so many draws make its 95 % interval: Student's t."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(draws - 1, 0.975)) * error
+    return float(stdtrit(draws - 1, 0.975))
 
 
 def standard_error(values: Sequence[float]) -> float:
@@ -96,20 +115,11 @@ def _reason(cells: Sequence[Cell]) -> Reason | None:
     return replace(reasons[0], lacking=len(reasons), replicates=len(cells)) if reasons else None
 
 
-def _each(
-    cells: Mapping[str, Sequence[Cell]], detail: Callable[[Cell], Mapping[K, float]]
-) -> dict[str, dict[K, float]]:
-    """Average a breakdown over the replicates, measure by measure; measures that have none are left out."""
-    averaged: dict[str, dict[K, float]] = {}
-    for key, found in cells.items():
-        names = dict.fromkeys(name for cell in found for name in detail(cell))
-        if names:
-            averaged[key] = {name: _mean([detail(c)[name] for c in found if name in detail(c)]) for name in names}
-    return averaged
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _parts(cells: Mapping[str, Sequence[Cell]]) -> dict[str, Mapping[str, float]]:
+    """Average the parts over the replicates, measure by measure; measures that have none are left out."""
+    return {
+        key: averaged([cell.parts for cell in found]) for key, found in cells.items() if any(c.parts for c in found)
+    }
 
 
 def _notes(cells: Mapping[str, Sequence[Cell]]) -> tuple[str, ...]:

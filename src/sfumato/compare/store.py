@@ -1,17 +1,20 @@
-"""What has been computed, safe on disk: one file, one row per finished cell, each committed at once.
+"""What has been computed, safe on disk: one file, each finished cell committed at once.
 
 SQLite, because it is in every Python, keeps all in a single file, and its transactions survive a killed process and
-a power cut. A cell is one measure of one masked table; its key holds all that its figures depend on.
+a power cut. A cell is one measure of one protected table; its key holds all that its figures depend on. Beside the
+cells, which are read whenever an experiment runs, stand the whole measurements, which are read when asked for, and
+what was examined of single candidates.
 """
 
 import json
 import math
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sfumato.errors import FileError
 from sfumato.outcome import Reason, Status
@@ -19,16 +22,31 @@ from sfumato.outcome import Reason, Status
 FORMAT = 2
 APPLICATION = 0x53464D54  # "SFMT", so that another program's database is not mistaken for a store
 PATIENCE = 60.0  # seconds to wait while another run writes
-_COLUMNS = "candidate, measure, replicate, status, who, text, value, details, seconds, protect_seconds"
-_TABLE = """
-CREATE TABLE cells (
-    data TEXT NOT NULL, version TEXT NOT NULL, seed TEXT NOT NULL,
-    candidate TEXT NOT NULL, measure TEXT NOT NULL, replicate INTEGER NOT NULL,
-    status TEXT NOT NULL, who TEXT NOT NULL, text TEXT NOT NULL, value REAL, details TEXT NOT NULL,
+_KEY = (
+    "data TEXT NOT NULL, seed TEXT NOT NULL, candidate TEXT NOT NULL, measure TEXT NOT NULL, replicate INTEGER NOT NULL"
+)
+_TABLES = (
+    f"""
+CREATE TABLE cells ({_KEY},
+    status TEXT NOT NULL, who TEXT NOT NULL, text TEXT NOT NULL, value REAL, told TEXT NOT NULL,
     seconds REAL NOT NULL, protect_seconds REAL NOT NULL,
-    PRIMARY KEY (data, version, seed, candidate, measure, replicate)
+    PRIMARY KEY (data, seed, candidate, measure, replicate)
 ) WITHOUT ROWID
-"""
+""",
+    f"""
+CREATE TABLE measurements ({_KEY},
+    content BLOB NOT NULL,
+    PRIMARY KEY (data, seed, candidate, measure, replicate)
+)
+""",
+    """
+CREATE TABLE examinations (
+    data TEXT NOT NULL, seed TEXT NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (data, seed, name)
+)
+""",
+)
+_COLUMNS = "candidate, measure, replicate, status, who, text, value, told, seconds, protect_seconds"
+_ANEW = "give another path, or remove it to compute everything anew"
 
 
 class Key(NamedTuple):
@@ -41,66 +59,76 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What one measure said of one masked table, or why it said nothing."""
+    """What one measure said of one protected table, or why it said nothing."""
 
     key: Key
     value: float = math.nan
     reason: Reason | None = None  # why there is no figure; None if there is one
     finished: bool = True  # a failure that may not happen again is not finished, and never stored
     parts: Mapping[str, float] = field(default_factory=dict)
-    by_variable: Mapping[str, float] = field(default_factory=dict)
-    by_pair: Mapping[tuple[str, str], float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     masking: tuple[str, ...] = ()  # what the method noted in the table it made
     seconds: float = 0.0
     protect_seconds: float = 0.0
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by way of the stored form: workers send cells to the process that writes them."""
-        return _cell, (*_record(self), self.finished)
+    content: bytes | None = field(default=None, compare=False, repr=False)  # the whole measurement; None: in the store
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose cells: the file (None: in memory), the fingerprint of the data, the version of Sfumato and the seed."""
+    """Whose cells: the file (None: in memory), the fingerprint of the data and the seed."""
 
     path: Path | None
     data: str
-    version: str
     seed: int
 
 
 class Store:
-    """The finished cells of one experiment's data, seed and version of Sfumato, in a file or in memory.
+    """The finished cells of one experiment's data and seed, in a file.
 
-    Several processes may write to one file at a time.
+    Several processes may write to one file at a time. ``known`` says that this run has opened and checked it before.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, known: bool = False) -> None:
+        if scope.path is None:
+            raise FileError("a store needs the path of a file")
         self.path = scope.path
-        self._scope = (scope.data, scope.version, str(scope.seed))
+        self._scope = (scope.data, str(scope.seed))
         with self._explained():
-            self._connection = _connect(scope.path)
+            self._connection = _again(scope.path) if known else _connect(scope.path)
 
     def finished(self) -> dict[Key, Cell]:
-        """Return every finished cell of this data, seed and version."""
+        """Return every finished cell of this data and seed, without the whole measurements."""
         with self._explained():
             found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM cells WHERE data = ? AND version = ? AND seed = ?",
-                self._scope,
+                f"SELECT {_COLUMNS} FROM cells WHERE data = ? AND seed = ?", self._scope
             ).fetchall()
-        cells = [_cell(*record) for record in found]
+        with self._readable():
+            cells = [_cell(*record) for record in found]
         return {cell.key: cell for cell in cells}
 
     def add(self, cell: Cell) -> None:
-        """Write a finished cell; when this returns it is on disk."""
+        """Write a finished cell, and the whole measurement if it comes with it; when this returns both are on disk."""
         if not cell.finished:
             return
-        with self._explained():
-            self._connection.execute(
-                f"INSERT OR REPLACE INTO cells (data, version, seed, {_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (*self._scope, *_record(cell)),
-            )
+        with self._explained(), self._at_once():
+            self._write("cells", _COLUMNS, *_record(cell))
+            if cell.content is not None:
+                self._write("measurements", "candidate, measure, replicate, content", *cell.key, cell.content)
+
+    def content(self, key: Key) -> bytes | None:
+        """Return the whole measurement of a cell as it was encoded; None if there is none."""
+        return self._read("measurements", "candidate = ? AND measure = ? AND replicate = ?", *key)
+
+    def examination(self, key: str) -> bytes | None:
+        """Return what was kept under this key by :meth:`keep_examination`; None if there is nothing."""
+        kept = self._read("examinations", "name = ?", key)
+        with self._readable():
+            return None if kept is None else zlib.decompress(kept)
+
+    def keep_examination(self, key: str, payload: bytes) -> None:
+        """Keep what was found out about a candidate under a key; when this returns it is on disk."""
+        with self._explained(), self._at_once():
+            self._write("examinations", "name, content", key, zlib.compress(payload))
 
     def close(self) -> None:
         """Close the file."""
@@ -112,6 +140,33 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _write(self, table: str, columns: str, *values: object) -> None:
+        holes = ",".join("?" * (len(values) + len(self._scope)))
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO {table} (data, seed, {columns}) VALUES ({holes})", (*self._scope, *values)
+        )
+
+    def _read(self, table: str, where: str, *values: object) -> bytes | None:
+        with self._explained():
+            found = self._connection.execute(
+                f"SELECT content FROM {table} WHERE data = ? AND seed = ? AND {where}", (*self._scope, *values)
+            ).fetchone()
+        if found is not None and not isinstance(found[0], bytes):
+            raise damaged(self.path, TypeError(f"{found[0]!r} among the {table}"))
+        return None if found is None else bytes(found[0])
+
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """Write all of it or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # some errors of SQLite have undone it already
+                self._connection.execute("ROLLBACK")
+            raise
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turn what SQLite says into what was wrong and what to do."""
@@ -120,15 +175,27 @@ class Store:
         except sqlite3.Error as error:
             raise FileError(f"store {self.path}: {_remedy(str(error))}") from error
 
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Refuse what stands in the file as it should but cannot be read."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+            raise damaged(self.path, error) from error
 
-def _connect(path: Path | None) -> sqlite3.Connection:
+
+def damaged(path: Path | None, error: Exception) -> FileError:
+    """Return the error that says that a store holds something that cannot be read."""
+    return FileError(f"store {path}: what it holds is damaged ({type(error).__name__}: {error}); {_ANEW}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
     """Open a store, or make one; refuse anything else before a figure is computed."""
-    if path is not None and not path.parent.is_dir():
+    if not path.parent.is_dir():
         raise FileError(f"store {path}: there is no folder {path.parent}; create it or give another path")
-    if path is not None and path.is_dir():
+    if path.is_dir():
         raise FileError(f"store {path}: this is a folder; give the path of a file in it")
-    # isolation_level=None: each statement is its own transaction, on disk when it returns
-    connection = sqlite3.connect(path or ":memory:", timeout=PATIENCE, isolation_level=None)
+    connection = _opened(path)
     try:
         _prepare(connection, path)
     except BaseException:
@@ -137,21 +204,38 @@ def _connect(path: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+def _again(path: Path) -> sqlite3.Connection:
+    """Open a store that was there before."""
+    if not path.is_file():  # SQLite would make an empty one
+        raise FileError(f"store {path}: it is no longer there; run the experiment again")
+    return _opened(path)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # isolation_level=None: each statement is its own transaction unless one is begun, on disk when it returns
+    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("BEGIN IMMEDIATE")  # so that two runs do not both make the table
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN IMMEDIATE")  # so that two runs do not both make the tables
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        connection.execute(_TABLE)
+        for table in _TABLES:
+            connection.execute(table)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise FileError(f"store {path}: this is a database of another program; give another path")
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found != FORMAT:
+        age = "an older" if found < FORMAT else "a newer"
         raise FileError(
-            f"store {path}: its format is {found} and this version of Sfumato writes format {FORMAT}; give another path"
+            f"store {path}: {age} version of Sfumato wrote it, in format {found}, and this one reads format {FORMAT} "
+            f"only; {_ANEW}"
         )
-    damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    # of the cells alone, which are about to be read; whole measurements tell damage themselves
+    damage = connection.execute("PRAGMA quick_check(cells)").fetchone()[0]
     if damage != "ok":
         raise sqlite3.DatabaseError(f"malformed: {damage}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")  # writes what stands there: an unwritable file is refused now
@@ -162,7 +246,8 @@ def _remedy(message: str) -> str:
     """Say what to do about SQLite's message."""
     for sign, advice in (
         ("not a database", "this file is not a store of Sfumato; give another path"),
-        ("malformed", "the file is damaged; give another path, or remove it to compute everything anew"),
+        ("malformed", f"the file is damaged; {_ANEW}"),
+        ("no such", f"tables or columns of a store are not in it; {_ANEW}"),
         ("readonly", "the file cannot be written; change its permissions or give another path"),
         ("unable to open", "the file cannot be opened for writing; check the folder's permissions"),
         ("locked", f"another run kept it for more than {PATIENCE:g} seconds; wait for it, or give another path"),
@@ -174,21 +259,12 @@ def _remedy(message: str) -> str:
     return message
 
 
-_Record = tuple[str, str, int, str, str, str, float | None, str, float, float]
-
-
-def _record(cell: Cell) -> _Record:
-    details = {
-        "parts": dict(cell.parts),
-        "by_variable": dict(cell.by_variable),
-        "by_pair": [[*pair, value] for pair, value in cell.by_pair.items()],
-        "notes": cell.notes,
-        "masking": cell.masking,
-    }
-    value = None if math.isnan(cell.value) else cell.value
+def _record(cell: Cell) -> tuple[object, ...]:
     reason = cell.reason or Reason(Status.MEASURED, "")
+    told = json.dumps({"parts": dict(cell.parts), "notes": cell.notes, "masking": cell.masking})
+    value = None if math.isnan(cell.value) else cell.value
     why = (str(reason.status), reason.who, reason.text)
-    return *cell.key, *why, value, json.dumps(details), cell.seconds, cell.protect_seconds
+    return *cell.key, *why, value, told, cell.seconds, cell.protect_seconds
 
 
 def _cell(
@@ -199,22 +275,24 @@ def _cell(
     who: str,
     text: str,
     value: float | None,
-    details: str,
+    told: str,
     seconds: float,
     protect_seconds: float,
-    finished: bool = True,
 ) -> Cell:
-    found = json.loads(details)
+    found = json.loads(told)
     return Cell(
         key=Key(candidate, measure, replicate),
-        value=math.nan if value is None else value,
+        value=math.nan if value is None else value + 0.0,  # a text is refused
         reason=None if status == Status.MEASURED else Reason(Status(status), text, who=who),
-        finished=finished,
-        parts=found["parts"],
-        by_variable=found["by_variable"],
-        by_pair={(first, second): value for first, second, value in found["by_pair"]},
-        notes=tuple(found["notes"]),
-        masking=tuple(found["masking"]),
+        parts=dict(found["parts"]),
+        notes=_texts(found["notes"]),
+        masking=_texts(found["masking"]),
         seconds=seconds,
         protect_seconds=protect_seconds,
     )
+
+
+def _texts(found: Any) -> tuple[str, ...]:
+    if not isinstance(found, list):
+        raise TypeError(f"{found!r} where a list is due")
+    return tuple(found)

@@ -1,103 +1,43 @@
 """Carrying out an experiment: mask once, measure what is lacking, in this process or in several."""
 
-import hashlib
-import inspect
 import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter, sleep
-from types import CodeType
 
+from sfumato.compare.archive import kept
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store
-from sfumato.core import Measure, Measurement, Method
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable, ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
+from sfumato.pair import Half, Pair
 
-MADE = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__")  # by dataclass, from the fields
 SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """One masked table and the measures it still lacks, each with the replicate of its own draws."""
+    """One protected table and the measures it still lacks, each with its cell, which holds the replicate of its draws.
+
+    Cells are named where the task is made: a worker may be started after an edit that is not meant to count.
+    """
 
     name: str
-    identity: str
     original: Microdata
+    fingerprint: str  # of the original
     source: Method | Microdata | SfumatoError  # how to get the table, the table itself, or why there is none
     seed: int
     replicate: int
-    wanted: tuple[tuple[Measure, int], ...]
+    wanted: tuple[tuple[Measure, Key], ...]
     store: Scope | None = None  # where a worker keeps each cell as soon as it is finished
-
-    @property
-    def cells(self) -> list[Key]:
-        """The cells this task fills."""
-        return [Key(self.identity, identity(measure), replicate) for measure, replicate in self.wanted]
-
-
-def identity(owner: Method | Measure) -> str:
-    """Name a method or measure in the store: by its repr, by its code where it is not Sfumato's own, and by its files.
-
-    Sfumato's own code is known by its version; of anyone else's class, also inside another's fields, the compiled code
-    of its methods and of its bases is digested, so that figures of a class that has since been edited are not taken
-    for those of the new one. What such code calls elsewhere is not seen. Of a file that a measure reads, such as a
-    holdout, the content counts, not only its path.
-    """
-    codes = list(_foreign_code(owner))
-    name = f"{owner!r} of {type(owner).__module__} {_digest(repr(codes).encode())}" if codes else repr(owner)
-    read = owner.reads if isinstance(owner, Measure) else ()
-    return " ".join([name, *(f"reading {_content(path)}" for path in read)])
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
-
-
-def _content(path: str) -> str:
-    """Digest a file, anew only when it has been written to since."""
-    try:
-        state = Path(path).stat()
-        return _digest_of(Path(path), (state.st_mtime_ns, state.st_size))
-    except OSError:  # that there is none, the measure says itself
-        return "nothing"
-
-
-@cache
-def _digest_of(path: Path, _state: tuple[int, int]) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
-
-
-def _foreign_code(owner: Method | Measure) -> Iterator[object]:
-    """Yield what makes up the code of every class of a method or measure that is not Sfumato's."""
-    for cls in type(owner).__mro__:
-        if cls.__module__.partition(".")[0] in ("sfumato", "abc", "builtins", "typing"):
-            continue
-        for name, member in sorted(vars(cls).items()):
-            code = getattr(inspect.unwrap(member) if callable(member) else member, "__code__", None)
-            if code is not None and name not in MADE:
-                yield name, _plain_code(code)
-            elif code is None and not name.startswith("__") and name != "_abc_impl":
-                yield name, repr(member)
-    for entry in fields(owner):
-        value = getattr(owner, entry.name)
-        for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Method | Measure):
-                yield from _foreign_code(inner)
-
-
-def _plain_code(code: CodeType) -> tuple[object, ...]:
-    constants = [_plain_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return code.co_code, code.co_names, constants
+    by_record: bool = True  # whether figures by record are kept
 
 
 def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cell, None, None]:
@@ -106,32 +46,57 @@ def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cel
     if workers > 1:
         yield from _in_processes(tasks, workers, watch)
         return
+    halves = Originals()
     for task in tasks:
         watch.running(task.name)
-        yield from carry_out(task)
+        yield from carry_out(task, halves.of(task))
         watch.finished(task.name)
 
 
-def carry_out(task: Task) -> Iterator[Cell]:
+class Originals:
+    """The original with the statistics computed of it so far, shared by all candidates that a process measures."""
+
+    def __init__(self) -> None:
+        self.known: tuple[str, Half] | None = None
+
+    def of(self, task: Task) -> Half:
+        """Return the original of a task; another one takes the place of the last."""
+        if self.known is None or self.known[0] != task.fingerprint:
+            self.known = task.fingerprint, Half.of(task.original)
+        return self.known[1]
+
+
+IN_THIS_PROCESS = Originals()  # of a worker, which sees one task after the other
+
+
+def carry_out(task: Task, original: Half) -> Iterator[Cell]:
     """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty."""
     start = perf_counter()
     try:
         table = _table(task)
     except Exception as error:
         elapsed = perf_counter() - start
-        for key in task.cells:
+        for _, key in task.wanted:
             yield _empty(key, error, protect_seconds=elapsed)
         return
     elapsed = perf_counter() - start
-    for key, (measure, replicate) in zip(task.cells, task.wanted, strict=True):
+    pair = Pair.of(original, table)
+    for measure, key in task.wanted:
         start = perf_counter()
         try:
-            rng = generator(task.seed, measure, replicate)
-            found = measure.evaluate(task.original, table, rng=rng)
-            cell = _filled(key, found, table.notes, perf_counter() - start, elapsed)
+            rng = generator(task.seed, measure, key.replicate)
+            found = measure.evaluate_pair(pair, rng=rng)
+            cell = Cell(
+                key=key,
+                value=float(found.value),
+                parts={str(name): float(value) for name, value in found.parts.items()},
+                notes=tuple(map(str, found.notes)),
+                masking=table.notes,
+                seconds=perf_counter() - start,
+                protect_seconds=elapsed,
+                content=kept(found, key.replicate, by_record=task.by_record),
+            )
         except Exception as error:
-            if isinstance(error, NotApplicable):
-                error.by(type(measure).__name__)
             cell = _empty(key, error, seconds=perf_counter() - start, protect_seconds=elapsed)
         yield cell
 
@@ -142,20 +107,6 @@ def _table(task: Task) -> Microdata:
     if isinstance(task.source, Microdata):
         return task.source
     return task.source.protect(task.original, rng=generator(task.seed, task.source, task.replicate))
-
-
-def _filled(key: Key, found: Measurement, masking: tuple[str, ...], seconds: float, protect_seconds: float) -> Cell:
-    return Cell(
-        key=key,
-        value=float(found.value),
-        parts={str(name): float(value) for name, value in found.parts.items()},
-        by_variable={str(name): float(value) for name, value in found.by_variable.items()},
-        by_pair={(str(a), str(b)): float(value) for (a, b), value in found.by_pair.items()},
-        notes=tuple(map(str, found.notes)),
-        masking=masking,
-        seconds=seconds,
-        protect_seconds=protect_seconds,
-    )
 
 
 def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds: float = 0.0) -> Cell:
@@ -227,19 +178,19 @@ def _end_with_the_parent() -> None:
 def _kept(task: Task) -> Iterator[Cell]:
     """Carry out a task and keep each cell as soon as it is finished."""
     if task.store is None:
-        yield from carry_out(task)
+        yield from carry_out(task, IN_THIS_PROCESS.of(task))
         return
-    with Store(task.store) as store:
-        for cell in carry_out(task):
+    with Store(task.store, known=True) as store:
+        for cell in carry_out(task, IN_THIS_PROCESS.of(task)):
             store.add(cell)
-            yield cell
+            yield replace(cell, content=None)  # on disk, and not to be sent about
 
 
 def _lost(tasks: Iterable[Task]) -> Iterator[Cell]:
     """Say of every cell still open that its process died; a repeated run tries again."""
     text = "a worker process ended abruptly, perhaps for lack of memory; run again with fewer workers"
     for task in tasks:
-        for key in task.cells:
+        for _, key in task.wanted:
             yield Cell(key=key, reason=Reason(Status.FAILED, text), finished=False)
 
 

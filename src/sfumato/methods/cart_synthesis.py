@@ -163,7 +163,7 @@ class CARTSynthesis(Method):
         models = {}
         for place, name in enumerate(drawn):
             before = (*stay, *drawn[:place])
-            models[name] = _model(data, name, [seen[other] for other in before], before, rule, self.smoothing)
+            models[name] = _model(data, name, [seen[other] for other in before], before, rule, smooth=self.smoothing)
         return _Models(stay, models, {variable.name: variable.kind for variable in data.schema})
 
     def _drawn(self, data: Microdata, models: "_Models", rng: np.random.Generator) -> Microdata:
@@ -174,7 +174,7 @@ class CARTSynthesis(Method):
         few = [name for name, model in models.by_name.items() if 0 < model.present < self.min_leaf]
         notes = [f"fewer than {self.min_leaf} values to draw from: {', '.join(few)}"] if few else []
         count = len(data) if self.records is None else self.records
-        columns = models.drawn({name: data.columns[name] for name in models.stay}, count, streams, self.proper)
+        columns = models.drawn({name: data.columns[name] for name in models.stay}, count, streams, proper=self.proper)
         if models.stay:
             return data.replace({name: columns[name] for name in models.by_name}, "; ".join(notes))
         if self.replicated_uniques == "redraw":
@@ -203,7 +203,7 @@ class CARTSynthesis(Method):
             if not copied.size:
                 break
             known = {name: columns[name][copied] for name in names[:kept]}
-            again = models.drawn(known, copied.size, streams, self.proper)
+            again = models.drawn(known, copied.size, streams, proper=self.proper)
             for name, column in again.items():
                 columns[name][copied] = column
             copied = copied[among(digests([again[name] for name in names]), unique)]
@@ -227,19 +227,19 @@ class _Model:
         """How many original values there are to draw from."""
         return 0 if self.tree is None else self.tree.members.size
 
-    def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, proper: bool) -> Column:
+    def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, *, proper: bool) -> Column:
         """Draw the variable for records that have the variables before it."""
         columns = [seen[name] for name in self.before]
         drawn = np.full(count, np.nan if self.kind == "numeric" else -1, dtype=self.values.dtype)
         present = np.ones(count, dtype=bool)
         if self.missing is not None:
-            donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper)
+            donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper=proper)
             present = ~self.gaps[donors]
         if self.tree is None:
             return drawn
         places = np.flatnonzero(present)
         leaf = self.tree.leaf([column[places] for column in columns], places.size)
-        donors = self.tree.donors(leaf, rng, proper)
+        donors = self.tree.donors(leaf, rng, proper=proper)
         drawn[places] = self.values[donors] if self.smooth is None else self.smooth.drawn(donors, rng)
         return drawn
 
@@ -253,20 +253,20 @@ class _Models:
     kinds: Mapping[str, Kind]
 
     def drawn(
-        self, known: Mapping[str, Column], count: int, streams: Mapping[str, np.random.Generator], proper: bool
+        self, known: Mapping[str, Column], count: int, streams: Mapping[str, np.random.Generator], *, proper: bool
     ) -> dict[str, Column]:
         """Draw every variable of ``count`` records that is not known yet, each given those before it."""
         columns = dict(known)
         seen = {name: visible(self.kinds[name], column) for name, column in columns.items()}
         for name, model in self.by_name.items():
             if name not in columns:
-                columns[name] = model.drawn(seen, count, streams[name], proper)
+                columns[name] = model.drawn(seen, count, streams[name], proper=proper)
                 seen[name] = visible(model.kind, columns[name])
         return columns
 
 
 def _model(
-    data: Microdata, name: str, predictors: list[Predictor], before: tuple[str, ...], rule: Rule, smooth: bool
+    data: Microdata, name: str, predictors: list[Predictor], before: tuple[str, ...], rule: Rule, *, smooth: bool
 ) -> _Model:
     variable, values = data.schema[name], data.columns[name]
     everyone = np.arange(len(data), dtype=np.int32)

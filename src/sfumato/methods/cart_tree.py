@@ -49,9 +49,11 @@ def predictor(kind: Kind, column: NDArray[np.generic], categories: int) -> Predi
     """Prepare a variable once for all trees that it helps to predict."""
     seen = visible(kind, column)
     if kind == "nominal":
-        return Predictor(False, seen.astype(np.int32), np.empty(0, np.int32), np.arange(categories + 1.0))
+        none = np.empty(0, np.int32)
+        return Predictor(ordered=False, places=seen.astype(np.int32), order=none, levels=np.arange(categories + 1.0))
     levels, places = np.unique(seen, return_inverse=True)
-    return Predictor(True, places.astype(np.int32), np.argsort(places, kind="stable").astype(np.int32), levels)
+    order = np.argsort(places, kind="stable").astype(np.int32)
+    return Predictor(ordered=True, places=places.astype(np.int32), order=order, levels=levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ class Tree:
             right = np.where(begin < 0, values > self.threshold[at], self.flags[_flag(begin, values)])
             node[moving] = self.children[right.astype(np.intp), at]
 
-    def donors(self, leaf: Places, rng: np.random.Generator, proper: bool) -> Codes:
+    def donors(self, leaf: Places, rng: np.random.Generator, *, proper: bool) -> Codes:
         """Draw one original record from each leaf named: each alike, or by a Bayesian bootstrap of each leaf."""
         draws = rng.random(leaf.size)
         start, end = self.stretch[0, leaf], self.stretch[1, leaf]

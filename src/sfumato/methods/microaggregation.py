@@ -12,7 +12,7 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.microaggregation import mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 
@@ -165,13 +165,7 @@ class MDAV(Method):
         return _aggregated(self, data, blocks, self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
-        if len(z) < WORTH_COMPILING:
-            from sfumato.kernels.microaggregation import plain as textbook
-
-            return textbook.mdav_groups(z, self.k)
-        from sfumato.kernels.microaggregation import compiled as microaggregation
-
-        return microaggregation.mdav_groups(z, self.k)
+        return mdav_groups(z, self.k)
 
 
 def consecutive_groups(n: int, k: int) -> Labels:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable
+from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.pair.kept import Kept
 from sfumato.pair.statistics import KeyClasses, Moments, Statistic, Values, merged
@@ -108,6 +109,11 @@ class Half:
             columns={name: self.column(name) for name in kept},
             origin=self.parts[0].origin if not self.in_parts else type(self.parts[0].origin)(),
         )
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """The number of each record's unit, its household or the record itself; of a table in memory."""
+        return self._kept.get("units", lambda: units(self.table))
 
     # statistics
 

@@ -10,7 +10,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.pair import Pair
-from sfumato.pair.statistics import KeyClasses
+from sfumato.pair.statistics import KeyClasses, Values
 
 Notes = tuple[str, ...]
 Rows = tuple[dict[str, object], ...]
@@ -124,14 +124,17 @@ def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
 
 
 def refuse_continuous(half: Half, name: str) -> None:
-    """Refuse a continuous key, because nearly every record would be alone with its value.
+    """Refuse a continuous key, because nearly every record would be alone with its value."""
+    if half.schema[name].kind == "numeric":
+        refuse_continuous_values(name, half.values(name))
+
+
+def refuse_continuous_values(name: str, found: Values) -> None:
+    """Refuse a key that has these values if it is continuous.
 
     Continuous are numbers of which more than half are different and more than a hundred, or more than a third where
     they are not whole.
     """
-    if half.schema[name].kind != "numeric":
-        return
-    found = half.values(name)
     distinct, present = len(found.values), found.present
     if (distinct > 100 and 2 * distinct > present) or (not found.whole and 3 * distinct > present):
         raise NotApplicable(

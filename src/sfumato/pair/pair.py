@@ -82,9 +82,10 @@ class Pair:
         return name is not None and name == self.protected.schema.id
 
     def in_order(self) -> "Pair":
-        """Return the pair with the protected records in the order of the originals: by id if both have one, else as
-        they stand. Refused where they are not about the same units.
-        """  # noqa: D205
+        """Return the pair with the protected records in the order of the originals.
+
+        By id if both tables have one, else as they stand. Refused where they are not about the same units.
+        """
         before, after = len(self.original), len(self.protected)
         if before != after:
             raise NotApplicable(

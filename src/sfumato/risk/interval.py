@@ -1,8 +1,10 @@
 """Interval disclosure: whether the original value lies in a narrow interval around the protected one."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +15,40 @@ from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.spread import mean_and_spread
+from sfumato.pair import Half, Pair
+from sfumato.pair.statistics import Statistic
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 PERCENTS = tuple(float(p) for p in range(1, 11))
 MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
+
+
+@dataclass(frozen=True, eq=False)
+class Inside(Statistic):
+    """How many values of a variable lie inside intervals of several sizes, of those present in both tables.
+
+    ``sizes`` tells, for each record of a table in memory, how many of the sizes hold its value, and ``present`` whether
+    it is compared; of merged parts they are None, because the records are gone.
+    """
+
+    hits: Integers  # for each size
+    compared: int
+    sizes: Integers | None = None
+    present: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, inside: Iterable[NDArray[np.bool_]], present: NDArray[np.bool_]) -> Self:
+        """Count the values inside, told size by size, and those present."""
+        sizes, hits = np.zeros(len(present), dtype=np.int64), []
+        for held in inside:
+            sizes += held
+            hits.append(np.count_nonzero(held))
+        return cls(np.array(hits, dtype=np.int64), int(np.count_nonzero(present)), sizes, present)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts."""
+        return type(self)(self.hits + other.hits, self.compared + other.compared)
 
 
 class IntervalDisclosure(Measure):
@@ -32,40 +63,49 @@ class IntervalDisclosure(Measure):
             raise parameters.refuse(self, f"percents must be numbers in (0, 100]; got {self.percents!r}")
         object.__setattr__(self, "percents", tuple(float(p) for p in sizes))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names, notes = self._shared(original, protected)
-        inside = np.zeros((len(original), len(names)))  # share of the interval sizes that hold the original value
-        compared = np.zeros(inside.shape, dtype=bool)
-        hits, by_variable = np.zeros(len(self.percents)), {}
-        for j, name in enumerate(names):
-            before, after = original.columns[name], protected.columns[name]
-            present = ~np.isnan(after)
-            compared[:, j] = present & ~np.isnan(before)
-            for place, (low, high) in enumerate(self._intervals(after[present])):
-                hit = (before[present] >= low) & (before[present] <= high)
-                inside[present, j] += hit
-                hits[place] += hit.sum()
-            inside[:, j] /= len(self.percents)
-            cells = compared[:, j]
-            by_variable[name] = float(inside[cells, j].mean()) if cells.any() else float("nan")
-        total = int(compared.sum())
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, notes = self.shared(pair)
+        found = {name: self._counted(pair, name) for name in names}
+        total, cells = sum(each.compared for each in found.values()), len(pair.original) * len(names)
         if total == 0:
-            raise NotApplicable(f"{type(self).__name__}: no value is present in both tables")
-        if total < compared.size:
-            notes = (*notes, f"{compared.size - total} of {compared.size} values left out: missing in one table")
-        counts = compared.sum(axis=1)
-        by_record = np.divide(inside.sum(axis=1), counts, out=np.full(len(original), np.nan), where=counts > 0)
+            raise NotApplicable("no value is present in both tables")
+        if total < cells:
+            notes = (*notes, f"{cells - total} of {cells} values left out: missing in one table")
+        hits = np.sum([each.hits for each in found.values()], axis=0)
+        sizes = len(self.percents)
         return self.measurement(
-            inside.sum() / total,
+            hits.sum() / sizes / total,
             parts={f"{p:g} %": float(h / total) for p, h in zip(self.percents, hits, strict=True)},
-            by_variable=by_variable,
-            by_record=by_record,
+            by_variable={
+                name: float(each.hits.sum() / sizes / each.compared) if each.compared else float("nan")
+                for name, each in found.items()
+            },
+            by_record=None if pair.in_parts else _by_record(found.values(), sizes),
             notes=notes,
         )
 
+    def _counted(self, pair: Pair, name: str) -> Inside:
+        """Count the values of a variable inside their intervals, part by part."""
+
+        def of(before: Microdata, after: Microdata) -> Inside:
+            x, y = before.columns[name], after.columns[name]
+            return Inside.of(self._inside(pair.protected, name, x, y), ~(np.isnan(x) | np.isnan(y)))
+
+        return pair.total(of)
+
     @abstractmethod
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield, for each size, the lower and upper ends of the intervals around the protected values."""
+    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
+        """Tell, for each size, which original values lie in the interval around the protected one; missing do not.
+
+        ``table`` is the whole protected table, ``before`` and ``after`` a variable in a part of the records.
+        """
+
+
+def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
+    """Return, for each record, the share of its values inside, averaged over sizes; NaN if none is compared."""
+    inside = np.sum([each.sizes for each in variables], axis=0)
+    compared = np.sum([each.present for each in variables], axis=0)
+    return np.divide(inside, sizes * compared, out=np.full(len(inside), np.nan), where=compared > 0)
 
 
 @catalogued(
@@ -78,6 +118,7 @@ class IntervalDisclosure(Measure):
         unit="share",
         missing=MISSING,
         joint=False,
+        parts="summaries",
         caveat="looks at one variable at a time; a table of unrelated draws still scores about the interval's width",
         formula="ID = mean over sizes p, variables j and records i of [ y_(r - d) <= x_ij <= y_(r + d) ]\n"
         "r = rank of y_ij among the n protected values of j (ties: mean rank),  d = floor(p n / 100)\n"
@@ -99,14 +140,16 @@ class RankInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        ordered = np.sort(after)
-        rank = (np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right") - 1) / 2
+    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
+        found = table.values(name)
+        rank, below, not_above = found.ranks(after), found.below(before), found.not_above(before)
+        # a value lies between the ends of the interval of this many ranks and of every larger one: y_(r - d) <= x if
+        # more than r - d protected values are no larger than x, and x <= y_(r + d) if no more than r + d are smaller
+        needed = np.maximum(np.ceil(rank) - not_above + 1, below - np.floor(rank))
+        beyond = (not_above == 0) | (below == found.present)  # smaller or larger than any, or missing
+        needed[beyond | np.isnan(after)] = np.inf
         for p in self.percents:
-            reach = int(p * after.size / 100 + 1e-9)
-            low = np.ceil(np.maximum(rank - reach, 0)).astype(np.intp)
-            high = np.floor(np.minimum(rank + reach, after.size - 1)).astype(np.intp)
-            yield ordered[low], ordered[high]
+            yield needed <= int(p * found.present / 100 + 1e-9)
 
 
 @catalogued(
@@ -119,6 +162,7 @@ class RankInterval(IntervalDisclosure):
         unit="share",
         missing=MISSING,
         joint=False,
+        parts="summaries",
         caveat="looks at one variable at a time; for skewed variables the standard deviation is wide, the figure high",
         formula="ID2 = mean over sizes p, variables j and records i of [ |x_ij - y_ij| <= (p / 100) s_j / 2 ]\n"
         "s_j = standard deviation (n - 1) of the protected variable;   x original, y protected",
@@ -138,8 +182,8 @@ class SpreadInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        _, deviation = mean_and_spread(after[:, None])
+    def _inside(self, table: Half, name: str, before: Floats, after: Floats) -> Iterator[NDArray[np.bool_]]:
+        deviation = table.moments((name,)).spread[0]
         for p in self.percents:
-            half = p / 100 * deviation[0] / 2
-            yield after - half, after + half
+            half = p / 100 * deviation / 2
+            yield (before >= after - half) & (before <= after + half)

@@ -2,69 +2,94 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
+from sfumato.compare.examine.findings import CautionFacts
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.core import Chain, Measure
-from sfumato.data.microdata import Microdata
 from sfumato.show.wording import count, percentage
 
-GAP = 0.1  # share of values gone before it is worth a warning
 
-
-def cautions(results: Results, row: Row, protected: Microdata, bounds: Mapping[str, float]) -> tuple[str, ...]:
-    """Say what the figures of one candidate do not say."""
-    original = results.original
-    said = [*_of_gaps(original, protected), *_of_unseen(results, protected)]
-    said += [*_of_keys(results, protected), *_of_special_columns(original, protected)]
-    for key, limit in bounds.items():
-        about = results.figures[key]
-        if about.better == "higher" or key not in row.values:
-            continue
-        sets = {name: value for name, value in row.parts.get(key, {}).items() if name.startswith("knows ")}
-        worst = max(sets, key=lambda name: sets[name], default=None)
-        if worst is not None and sets[worst] > limit >= row.means[key]:
-            said.append(
-                f"The bound is on the mean over what an intruder may know. One who {worst} links "
-                f"{written(sets[worst], about.unit)} of the records, beyond {written(limit, about.unit)}."
-            )
-        if row.values[key][0] > limit >= row.means[key]:
-            said.append(
-                f"{about.title} is bounded by its mean over the draws; that of the table written, the first draw, is "
-                f"{written(row.values[key][0], about.unit)}, beyond {written(limit, about.unit)}."
-            )
+def cautions(
+    results: Results, row: Row, facts: CautionFacts | None, bounds: Mapping[str, float], *, released: bool = False
+) -> tuple[str, ...]:
+    """Say what the figures of one candidate do not say; of a table to be ``released``, which leaves out the ids."""
+    said = [] if facts is None else _of_tables(results, facts, released=released)
+    said += [*_of_worst_cases(results, row, bounds), *_of_the_first_draw(results, row, bounds)]
     steps = row.method.steps if isinstance(row.method, Chain) else (row.method,) if row.method is not None else ()
     said += [f"{step.family}: {step.about.caveat}." for step in steps if step.about.caveat]
     return tuple(dict.fromkeys(said))
 
 
-def _of_gaps(original: Microdata, protected: Microdata) -> list[str]:
+def by_position(results: Results) -> tuple[str, ...]:
+    """Say that records are matched as they stand, if nothing else could match them."""
+    paired = any(about.paired for about in results.figures.values())
+    if not paired or results.original.schema.id is not None:
+        return ()
+    return (
+        "Records are compared row by row, for the schema names no id: a file in another order looks ruined and safe.",
+    )
+
+
+def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> list[str]:
+    """Tell of cases beyond a bound that their mean keeps."""
+    said = []
+    for key, limit, mean in _kept(results, row, bounds):
+        about = results.figures[key]
+        cases = {name: value for name, value in row.parts.get(key, {}).items() if about.is_case(name)}
+        worst = max(cases, key=lambda name: cases[name], default=None)
+        if worst is not None and cases[worst] > limit >= mean:
+            said.append(
+                f"The bound is on the mean over what an intruder may know. One who {worst} links "
+                f"{written(cases[worst], about.unit)} of the records, beyond {written(limit, about.unit)}."
+            )
+    return said
+
+
+def _of_the_first_draw(results: Results, row: Row, bounds: Mapping[str, float]) -> list[str]:
+    """Tell if the table that is written breaks a bound that the mean over the draws keeps."""
+    said = []
+    for key, limit, mean in _kept(results, row, bounds):
+        about, first = results.figures[key], row.values[key][0]
+        if first > limit >= mean:
+            said.append(
+                f"{about.title} is bounded by its mean over the draws; that of the table written, the first draw, is "
+                f"{written(first, about.unit)}, beyond {written(limit, about.unit)}."
+            )
+    return said
+
+
+def _kept(results: Results, row: Row, bounds: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """List the upper bounds that this candidate has a figure for: key, limit and mean."""
+    return [
+        (key, limit, row.means[key])
+        for key, limit in bounds.items()
+        if results.figures[key].better == "lower" and key in row.values
+    ]
+
+
+def _of_tables(results: Results, facts: CautionFacts, *, released: bool) -> list[str]:
+    said = [*_of_gaps(facts), *_of_unseen(results, facts), *_of_keys(results, facts)]
+    kept = tuple(f"{c.name} ({c.role})" for c in facts.special if not (released and c.names_units))
+    if kept:
+        said.append(f"Look before you publish: the table still holds, unmasked, {listed(kept, 8)}.")
+    return said
+
+
+def _of_gaps(facts: CautionFacts) -> list[str]:
     """Tell of variables that lost many of their values."""
-    told = []
-    for name in original.schema.analysed():
-        if name in protected.schema:
-            before, after = (float(table.missing(name).mean()) for table in (original, protected))
-            if after - before > GAP:
-                told.append(
-                    f"{name} ({percentage(after)} of the values{f', before {percentage(before)}' if before else ''})"
-                )
+    told = tuple(
+        f"{gap.name} ({percentage(gap.after)} of the values"
+        f"{f', before {percentage(gap.before)}' if gap.before else ''})"
+        for gap in facts.gaps
+    )
     if not told:
         return []
-    return [f"Much is missing in the protected table: {listed(tuple(told), 8)}. What is left may tell little."]
+    return [f"Much is missing in the protected table: {listed(told, 8)}. What is left may tell little."]
 
 
-def _of_unseen(results: Results, protected: Microdata) -> list[str]:
+def _of_unseen(results: Results, facts: CautionFacts) -> list[str]:
     """Tell of variables that were changed and that a measure of utility for numbers does not look at."""
-    schema = results.original.schema
-    changed = tuple(
-        name
-        for name in schema.analysed()
-        if name not in protected.schema
-        or protected.schema[name].kind != schema[name].kind
-        or (schema[name].kind != "numeric" and protected.schema[name].treatment)
-    )
     blind = tuple(
         dict.fromkeys(
             type(m).__name__
@@ -72,15 +97,15 @@ def _of_unseen(results: Results, protected: Microdata) -> list[str]:
             if isinstance(m, Measure) and m.about.purpose == "utility" and m.about.kinds == ("numeric",)
         )
     )
-    if not changed or not blind:
+    if not facts.recoded or not blind:
         return []
     return [
         f"{listed(blind, 6)} look{'s' if len(blind) == 1 else ''} at numbers only: what was done to "
-        f"{listed(changed, 8)} does not show there."
+        f"{listed(facts.recoded, 8)} does not show there."
     ]
 
 
-def _of_keys(results: Results, protected: Microdata) -> list[str]:
+def _of_keys(results: Results, facts: CautionFacts) -> list[str]:
     """Tell of keys that are released as they are and that no linkage measure counts."""
     schema = results.original.schema
     keys = schema.analysed(role="key")
@@ -94,29 +119,10 @@ def _of_keys(results: Results, protected: Microdata) -> list[str]:
         )
     if any(m.about.keys or getattr(m, "distance", "") == "gower" for m in results.measures if isinstance(m, Measure)):
         return said  # some measure here counts every key
-    bare = tuple(name for name in keys if schema[name].kind != "numeric" and _same(results.original, protected, name))
-    if bare:
-        table = np.column_stack([protected.columns[name].astype(np.float64) for name in bare])
-        _, copies = np.unique(table, axis=0, return_counts=True)
-        unique = percentage(float((copies == 1).sum() / len(table)))
+    bare = facts.untouched_keys
+    if facts.unique is not None:
         said.append(
             f"{len(bare)} of {count(len(keys), 'key')} are released as they are, and the linkage figures here do not "
-            f"count them: {listed(bare, 8)}. In them alone {unique} of the records are unique."
+            f"count them: {listed(bare, 8)}. In them alone {percentage(facts.unique)} of the records are unique."
         )
     return said
-
-
-def _of_special_columns(original: Microdata, protected: Microdata) -> list[str]:
-    special: dict[str, str] = {name: role for role, name in original.schema.special().items()}
-    special |= {v.name: "identifier" for v in original.schema if v.role == "identifier" and v.name not in special}
-    kept = tuple(f"{name} ({role})" for name, role in special.items() if _same(original, protected, name))
-    return [f"Look before you publish: the table still holds, unmasked, {listed(kept, 8)}."] if kept else []
-
-
-def _same(original: Microdata, protected: Microdata, name: str) -> bool:
-    if name not in protected.schema or len(original) != len(protected):
-        return False
-    before, after = original.schema[name], protected.schema[name]
-    if before.kind != after.kind or before.categories != after.categories:
-        return False
-    return bool(np.array_equal(original.columns[name], protected.columns[name], equal_nan=before.kind == "numeric"))

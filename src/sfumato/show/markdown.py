@@ -1,6 +1,7 @@
 """The report as Markdown: the same summary, for a wiki, a repository or a mail."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,12 @@ from sfumato.show import wording
 
 def render_markdown(template: str, **values: Any) -> str:
     """Return a Markdown text; whatever a template inserts is escaped, so that no name can break the page."""
+    text: str = _environment().get_template(template).render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+@cache
+def _environment() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
@@ -23,8 +30,7 @@ def render_markdown(template: str, **values: Any) -> str:
     environment.filters["percentage"] = wording.percentage
     environment.filters["duration"] = wording.duration
     environment.filters["code"] = code
-    text: str = environment.get_template(template).render(**values)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+    return environment
 
 
 class Code(str):

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,21 @@ from typing import Any
 from sfumato.data.atomic import reason, replacing
 from sfumato.errors import FileError
 from sfumato.show import wording
+from sfumato.show.vega import Spec
 
 
-def render_page(template: str, live: dict[str, Any], **values: Any) -> str:
-    """Return a page; ``live`` are the charts that answer the mouse, by the name of their place in the template."""
-    import jinja2
+def render_page(template: str, live: dict[str, Spec], **values: Any) -> str:
+    """Return a page; ``live`` are the pictures that answer the mouse, by the name of their place in the template."""
     from markupsafe import Markup
+
+    specs = {name: Markup(embeddable(spec)) for name, spec in live.items()}
+    found = _environment().get_template(template)
+    return found.render(specs=specs, vega=Markup(_vega()) if live else "", **values)
+
+
+@cache
+def _environment() -> Any:
+    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -29,17 +39,16 @@ def render_page(template: str, live: dict[str, Any], **values: Any) -> str:
     environment.filters["number"] = wording.number
     environment.filters["percentage"] = wording.percentage
     environment.filters["duration"] = wording.duration
-    specs = {name: Markup(embeddable(chart.to_dict())) for name, chart in live.items()}
-    return environment.get_template(template).render(specs=specs, vega=Markup(_vega()) if live else "", **values)
+    return environment
 
 
-def save_pictures(charts: dict[str, Any], directory: Path) -> dict[str, str]:
-    """Draw charts as SVG and PNG into a folder; return them as images that can stand inside a page."""
+def save_pictures(pictures: dict[str, Spec], directory: Path) -> dict[str, str]:
+    """Draw pictures as SVG and PNG into a folder; return them as images that can stand inside a page."""
     import vl_convert
 
     images = {}
-    for name, chart in charts.items():
-        svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    for name, spec in pictures.items():
+        svg: str = vl_convert.vegalite_to_svg(spec)
         save(directory / f"{name}.svg", svg.encode())
         save(directory / f"{name}.png", vl_convert.svg_to_png(svg, scale=2.0))
         # inside an image no reader hears the words on single marks; the image has words of its own
@@ -78,11 +87,22 @@ def _camel(name: str) -> Any:
     return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])", name))
 
 
-@cache
 def _vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script.
+
+    To bundle them takes seconds, so the bundle of the installed version is kept beside the byte code of this file, as
+    numba keeps its kernels; if that folder cannot be written it is bundled anew.
+    """
+    from importlib.metadata import version
+
     import vl_convert
 
-    make: Any = vl_convert.javascript_bundle
-    bundle: str = make()
-    return bundle.replace("</script", "<\\/script")
+    kept = Path(__file__).parent / "__pycache__" / f"vega-{version('vl-convert-python')}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        make: Any = vl_convert.javascript_bundle
+        bundle: str = make().replace("</script", "<\\/script")
+    with suppress(FileError):
+        save(kept, bundle.encode())
+    return bundle

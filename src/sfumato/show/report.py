@@ -1,15 +1,17 @@
 """The report: one HTML file that needs no network, the same as Markdown and JSON, every picture as PNG and SVG."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from sfumato.compare import plain
+from sfumato.compare.examine.findings import VariableDetail
 from sfumato.errors import ParameterError
-from sfumato.show import plots, regressions, usefulness_plots
+from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.markdown import render_markdown
 from sfumato.show.page import render_page, save, save_pictures
-from sfumato.show.summary import Summary, VariableDetail, to_json
+from sfumato.show.summary import Summary, to_json
+from sfumato.show.vega import Spec
 
 Audience = Literal["internal", "external"]
 PICTURED = 24  # variables drawn in the report; the table has them all
@@ -28,7 +30,7 @@ def write_report(summary: Summary, directory: str | Path, audience: Audience = "
     if audience == "external":
         return _write_external(summary, directory)
     pictures = save_pictures(_charts(summary), directory / "plots")
-    save(directory / "results.json", _json(summary))
+    save(directory / "results.json", to_json(summary).encode())
     markdown = render_markdown("report.md.j2", summary=summary, pictures=pictures)
     save(directory / "report.md", markdown.encode())
     return save(directory / "report.html", render(summary, pictures).encode())
@@ -40,21 +42,18 @@ def _write_external(summary: Summary, directory: Path) -> Path:
     if release is None:
         raise ParameterError("nothing was chosen, so there is no file to tell the public of; give bounds it can keep")
     name = summary.released
-    save(directory / "about.json", _json({"file": name, **to_json(release)}))
+    about = {"file": name, **plain.to_plain(release)}
+    save(directory / "about.json", plain.to_json(about, indent=1).encode())
     save(directory / "about.md", render_markdown("external.md.j2", name=name, release=release).encode())
     page = render_page("external.html.j2", {}, title=f"About {name}", release=release)
     return save(directory / "about.html", page.encode())
 
 
-def _json(thing: Any) -> bytes:
-    return json.dumps(to_json(thing), indent=1, ensure_ascii=False).encode()
-
-
 def render(summary: Summary, pictures: dict[str, str]) -> str:
     """Return the page; ``pictures`` are the drawn charts by name."""
-    live: dict[str, Any] = {}
+    live: dict[str, Spec] = {}
     if "map" in pictures:
-        live["map"] = plots.risk_utility_map(summary, width="container")
+        live["map"] = map_plot.risk_utility_map(summary, width="container")
     if "score" in pictures:
         live["score"] = plots.score_bars(summary, width="container")
     if summary.detail and summary.detail.usefulness and "pairs" in pictures:
@@ -66,22 +65,22 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
         summary=summary,
         pictures=pictures,
         drawn=[(name, variable) for name, variable in _drawn(summary) if name in pictures],
-        map_words=plots.map_in_words(summary) if "map" in pictures else "",
+        map_words=map_plot.map_in_words(summary) if "map" in pictures else "",
     )
 
 
-def _charts(summary: Summary) -> dict[str, Any]:
+def _charts(summary: Summary) -> dict[str, Spec]:
     """Return every picture of the report by its name."""
-    charts: dict[str, Any] = {}
+    charts: dict[str, Spec] = {}
     if summary.on_map:
-        charts["map"] = plots.risk_utility_map(summary)
+        charts["map"] = map_plot.risk_utility_map(summary)
     if plots.scored(summary):
         charts["score"] = plots.score_bars(summary)
     useful = summary.detail.usefulness if summary.detail else None
     if useful is not None:
         charts["usefulness"] = usefulness_plots.utility_bars(useful)
     if summary.detail and summary.detail.coefficients:
-        charts["regressions"] = regressions.interval_plot(summary.detail.coefficients)
+        charts["regressions"] = plots.interval_plot(summary.detail.coefficients)
     if useful is not None and useful.drawn:
         charts["pairs"] = usefulness_plots.pair_heat_map(useful)
     return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}

@@ -46,14 +46,12 @@ class Scale:
                     last = self.place(value)
         return kept
 
-    def altair(self) -> Any:
-        """Return it as Altair wants it."""
-        import altair as alt
-
-        domain = [self.low, self.high]
-        if self.constant is None:
-            return alt.Scale(domain=domain, nice=False, zero=False)
-        return alt.Scale(domain=domain, nice=False, type="symlog", constant=self.constant)
+    def spec(self) -> dict[str, Any]:
+        """Return it as Vega-Lite wants it."""
+        stretched: dict[str, Any] = {"zero": False}
+        if self.constant is not None:
+            stretched = {"type": "symlog", "constant": self.constant}
+        return {"domain": [self.low, self.high], "nice": False, **stretched}
 
 
 def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:

@@ -1,15 +1,14 @@
 """The page of a study: what holds, our figures against the printed ones, and why they differ."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato.compare.plain import to_json
 from sfumato.show.page import render_page, save, save_pictures
-from sfumato.show.plots import COLOURS, GREY, INK, SHAPES, dressed
-from sfumato.show.summary import to_json
+from sfumato.show.vega import COLOURS, GREY, INK, SHAPES, Spec, cycled, dressed
 from sfumato.show.wording import count
 from sfumato.studies.study import Line, Sample, Scatter, Study
 
@@ -20,7 +19,7 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
     compared = [column for column in study.columns if _pairs(study, column)]
     plots = directory / "plots"
     pictures = save_pictures({_file("figure", column): against_print(study, column) for column in compared}, plots)
-    save(directory / "results.json", json.dumps(_plain(study, command), indent=1, ensure_ascii=False).encode())
+    save(directory / "results.json", _json(study, command).encode())
     page = render_page(
         "study.html.j2",
         {},
@@ -39,7 +38,7 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
     return save(directory / "report.html", page.encode())
 
 
-def against_print(study: Study, column: str) -> Any:
+def against_print(study: Study, column: str) -> Spec:
     """Draw our figures of one column against the printed ones; on the line they are equal."""
     import altair as alt
 
@@ -52,7 +51,7 @@ def against_print(study: Study, column: str) -> Any:
     scale = alt.Scale(domain=[0, high], nice=False)
     x = alt.X("printed:Q", scale=scale, title=f"{column}, printed", axis=alt.Axis(tickCount=5))
     y = alt.Y("ours:Q", scale=scale, title=f"{column}, ours", axis=alt.Axis(tickCount=5))
-    many = range(len(families))
+    many = len(families)
     equal = alt.Chart(alt.InlineData(values=[{"printed": 0, "ours": 0}, {"printed": high, "ours": high}]))
     marks = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=42, opacity=0.8)
     chart = alt.layer(
@@ -62,21 +61,19 @@ def against_print(study: Study, column: str) -> Any:
             y=y,
             color=alt.Color(
                 "family:N",
-                scale=alt.Scale(domain=families, range=[COLOURS[i % len(COLOURS)] for i in many]),
+                scale=alt.Scale(domain=families, range=cycled(COLOURS, many)),
                 legend=alt.Legend(title=None),
             ),
-            shape=alt.Shape(
-                "family:N", scale=alt.Scale(domain=families, range=[SHAPES[i % len(SHAPES)] for i in many])
-            ),
+            shape=alt.Shape("family:N", scale=alt.Scale(domain=families, range=cycled(SHAPES, many))),
             stroke=alt.value(INK),
             strokeWidth=alt.value(0.2),
         ),
     )
     words = f"{column} of {count(len(points), 'row')}: ours upward, printed across; the line is where they are equal"
-    return dressed(chart.properties(width=300, height=300, description=words))
+    return dressed(chart.properties(width=300, height=300, description=words).to_dict())
 
 
-def drawn(sample: Sample, *, most: int = 800, bins: int = 40) -> Any:
+def drawn(sample: Sample, *, most: int = 800, bins: int = 40) -> Spec:
     """Draw a table and its protected versions side by side: scatter plots above histograms of the first variable."""
     import altair as alt
 
@@ -119,10 +116,10 @@ def drawn(sample: Sample, *, most: int = 800, bins: int = 40) -> Any:
         )
     shown = min(most, len(sample.original))
     words = f"{sample.name}: {shown} records of each table as points, all of them in histograms of {across}"
-    return dressed(alt.hconcat(*columns).properties(description=words))
+    return dressed(alt.hconcat(*columns).properties(description=words).to_dict())
 
 
-def scattered(study: Study, scatter: Scatter) -> Any:
+def scattered(study: Study, scatter: Scatter) -> Spec:
     """Draw a figure of the paper again: its lines by two of their columns, each named."""
     import altair as alt
 
@@ -141,7 +138,7 @@ def scattered(study: Study, scatter: Scatter) -> Any:
     marks = base.mark_point(filled=True, size=60, color=COLOURS[4])
     names = base.mark_text(align="left", dx=7, dy=-6, fontSize=10, color=INK).encode(text="name:N")
     words = f"{scatter.name}: {scatter.upward} against {scatter.across} of {count(len(points), 'method')}"
-    return dressed(alt.layer(marks, names).properties(width=330, height=280, description=words))
+    return dressed(alt.layer(marks, names).properties(width=330, height=280, description=words).to_dict())
 
 
 def figure(value: float) -> str:
@@ -182,7 +179,7 @@ def _families(study: Study) -> dict[str, list[Line]]:
     return families
 
 
-def _plain(study: Study, command: str) -> Any:
+def _json(study: Study, command: str) -> str:
     return to_json(
         {
             "name": study.name,
@@ -197,5 +194,6 @@ def _plain(study: Study, command: str) -> Any:
             "versions": study.versions,
             "fingerprint": study.fingerprint,
             "command": command,
-        }
+        },
+        indent=1,
     )

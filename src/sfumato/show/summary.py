@@ -1,24 +1,27 @@
-"""The plain structure that every renderer reads: text, numbers, tuples and nothing that needs the data again."""
+"""The plain structure that every renderer reads: text, numbers, tuples and nothing that needs the data again.
+
+It goes to JSON and back, so that a report can be rendered anywhere and at any time after the data are gone.
+"""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from sfumato.about import Better, Purpose, Unit
-from sfumato.compare.figures import numberless
+from sfumato.compare import plain
+from sfumato.compare.examine.findings import (
+    CoefficientChange,
+    CorrelationChange,
+    PairUtility,
+    RecordRisk,
+    VariableDetail,
+    VariableUtility,
+)
+from sfumato.compare.figures import Figure, numberless
+from sfumato.outcome import Reason, Status
 
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A value as it is shown, with the standard error of its mean where replicates give one."""
-
-    value: float
-    text: str
-    error: float | None = None
-    width: float | None = None  # half the 95 % interval of the mean, by Student's t
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,11 @@ class CandidateLine:
     family: str
     rank: int
     figures: Mapping[str, Figure]
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
     on_frontier: bool = False
     doubtful: bool = False
     dominated_by: tuple[str, ...] = ()
-    left_out: str = ""
+    left_out: Reason | None = None
     feasible: bool | None = None
     unsure: bool = False
     tied: bool = False
@@ -105,85 +108,8 @@ class CandidateLine:
             words.append("breaks the bound")
         if self.unsure:
             words.append("too near the bound to be sure")
-        return ", ".join(words) or self.left_out or "; ".join(dict.fromkeys(self.reasons.values()))
-
-
-@dataclass(frozen=True)
-class Moments:
-    """A numeric variable in six figures."""
-
-    mean: float
-    sd: float
-    minimum: float
-    median: float
-    maximum: float
-    missing: int
-
-
-@dataclass(frozen=True)
-class VariableDetail:
-    """One variable before and after."""
-
-    name: str
-    kind: str
-    changed: float | None  # share of records whose value differs; None where records do not match one to one
-    gone: bool = False
-    missing: tuple[int, int] | None = None  # records without a value, before and after
-    recoded: bool = False  # compared in the broader classes of the protected table
-    before: Moments | None = None
-    after: Moments | None = None
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    edges: tuple[float, ...] = ()  # numeric: the bins; the first and last hold all beyond where `clipped`
-    categories: tuple[str, ...] = ()  # ordinal and nominal: the bars
-    shares_before: tuple[float, ...] = ()
-    shares_after: tuple[float, ...] = ()
-    clipped: bool = False
-
-    @property
-    def moved(self) -> float:
-        """How far the two distributions lie apart: the total variation over the bars, from 0 to 1."""
-        return sum(abs(a - b) for a, b in zip(self.shares_before, self.shares_after, strict=True)) / 2
-
-
-@dataclass(frozen=True)
-class CorrelationChange:
-    """A pair of variables and its correlation before and after."""
-
-    first: str
-    second: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class VariableUtility:
-    """What one variable is still good for, alone and with others."""
-
-    name: str
-    title: str
-    test: str
-    p: float | None
-    utility: float | None
-    pairs: float | None  # the mean over its pairs
-    distance: float | None  # between the two distributions, whatever the number of records
-    missing: tuple[float, float]  # shares before and after
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class PairUtility:
-    """What the association of two variables is still good for."""
-
-    first: str
-    second: str
-    titles: tuple[str, str]
-    test: str
-    before: float | None
-    after: float | None
-    p: tuple[float | None, float | None]
-    utility: float | None
-    effect: float | None  # how far the squared coefficients lie apart
-    reason: str
+        why = [self.left_out] if self.left_out is not None else self.reasons.values()
+        return ", ".join(words) or "; ".join(dict.fromkeys(map(str, why)))
 
 
 @dataclass(frozen=True)
@@ -222,25 +148,6 @@ class Release:
     removed: tuple[str, ...]
     statement: str
     avoid: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CoefficientChange:
-    """A regression coefficient with its 95 % interval in both tables, and how far the two overlap."""
-
-    model: str
-    coefficient: str
-    before: tuple[float, float, float]  # estimate, low, high
-    after: tuple[float, float, float]
-    overlap: float
-
-
-@dataclass(frozen=True)
-class RecordRisk:
-    """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
-
-    record: int
-    risks: Mapping[str, Figure]
 
 
 @dataclass(frozen=True)
@@ -299,6 +206,7 @@ class Summary:
     bounds: tuple[Bound, ...] = ()
     detail: Detail | None = None
     over_records: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of the chosen: bootstrap intervals
+    resampling: tuple[str, ...] = ()  # what a reader must know of these intervals
     released: str = ""  # the name of the protected file
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
@@ -326,7 +234,7 @@ class Summary:
         """Every reason for a missing figure, with its candidates; reasons that differ in numbers alone are one."""
         found: dict[str, tuple[str, dict[str, None]]] = {}
         for line in self.candidates:
-            for reason in line.reasons.values():
+            for reason in map(str, line.reasons.values()):
                 found.setdefault(numberless(reason), (reason, {}))[1][line.label] = None
         return tuple((reason, tuple(labels)) for reason, labels in found.values())
 
@@ -335,8 +243,10 @@ class Summary:
         """Of one protected file: every reason for a missing figure, with the measures it holds for."""
         found: dict[str, list[str]] = {}
         for key, reason in self.candidates[0].reasons.items():
-            name = self.measure(key).name
-            found.setdefault(reason.removeprefix("not applicable: ").removeprefix(f"{name}: "), []).append(name)
+            own = reason.who == key.partition("(")[0]  # the class of the measure, which is named already
+            refused = reason.text if own else reason.why
+            said = refused if reason.status is Status.NOT_APPLICABLE else str(reason)
+            found.setdefault(said, []).append(self.measure(key).name)
         return tuple((reason, tuple(names)) for reason, names in found.items())
 
     @property
@@ -345,16 +255,11 @@ class Summary:
         return tuple(line for line in self.candidates if line.reasons)
 
 
-def to_json(thing: Any) -> Any:
-    """Turn a summary into what JSON knows; a number that is not finite becomes null."""
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return {entry.name: to_json(getattr(thing, entry.name)) for entry in fields(thing)}
-    if isinstance(thing, Mapping):
-        return {str(key): to_json(value) for key, value in thing.items()}
-    if isinstance(thing, list | tuple):
-        return [to_json(value) for value in thing]
-    if isinstance(thing, bool) or thing is None or isinstance(thing, int | str):
-        return thing
-    if isinstance(thing, float):
-        return thing if math.isfinite(thing) else None
-    raise TypeError(f"no JSON for {type(thing).__name__}")
+def to_json(summary: Summary) -> str:
+    """Write a summary as JSON text; a number that JSON lacks is written as "nan", "inf" or "-inf"."""
+    return plain.to_json(summary, indent=1, exact=True)
+
+
+def from_json(text: str) -> Summary:
+    """Read the summary that ``to_json`` wrote."""
+    return plain.from_json(Summary, text)

@@ -1,16 +1,13 @@
 """The pictures of what a file is still good for: a heat map of the pairs, bars of the variables."""
 
-from typing import Any
-
-from sfumato.show.plots import AFTER, BEFORE, GREY, INK, PALE, WARN, dressed
-from sfumato.show.summary import Usefulness, VariableUtility
+from sfumato.compare.examine.findings import VariableUtility
+from sfumato.show.summary import Usefulness
 from sfumato.show.usefulness import DRAWN
+from sfumato.show.vega import AFTER, BARE, BEFORE, GREY, INK, PALE, WARN, Spec, dressed, name, number, unit, values
 
 
-def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Any:
-    """Draw how much of each association is left: a square per pair, crossed where the two cannot be compared."""
-    import altair as alt
-
+def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:
+    """Draw how much of each association is left: a square per pair, crossed if the two cannot be compared."""
     variables = found.variables[:DRAWN]
     titles = _titles(variables)
     order = [titles[v.name] for v in variables]
@@ -30,83 +27,71 @@ def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Any:
     ]
     size = max(9, min(26, 620 // max(len(order), 1)))
     side = width or size * len(order)
-    x = alt.X("a:N", sort=order, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=150, ticks=False, domain=False))
-    y = alt.Y("b:N", sort=order, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False))
-    tooltip = [
-        alt.Tooltip("a:N", title="variable"),
-        alt.Tooltip("b:N", title="with"),
-        alt.Tooltip("said:N", title="utility"),
-        alt.Tooltip("reason:N", title="what happened"),
-        alt.Tooltip("test:N"),
-        alt.Tooltip("before:N", title="original"),
-        alt.Tooltip("after:N", title="protected"),
-    ]
-    base = alt.Chart(alt.InlineData(values=cells)).encode(x=x, y=y, tooltip=tooltip)
-    colour = alt.Color(
-        "utility:Q",
-        scale=alt.Scale(domain=[0, 0.5, 1], range=[WARN, "#e8c9a0", AFTER]),
-        legend=alt.Legend(
-            title="utility of the pair (1 is as before)", orient="bottom", gradientLength=220, format=".1f"
-        ),
-    )
-    judged = base.transform_filter("isValid(datum.utility)").mark_rect(stroke="white", strokeWidth=1)
-    unjudged = base.transform_filter("!isValid(datum.utility)")
-    layers = [judged.encode(color=colour)]
+    base = {
+        "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
+        "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
+        "tooltip": [
+            name("a", title="variable"),
+            name("b", title="with"),
+            name("said", title="utility"),
+            name("reason", title="what happened"),
+            name("test"),
+            name("before", title="original"),
+            name("after", title="protected"),
+        ],
+    }
+    legend = {
+        "title": "utility of the pair (1 is as before)",
+        "orient": "bottom",
+        "gradientLength": 220,
+        "format": ".1f",
+    }
+    colour = number("utility", scale={"domain": [0, 0.5, 1], "range": [WARN, "#e8c9a0", AFTER]}, legend=legend)
+    square = {"type": "rect", "stroke": "white", "strokeWidth": 1}
+    layers = [unit(square, {**base, "color": colour}, transform=[{"filter": "isValid(datum.utility)"}])]
     if any(cell["utility"] is None for cell in cells):
-        layers += [
-            unjudged.mark_rect(color=PALE, stroke="white", strokeWidth=1),
-            unjudged.mark_text(text="×", color=INK, fontSize=max(8, size - 10)),
-        ]
+        unjudged = [{"filter": "!isValid(datum.utility)"}]
+        cross = {"type": "text", "text": "×", "color": INK, "fontSize": max(8, size - 10)}
+        layers += [unit({**square, "color": PALE}, base, transform=unjudged), unit(cross, base, transform=unjudged)]
     words = f"Heat map of {len(order)} variables: the utility of each pair from 0 to 1; " + "; ".join(
-        f"{number}: {reason}" for reason, number in found.counts
+        f"{number_}: {outcome}" for outcome, number_ in found.counts
     )
-    return dressed(alt.layer(*layers).properties(width=side, height=side, description=words))
+    return dressed({"data": values(cells), "layer": layers, "width": side, "height": side, "description": words})
 
 
-def utility_bars(found: Usefulness, *, width: Any = 420) -> Any:
+def utility_bars(found: Usefulness, *, width: int = 420) -> Spec:
     """Draw the utility of each variable alone and of its pairs, the least useful first."""
-    import altair as alt
-
     variables = found.variables[:DRAWN]
     titles = _titles(variables)
-    kinds = ("its distribution", "its associations (mean)")
-    values = [
+    kinds = ["its distribution", "its associations (mean)"]
+    rows = [
         {"variable": titles[v.name], "of": of, "utility": value, "distance": _coefficient(v.distance), "note": v.note}
         for v in variables
         for of, value in zip(kinds, (v.utility, v.pairs), strict=True)
         if value is not None
     ]
-    chart = (
-        alt.Chart(alt.InlineData(values=values))
-        .mark_bar()
-        .encode(
-            y=alt.Y(
-                "variable:N",
-                sort=[titles[v.name] for v in variables],
-                title=None,
-                axis=alt.Axis(labelLimit=200, ticks=False, domain=False),
-            ),
-            yOffset=alt.YOffset("of:N", sort=list(kinds)),
-            x=alt.X("utility:Q", title="utility (1 is as before)", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color(
-                "of:N",
-                scale=alt.Scale(domain=list(kinds), range=[BEFORE, AFTER]),
-                legend=alt.Legend(title=None, orient="top", symbolType="square"),
-            ),
-            tooltip=[
-                alt.Tooltip("variable:N"),
-                alt.Tooltip("of:N"),
-                alt.Tooltip("utility:Q", format=".3f"),
-                alt.Tooltip("distance:N", title="distance between the distributions"),
-                alt.Tooltip("note:N"),
-            ],
-        )
-    )
+    encoding = {
+        "y": name("variable", sort=[titles[v.name] for v in variables], title=None, axis={"labelLimit": 200, **BARE}),
+        "yOffset": name("of", sort=kinds),
+        "x": number("utility", title="utility (1 is as before)", scale={"domain": [0, 1]}),
+        "color": name(
+            "of",
+            scale={"domain": kinds, "range": [BEFORE, AFTER]},
+            legend={"title": None, "orient": "top", "symbolType": "square"},
+        ),
+        "tooltip": [
+            name("variable"),
+            name("of"),
+            number("utility", format=".3f"),
+            name("distance", title="distance between the distributions"),
+            name("note"),
+        ],
+    }
     words = f"Bars of the utility of {len(variables)} variables, each alone and in the mean of its pairs"
-    rule = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_rule(color=GREY).encode(x="x:Q")
-    return dressed(
-        alt.layer(chart, rule).properties(width=width, height=max(26 * len(variables), 60), description=words)
-    )
+    rule = unit({"type": "rule", "color": GREY}, {"x": number("x")}, data=values([{"x": 1}]))
+    height = max(26 * len(variables), 60)
+    layers = [unit("bar", encoding, data=values(rows)), rule]
+    return dressed({"layer": layers, "width": width, "height": height, "description": words})
 
 
 def _titles(variables: tuple[VariableUtility, ...]) -> dict[str, str]:

@@ -2,12 +2,6 @@
 
 import math
 
-from sfumato.about import Unit
-from sfumato.compare.figures import written
-from sfumato.show.summary import Figure
-
-NOTHING = 1e-9  # what is left of zero by rounding is written as zero
-
 
 def number(value: float) -> str:
     """Write a number with as many digits as a reader can use.
@@ -39,14 +33,6 @@ def percentage(share: float) -> str:
     if value == 0 or value == 100:
         return f"{value:.0f} %"
     return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
-
-
-def figure(value: float, unit: Unit, error: float | None = None, width: float | None = None) -> Figure:
-    """Dress a value of a measure for showing; an unknown or zero standard error is not written."""
-    known = error is not None and math.isfinite(error) and error > 0
-    spread = error if error is not None and known else 0.0
-    shown = 0.0 if abs(value) < NOTHING else value
-    return Figure(value, written(shown, unit, spread), spread if known else None, width if known else None)
 
 
 def count(n: int, noun: str) -> str:

@@ -9,7 +9,7 @@ a few records, those are compared with all.
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels import worth_compiling
 from sfumato.kernels.groups import class_sizes, class_sums, classes, first_records
 
 Codes = NDArray[np.integer]
@@ -48,7 +48,7 @@ def frequency_sums(codes: Codes, values: NDArray[np.generic]) -> Floats:
 def matching_sums(wanted: Codes, rows: Codes, values: NDArray[np.generic]) -> Floats:
     """Return, for each record of ``wanted``, the sum of ``values`` over the ``rows`` that agree with it."""
     found = np.zeros(len(wanted))
-    if len(rows) < WORTH_COMPILING:
+    if not worth_compiling(len(rows)):
         _add_by_pattern(found, np.arange(len(wanted)), wanted, rows, values)
         return found
     # with many keys most patterns are those of a handful of records, which are sooner compared one by one

@@ -11,6 +11,7 @@ negative, and are zero for records without a link: that certifies the matching a
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.assignment.plain import Codes, Floats
 from sfumato.kernels.compiling import compiled
 
 Integers = NDArray[np.int64]
@@ -18,6 +19,31 @@ Indices = NDArray[np.int32]
 
 BIDS_PER_RECORD = 4
 """When bidding has taken this many bids per record, what is left is dearer to bid for than to search for."""
+
+UNITS_PER_BIT = 2.0**32
+"""Weights are compared as whole multiples of 2^-32 bit: far below their error, far above rounding's."""
+
+
+def heaviest_assignment(left: Codes, right: Codes, allowed: Floats) -> NDArray[np.int64]:
+    """The right record linked to each left record (-1: none), by the pairs of positive weight only."""
+    kinds, kind = np.unique(left, axis=0, return_inverse=True)
+    starts, members = bin_members(right)
+    whole = np.rint(allowed * UNITS_PER_BIT).astype(np.int64)
+    first, columns, patterns = positive_pairs(kinds, starts, members, whole, len(right))
+    partner, _, _ = heaviest_matching(kind.ravel(), first, columns, patterns, whole, len(right))
+    return partner
+
+
+def bin_members(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """For each variable the records ordered by bin (members) and where each bin begins (starts)."""
+    largest = int(codes.max(initial=0)) + 1
+    starts = np.zeros((codes.shape[1], largest + 1), dtype=np.int64)
+    members = np.empty((codes.shape[1], len(codes)), dtype=np.int32)
+    for j in range(codes.shape[1]):
+        order = np.argsort(codes[:, j], kind="stable")
+        members[j] = order
+        starts[j] = np.searchsorted(codes[order, j], np.arange(largest + 1))
+    return starts, members
 
 
 @compiled

@@ -1,12 +1,11 @@
 """Who is nearer than the own record: a search that ends as soon as two are."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.boxes import Boxes
+from sfumato.kernels.boxes import Boxes, build
 from sfumato.kernels.compiling import compiled
+from sfumato.kernels.threads import in_chunks
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -14,23 +13,22 @@ CHUNK = 4096
 
 
 def nearer_and_tied(
-    boxes: Boxes, copies: Counts, here: Floats, short: Floats, reach: Floats, *, threads: int
+    points: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats, threads: int | None = None
 ) -> tuple[Counts, Counts]:
     """Count, for each row of ``here``, the points nearer than ``short`` (2 stands for more) and those up to ``reach``.
 
-    ``copies`` says how often each point of the tree occurs. Each row is searched by itself, so that the number of
+    ``copies`` says how often each of the distinct points occurs. Each row is searched by itself, so that the number of
     threads changes nothing but the time. Where two are nearer, the count up to ``reach`` is not completed.
     """
+    boxes = build(points)
     nearer, tied = np.zeros(len(here), dtype=np.int64), np.zeros(len(here), dtype=np.int64)
     weights = np.ascontiguousarray(copies[boxes.order])
     queries = np.ascontiguousarray(here)
 
-    def search(start: int) -> None:
-        rows = slice(start, start + CHUNK)
+    def search(rows: slice) -> None:
         _search(boxes, weights, queries[rows], short[rows], reach[rows], nearer[rows], tied[rows])
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(search, range(0, len(here), CHUNK)))
+    in_chunks(search, len(here), CHUNK, threads=threads)
     return nearer, tied
 
 

@@ -6,7 +6,8 @@ The codes of a record are packed into one 64-bit number, and those numbers are h
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.groups import plain
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -81,19 +82,10 @@ def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
 
 def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
     """Number different values in the order of first appearance, and count them; ``packed`` may be overwritten."""
-    if len(packed) >= WORTH_COMPILING:
-        from sfumato.kernels.groups import compiled as hashing
+    if not worth_compiling(len(packed)):
+        return plain.numbered(packed)
+    from sfumato.kernels.groups import compiled
 
-        few = number <= max(len(packed) // 4, 2**16)
-        sizes = hashing.number_few(packed, number) if few else hashing.number_many(packed)
-        return packed, sizes
-    return numbered(packed)
-
-
-def numbered(packed: Integers) -> tuple[Integers, Integers]:
-    """Number different values in the order of first appearance, and count them: by sorting."""
-    _, first, inverse, counts = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place[inverse], counts[order].astype(np.int64, copy=False)
+    few = number <= max(len(packed) // 4, 2**16)
+    sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
+    return packed, sizes

@@ -4,18 +4,15 @@ A model with all associations of two variables expects nothing where two values 
 whose values all do, two by two, are listed and fitted: in a table of millions of cells often a small share.
 """
 
-from collections.abc import Callable
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels import worth_compiling
 from sfumato.kernels.groups import classes
+from sfumato.kernels.log_linear import plain
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-Cycle = Callable[[Floats], float]  # fits in place, and returns by how much the worst margin was off before
 MOST_CYCLES = 500
 
 
@@ -62,44 +59,13 @@ def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) ->
     array([2.667, 1.333, 1.333, 0.667])
     """
     order = min(order, cells.shape[1])
-    many = order == 2 and len(cells) >= WORTH_COMPILING
-    cycle = compiled_cycle(cells, counts) if many else plain_cycle(cells, counts, order)
+    cycle = plain.cycle(cells, counts, order)
+    if order == 2 and worth_compiling(len(cells)):
+        from sfumato.kernels.log_linear import compiled
+
+        cycle = compiled.cycle(cells, counts)
     expected = np.full(len(cells), counts.sum() / len(cells))
     for _ in range(MOST_CYCLES):
         if cycle(expected) <= tolerance:
             return expected, True
     return expected, False
-
-
-def plain_cycle(cells: Codes, counts: Floats, order: int) -> Cycle:
-    """Make the function that fits to each margin of ``order`` variables in turn."""
-    sizes = cells.max(axis=0) + 1
-    sets = list(combinations(range(cells.shape[1]), order))
-
-    def cycle(expected: Floats) -> float:
-        worst = 0.0
-        for chosen in sets:
-            place = np.ravel_multi_index([cells[:, j] for j in chosen], [sizes[j] for j in chosen])
-            target, now = np.bincount(place, weights=counts), np.bincount(place, weights=expected)
-            worst = max(worst, float(np.abs(now - target).max()))
-            expected *= np.divide(target, now, out=np.zeros_like(target), where=now > 0)[place]
-        return worst
-
-    return cycle
-
-
-def compiled_cycle(cells: Codes, counts: Floats) -> Cycle:
-    """Make the function that fits to each margin of two variables in turn, in machine code."""
-    from sfumato.kernels.log_linear.compiled import fit_pairs
-
-    columns = np.ascontiguousarray(cells.T)
-    sizes = columns.max(axis=1).astype(np.int64) + 1
-    firsts, seconds = np.array(list(combinations(range(len(sizes)), 2))).T
-    starts = np.concatenate([[0], np.cumsum(sizes[firsts] * sizes[seconds])])
-    targets = np.concatenate(
-        [
-            np.bincount(columns[i] * sizes[j] + columns[j], weights=counts, minlength=sizes[i] * sizes[j])
-            for i, j in zip(firsts, seconds, strict=True)
-        ]
-    )
-    return lambda expected: fit_pairs(columns, firsts, seconds, sizes, starts, targets, expected)

@@ -1,15 +1,33 @@
 """One cycle of iterative proportional fitting to all margins of two variables, over a long list of cells."""
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiling import compiled
+from sfumato.kernels.log_linear.plain import Codes, Cycle
 
 Floats = NDArray[np.float64]
 
 
+def cycle(cells: Codes, counts: Floats) -> Cycle:
+    """Make the function that fits to each margin of two variables in turn, in machine code."""
+    columns = np.ascontiguousarray(cells.T)
+    sizes = columns.max(axis=1).astype(np.int64) + 1
+    firsts, seconds = np.array(list(combinations(range(len(sizes)), 2))).T
+    starts = np.concatenate([[0], np.cumsum(sizes[firsts] * sizes[seconds])])
+    targets = np.concatenate(
+        [
+            np.bincount(columns[i] * sizes[j] + columns[j], weights=counts, minlength=sizes[i] * sizes[j])
+            for i, j in zip(firsts, seconds, strict=True)
+        ]
+    )
+    return lambda expected: _fit_pairs(columns, firsts, seconds, sizes, starts, targets, expected)
+
+
 @compiled
-def fit_pairs(
+def _fit_pairs(
     cells: NDArray[np.int32],
     firsts: NDArray[np.int64],
     seconds: NDArray[np.int64],

@@ -23,7 +23,7 @@ ANCHOR_COST = 1 / 4
 def mdav_groups(X: Floats, k: int) -> Integers:
     """Group labels of MDAV microaggregation, numbered from 0 in the order in which the groups are made.
 
-    The same groups as those of ``plain.mdav_groups``, which states the method and its parameters. The time grows with
+    The same groups as those of ``plain.mdav_groups``. The time grows with
     about the power 1.5 of the number of records where boxes separate them, that is with few or correlated variables,
     and towards the square with many independent ones. Ties, for the farthest as for the nearest, go to the lowest row.
     """

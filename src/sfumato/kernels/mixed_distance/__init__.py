@@ -5,101 +5,22 @@ difference; categories that lie 2 apart add 0 or 1; and a value put at 2 lies at
 like. That one rule holds numbers, ordered and unordered categories and missing values, and it is what a box can bound.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING, available_threads
-from sfumato.kernels.boxes import Boxes, build, distinct
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.mixed_distance import plain
+from sfumato.kernels.mixed_distance.points import APART, Floats, Integers, Nearest, Points, slack
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-APART = 2.0
-"""Values this far apart are as far as can be: a category lies so from the next, a missing value from 0."""
-SAME = 1e-9
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
-_CELLS = 100_000  # distances held at once: what stays in the cache
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """The distinct rows of a table, the place of each row among them, and how many rows there are of each.
-
-    ``unit`` is the unit (person, household) whose rows alone are at a point, and -1 where several have rows there.
-    """
-
-    rows: Floats
-    place: Integers
-    copies: Integers
-    unit: Integers
-
-    @classmethod
-    def of(cls, table: Floats, units: Integers | None = None) -> "Points":
-        """Put equal rows together, so that coarse tables cost no more than others; each row is a unit unless told."""
-        rows, place, copies = distinct(table)
-        units = np.arange(len(table)) if units is None else units
-        least, greatest = np.full(len(rows), np.iinfo(np.int64).max), np.full(len(rows), -1)
-        np.minimum.at(least, place, units)
-        np.maximum.at(greatest, place, units)
-        unit = np.where(least == greatest, least, -1)
-        return cls(rows, place.astype(np.int64), copies.astype(np.int64), unit.astype(np.int64))
-
-    @cached_property
-    def boxes(self) -> Boxes:
-        """The tree over the distinct rows."""
-        return build(self.rows)
-
-    @property
-    def large(self) -> bool:
-        """Whether compiling a search is worth its while."""
-        return len(self.place) >= WORTH_COMPILING
-
-
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """Of each query the least distance, and the points at it: ``found[starts[i] : starts[i + 1]]``."""
-
-    distance: Floats
-    starts: Integers
-    found: Integers
-
-    @property
-    def counts(self) -> Integers:
-        """How many distinct points are nearest, of each query."""
-        return np.diff(self.starts)
-
-
-def slack(distance: Floats, columns: int) -> Floats:
-    """Return how much two distances may differ by rounding alone: closer ones are a tie."""
-    return np.asarray(distance * SAME + ROUNDING * columns)
-
-
-def apart(here: Floats, there: Floats) -> Floats:
-    """Return all distances between the rows of two tables."""
-    total, gap = np.zeros((len(here), len(there))), np.empty((len(here), len(there)))
-    for mine, theirs in zip(here.T, there.T, strict=True):
-        np.subtract(mine[:, None], theirs[None, :], out=gap)
-        np.abs(gap, out=gap)
-        total += np.minimum(gap, 1.0, out=gap)
-    return total
+__all__ = ["APART", "Nearest", "Points", "nearer_and_tied", "nearest", "nearest_others", "slack"]
 
 
 def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) -> tuple[Integers, Integers]:
     """Count, for each row of ``here``, the rows nearer than ``short`` (2 for more), and those up to ``reach``."""
-    if points.large:
-        from sfumato.kernels.mixed_distance import compiled as mixed_tree
+    if not worth_compiling(len(points.place)):
+        return plain.nearer_and_tied(points, here, short, reach)
+    from sfumato.kernels.mixed_distance import compiled
 
-        return mixed_tree.nearer_and_tied(points.boxes, points.copies, here, short, reach, threads=available_threads())
-    nearer, tied = np.empty(len(here), dtype=np.int64), np.empty(len(here), dtype=np.int64)
-    for rows in _blocks(len(here), len(points.rows)):
-        distance = apart(here[rows], points.rows)
-        close = distance < short[rows, None]
-        nearer[rows] = close @ points.copies
-        tied[rows] = ((distance <= reach[rows, None]) & ~close) @ points.copies
-    return np.minimum(nearer, 2), tied
+    return compiled.nearer_and_tied(points, here, short, reach)
 
 
 def nearest(points: Points, here: Floats) -> Nearest:
@@ -122,24 +43,8 @@ def nearest_others(points: Points) -> Nearest:
 
 def _nearest(points: Points, here: Floats, but: Integers) -> Nearest:
     """Find the nearest points, those of one unit per row of ``here`` passed over (-1: of none)."""
-    if points.large:
-        from sfumato.kernels.mixed_distance import compiled as mixed_tree
+    if not worth_compiling(len(points.place)):
+        return plain.nearest(points, here, but)
+    from sfumato.kernels.mixed_distance import compiled
 
-        return Nearest(*mixed_tree.nearest(points.boxes, points.unit, here, but, threads=available_threads()))
-    least: list[Floats] = [np.empty(0)]
-    counts: list[Integers] = [np.zeros(1, dtype=np.int64)]
-    found: list[Integers] = [np.empty(0, dtype=np.int64)]
-    for rows in _blocks(len(here), len(points.rows)):
-        distance = apart(here[rows], points.rows)
-        distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
-        closest = distance.min(axis=1)
-        tied = (distance <= (closest + slack(closest, here.shape[1]))[:, None]) & np.isfinite(distance)
-        least.append(closest)
-        counts.append(tied.sum(axis=1))
-        found.append(np.nonzero(tied)[1])
-    return Nearest(np.concatenate(least), np.cumsum(np.concatenate(counts)), np.concatenate(found))
-
-
-def _blocks(rows: int, columns: int) -> list[slice]:
-    size = max(1, _CELLS // max(columns, 1))
-    return [slice(start, start + size) for start in range(0, rows, size)]
+    return compiled.nearest(points, here, but)

@@ -4,15 +4,13 @@ Subtraction, the cap and addition are monotone in floating point, so the distanc
 columns, is never above that to a point in it.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.boxes import Boxes
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.mixed_distance import ROUNDING, SAME
+from sfumato.kernels.mixed_distance.points import ROUNDING, SAME, Nearest, Points
+from sfumato.kernels.threads import in_chunks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,53 +19,45 @@ DEPTH = 128  # of the stack: two per level of the tree
 
 
 def nearer_and_tied(
-    boxes: Boxes, copies: Integers, here: Floats, short: Floats, reach: Floats, *, threads: int
+    points: Points, here: Floats, short: Floats, reach: Floats, threads: int | None = None
 ) -> tuple[Integers, Integers]:
     """Count the rows nearer than ``short`` (2 for more), and those up to ``reach``, of each row of ``here``.
 
     Where two are nearer, the count up to ``reach`` is not completed.
     """
+    boxes = points.boxes
     nearer, tied = np.zeros(len(here), dtype=np.int64), np.zeros(len(here), dtype=np.int64)
-    weights = np.ascontiguousarray(copies[boxes.order])
+    weights = np.ascontiguousarray(points.copies[boxes.order])
     queries = np.ascontiguousarray(here)
 
     def search(rows: slice) -> None:
         _nearer_and_tied(boxes, weights, queries[rows], short[rows], reach[rows], nearer[rows], tied[rows])
 
-    _in_chunks(search, len(here), threads)
+    in_chunks(search, len(here), CHUNK, threads=threads)
     return nearer, tied
 
 
-def nearest(
-    boxes: Boxes, unit: Integers, here: Floats, but: Integers, *, threads: int
-) -> tuple[Floats, Integers, Integers]:
-    """Return the least distance of each row, the starts of its points among all those found, and these.
-
-    Points of the unit ``but`` names are passed over; -1 names none.
-    """
+def nearest(points: Points, here: Floats, but: Integers, threads: int | None = None) -> Nearest:
+    """Find the points nearest to each row; those of the unit ``but`` names are passed over, and -1 names none."""
+    boxes = points.boxes
     distance = np.empty(len(here))
     starts = np.zeros(len(here) + 1, dtype=np.int64)
     queries = np.ascontiguousarray(here)
-    units = np.ascontiguousarray(unit[boxes.order])
+    units = np.ascontiguousarray(points.unit[boxes.order])
 
     def search(rows: slice) -> None:
         _least(boxes, units, queries[rows], but[rows], distance[rows])
         _count(boxes, units, queries[rows], but[rows], distance[rows], starts[1:][rows])
 
-    _in_chunks(search, len(here), threads)
+    in_chunks(search, len(here), CHUNK, threads=threads)
     np.cumsum(starts, out=starts)
     found = np.empty(starts[-1], dtype=np.int64)
 
     def collect(rows: slice) -> None:
         _collect(boxes, units, queries[rows], but[rows], distance[rows], starts[:-1][rows], found)
 
-    _in_chunks(collect, len(here), threads)
-    return distance, starts, boxes.order[found].astype(np.int64)
-
-
-def _in_chunks(work: Callable[[slice], None], rows: int, threads: int) -> None:
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(work, [slice(start, start + CHUNK) for start in range(0, rows, CHUNK)]))
+    in_chunks(collect, len(here), CHUNK, threads=threads)
+    return Nearest(distance, starts, boxes.order[found].astype(np.int64))
 
 
 @compiled

@@ -7,7 +7,7 @@ pairs; EM on those counts gives the weights; a one-to-one assignment (``assignme
 Fellegi and Sunter (1969), A theory for record linkage, JASA 64; Jaro (1989), JASA 84, 414-420.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,29 +63,23 @@ class LinkageResult:
         return float(self.probability.mean())
 
 
-def agreement_bins(original: Floats, protected: Floats, bins: int) -> tuple[Codes, Codes]:
-    """The bin of every value, cut at the original variable's ``bins``-quantiles; -1 where missing.
+def bin_cuts(original: Floats, bins: int) -> tuple[Floats, ...]:
+    """The inner cuts that divide the values present of each variable into ``bins`` parts; none if nothing is present.
 
-    Both files are cut at the same places, so that a value released as it is always agrees. A value on a
-    cut belongs to the bin above it.
+    Both files are cut at the places of the original, so that a value released as it is always agrees.
     """
-    codes = []
-    edges = [_quantiles(column, bins) for column in original.T]
-    for table in (original, protected):
-        binned = np.full(table.shape, -1, dtype=np.int32)
-        for j, cuts in enumerate(edges):
-            present = ~np.isnan(table[:, j])
-            binned[present, j] = np.searchsorted(cuts, table[present, j], side="right")
-        codes.append(binned)
-    return codes[0], codes[1]
+    shares = np.arange(1, bins) / bins
+    present = [column[~np.isnan(column)] for column in original.T]
+    return tuple(np.asarray(np.quantile(values, shares)) if values.size else np.empty(0) for values in present)
 
 
-def _quantiles(column: Floats, bins: int) -> Floats:
-    """The inner cuts that divide the present values into ``bins`` parts; none if nothing is present."""
-    present = column[~np.isnan(column)]
-    if len(present) == 0:
-        return np.empty(0)
-    return np.asarray(np.quantile(present, np.arange(1, bins) / bins), dtype=np.float64)
+def agreement_bins(table: Floats, cuts: Sequence[Floats]) -> Codes:
+    """The bin of every value of a file; -1 where missing. A value on a cut belongs to the bin above it."""
+    binned = np.full(table.shape, -1, dtype=np.int32)
+    for j, inner in enumerate(cuts):
+        present = ~np.isnan(table[:, j])
+        binned[present, j] = np.searchsorted(inner, table[present, j], side="right")
+    return binned
 
 
 def agreeing_pairs(left: Codes, right: Codes) -> Counts:
@@ -302,33 +296,23 @@ def _log_independent(bits: Floats, agreement: Floats) -> Floats:
     return np.asarray(bits @ np.log(agreement) + (1 - bits) @ np.log1p(-agreement))
 
 
-def nested_linkage(
-    original: Floats,
-    protected: Floats,
-    *,
-    bins: int,
-    rng: np.random.Generator,
-    dependent: bool = True,
-) -> list[LinkageResult]:
-    """Links when the first variable is known, the first two, ..., all; row i of both files is one record.
+def nested_linkage(left: Codes, right: Codes, apart: Counts, rng: np.random.Generator) -> list[LinkageResult]:
+    """Links when the first variable is known, the first two, ..., all; row i of both files of bins is one record.
 
-    With ``dependent`` the non-matches are measured on pairs of different originals, raked to the rates at
-    which the two files agree, for masking may move values between bins; without, their variables are taken
-    to agree independently. ``rng`` orders the records for the assignment. Where no
-    pattern has a positive weight, nothing is linked and all probabilities are zero.
+    ``apart`` counts the pairs of different records of the left file that agree (``agreeing_within``): non-matches. They
+    are raked to the rates at which the two files agree, for masking may move values between bins. ``rng`` orders the
+    records for the assignment. Where no pattern has a positive weight, nothing is linked and all probabilities are
+    zero.
     """
-    if original.shape != protected.shape:
-        raise ValueError(f"nested_linkage: files of one shape; got {original.shape} and {protected.shape}")
-    left, right = agreement_bins(original, protected, bins)
+    if left.shape != right.shape:
+        raise ValueError(f"nested_linkage: files of one shape; got {left.shape} and {right.shape}")
     agreeing = agreeing_pairs(left, right)
-    apart = agreeing_within(left) if dependent else None
     results = []
     for known in range(1, left.shape[1] + 1):
         mine, theirs = left[:, :known], right[:, :known]
         counts = pattern_counts(agreeing[: 2**known])
         rates = agreeing[1 << np.arange(known)] / agreeing[0]
-        non_matches = None if apart is None else raked(pattern_counts(apart[: 2**known]), rates)
-        model = fit_matches(counts, len(left), non_matches)
+        model = fit_matches(counts, len(left), raked(pattern_counts(apart[: 2**known]), rates))
         partner = assign(mine, theirs, model.weights, rng)
         results.append(
             LinkageResult(

@@ -1,15 +1,11 @@
-"""Points inside the window around each record: how many there are, and whether any has moved farther than the own.
-
-How far a point lies from a centre is the sum over the columns of the difference times ``steps[j]``.
-"""
-
-from concurrent.futures import ThreadPoolExecutor
+"""Points inside the window around each record, in a tree of boxes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.boxes import Boxes, build, distinct
 from sfumato.kernels.compiling import compiled
+from sfumato.kernels.threads import in_chunks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -17,7 +13,7 @@ CHUNK = 1024
 
 
 def search_windows(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, *, threads: int
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, threads: int | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """Count the rows of ``table`` in each window [low, high], those farther than ``own`` from its centre, and as far.
 
@@ -34,15 +30,13 @@ def search_windows(
     inside, farther, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
     low, high, centre = (np.ascontiguousarray(side) for side in (low, high, centre))
 
-    def search(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def search(part: slice) -> None:
         _search(
             boxes, weights, below, low[part], high[part], centre[part], own[part], steps,
             inside[part], farther[part], tied[part],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(search, range(0, len(low), CHUNK)))
+    in_chunks(search, len(low), CHUNK, threads=threads)
     return inside, farther, tied
 
 

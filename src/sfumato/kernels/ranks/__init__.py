@@ -4,99 +4,16 @@ Ranks are kept doubled and centred, 2R - (n + 1), so that they are whole numbers
 products are exact as long as they stay below 2^53, and a missing value may stand as a zero.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING, available_threads
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.ranks import plain
+from sfumato.kernels.ranks.ranked import Counts, Floats, Indices, Placed, Places, Ranked, found, ranked
+from sfumato.kernels.threads import Progress, in_chunks
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.uint32]
-Codes = NDArray[np.int32]
-Indices = NDArray[np.intp]
-Counts = NDArray[np.int64]
-Progress = Callable[[int], None]
+__all__ = ["Placed", "Ranked", "rank_correlations", "rank_sums", "ranked"]
 
 AT_ONCE = 64  # pairs that a thread takes at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Columns by the order of their values.
-
-    ``places[j, i]`` is the place of record i's value among the ``distinct[j]`` values of column j in ascending order,
-    and ``distinct[j]`` itself where it is missing; ``upto(j)`` counts the records up to each of those values;
-    ``gone(j)`` lists the records without a value.
-    """
-
-    places: Places
-    ends: Codes
-    starts: Indices
-    missing: Codes
-    missing_starts: Indices
-
-    @property
-    def arrays(self) -> tuple[Places, Codes, Indices, Codes, Indices]:
-        """What a kernel needs."""
-        return self.places, self.ends, self.starts, self.missing, self.missing_starts
-
-    def upto(self, j: int) -> Codes:
-        """Count the records with a value of at most each distinct one."""
-        return self.ends[self.starts[j] : self.starts[j + 1]]
-
-    def gone(self, j: int) -> Codes:
-        """List the records in which column j is missing."""
-        return self.missing[self.missing_starts[j] : self.missing_starts[j + 1]]
-
-    @property
-    def present(self) -> Counts:
-        """How many records have each column."""
-        there: Counts = self.places.shape[1] - np.diff(self.missing_starts).astype(np.int64)
-        return there
-
-    def table(self, j: int, lost: NDArray[np.int64] | None = None) -> tuple[Floats, int, float]:
-        """Return the doubled, centred rank of each distinct value and 0 for a missing one, their count and squares.
-
-        ``lost`` says how many records of each distinct value are not to be counted.
-        """
-        counts = np.diff(self.upto(j), prepend=0).astype(np.int64)
-        if lost is not None:
-            counts -= lost
-        n = int(counts.sum())
-        ranks = np.append(2 * (np.cumsum(counts) - counts) + counts - n, 0).astype(np.float64)
-        size = counts.astype(np.float64)
-        return ranks, n, (float(n) ** 3 - n - float((size**3 - size).sum())) / 3
-
-
-def ranked(columns: Sequence[NDArray[Any]], records: int) -> Ranked:
-    """Rank columns of floats, where NaN is missing, or of whole numbers of 0 and more, where -1 is missing."""
-    places = np.empty((len(columns), records), dtype=np.uint32)
-    upto: list[Codes] = []
-    for row, column in zip(places, columns, strict=True):
-        upto.append(_place(column, row) if column.dtype.kind == "f" else _place_codes(column, row))
-    gone = [_found(row == len(ends)) for row, ends in zip(places, upto, strict=True)]
-    return Ranked(places, _joined(upto), _starts(upto), _joined(gone), _starts(gone))
-
-
-def _place(column: Floats, places: Places) -> Codes:
-    order = np.argsort(column)  # NaN comes last
-    present = len(column) - int(np.isnan(column).sum())
-    ordered = column[order[:present]]
-    last = np.ones(present, dtype=np.bool_)  # of its equals
-    last[:-1] = ordered[1:] != ordered[:-1]
-    ends = np.flatnonzero(last).astype(np.int32) + np.int32(1)
-    places[order[:present]] = np.cumsum(last) - last
-    places[order[present:]] = len(ends)
-    return ends
-
-
-def _place_codes(column: NDArray[np.integer], places: Places) -> Codes:
-    counts = np.bincount(column[column >= 0])
-    places[:] = np.where(column < 0, len(counts), column)
-    return np.cumsum(counts).astype(np.int32)
 
 
 def rank_correlations(
@@ -108,31 +25,19 @@ def rank_correlations(
     of their squares.
     """
     counts, sums = np.zeros(len(first), dtype=np.int64), np.zeros((len(first), 3))
-    if columns.places.shape[1] < WORTH_COMPILING:
-        for k, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            counts[k], *sums[k] = plain_correlation(columns, i, j)
+    if worth_compiling(columns.places.shape[1]):
+        from sfumato.kernels.ranks import compiled
+
+        def work(part: slice) -> None:
+            compiled.correlate(*columns.arrays, first[part], second[part], counts[part], sums[part])
+
+        in_chunks(work, len(first), AT_ONCE, progress=progress)
     else:
-        from sfumato.kernels.ranks import compiled as ranks_within
-
-        def work(start: int) -> None:
-            part = slice(start, start + AT_ONCE)
-            ranks_within.correlate(*columns.arrays, first[part], second[part], counts[part], sums[part])
-
-        in_threads(work, len(first), progress)
+        for k, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+            counts[k], *sums[k] = plain.correlation(columns, i, j)
     if progress is not None:
         progress(len(first))
     return counts, sums[:, 0], sums[:, 1], sums[:, 2]
-
-
-def plain_correlation(columns: Ranked, i: int, j: int) -> tuple[int, float, float, float]:
-    """Correlate one pair in numpy, as the compiled kernel does it."""
-    tables = []
-    for here, there in ((i, j), (j, i)):
-        distinct = len(columns.upto(here))
-        lost = np.bincount(columns.places[here, columns.gone(there)], minlength=distinct)[:distinct]
-        tables.append(columns.table(here, lost))
-    (ranks, n, squares), (others, _, other_squares) = tables
-    return n, float(ranks[columns.places[i]] @ others[columns.places[j]]), squares, other_squares
 
 
 def rank_sums(columns: Ranked, group: Places, groups: int, which: Indices) -> tuple[Counts, Floats, Floats]:
@@ -142,47 +47,15 @@ def rank_sums(columns: Ranked, group: Places, groups: int, which: Indices) -> tu
     """
     counts = np.zeros((len(which), groups + 1), dtype=np.int64)
     sums, squares = np.zeros((len(which), groups + 1)), np.zeros(len(which))
-    gone = _found(group >= groups)
-    if len(group) < WORTH_COMPILING:
-        for k, j in enumerate(which.tolist()):
-            distinct = len(columns.upto(j))
-            lost = np.bincount(columns.places[j, gone], minlength=distinct)[:distinct]
-            ranks, _, squares[k] = columns.table(j, lost)
-            here = columns.places[j] < distinct
-            counts[k] = np.bincount(group[here], minlength=groups + 1)
-            sums[k] = np.bincount(group, ranks[columns.places[j]], minlength=groups + 1)
+    gone = found(group >= groups)
+    if worth_compiling(len(group)):
+        from sfumato.kernels.ranks import compiled
+
+        def work(part: slice) -> None:
+            compiled.sum_by_group(*columns.arrays, group, gone, which[part], counts[part], sums[part], squares[part])
+
+        in_chunks(work, len(which), AT_ONCE)
     else:
-        from sfumato.kernels.ranks import compiled as ranks_within
-
-        def work(start: int) -> None:
-            part = slice(start, start + AT_ONCE)
-            ranks_within.sum_by_group(
-                *columns.arrays, group, gone, which[part], counts[part], sums[part], squares[part]
-            )
-
-        in_threads(work, len(which))
+        for k, j in enumerate(which.tolist()):
+            counts[k], sums[k], squares[k] = plain.sums_by_group(columns, j, group, groups, gone)
     return counts[:, :groups], sums[:, :groups], squares
-
-
-def in_threads(work: Callable[[int], None], pairs: int, progress: Progress | None = None) -> None:
-    """Call ``work`` with the first of every ``AT_ONCE`` pairs, on all threads; the caller's thread reports."""
-    from concurrent.futures import ThreadPoolExecutor, as_completed
-
-    with ThreadPoolExecutor(available_threads()) as pool:
-        running = [pool.submit(work, start) for start in range(0, pairs, AT_ONCE)]
-        for done, future in enumerate(as_completed(running), start=1):
-            future.result()
-            if progress is not None:
-                progress(min(done * AT_ONCE, pairs))
-
-
-def _found(flags: NDArray[np.bool_]) -> Codes:
-    return np.flatnonzero(flags).astype(np.int32)
-
-
-def _joined(parts: list[Codes]) -> Codes:
-    return np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-
-
-def _starts(parts: list[Codes]) -> Indices:
-    return np.cumsum([0, *map(len, parts)]).astype(np.intp)

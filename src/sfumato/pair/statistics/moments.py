@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.spread import ROUNDING, mean_and_spread
+from sfumato.kernels.spread import ROUNDING
 from sfumato.pair.statistics.statistic import Statistic
 
 Floats = NDArray[np.float64]
@@ -36,39 +36,47 @@ class Moments(Statistic):
     def of(cls, values: Floats) -> Self:
         """Sum up an n x p array of numbers, NaN for missing."""
         present = ~np.isnan(values)
-        mean, _ = mean_and_spread(values)
-        centre = np.nan_to_num(mean)
-        there = present.astype(np.float64)
         whole = bool(present.all())
-        with np.errstate(over="ignore", invalid="ignore"):
+        counts = present.sum(axis=0)
+        low = (values if whole else np.where(present, values, np.inf)).min(axis=0, initial=np.inf)
+        high = (values if whole else np.where(present, values, -np.inf)).max(axis=0, initial=-np.inf)
+        with np.errstate(over="ignore", invalid="ignore"):  # too large for a sum: an infinite spread says so
+            filled = values if whole else np.where(present, values, 0.0)
+            mean = filled.sum(axis=0) / np.maximum(counts, 1)
+            centre = np.where(low == high, low, mean)
             x = values - centre if whole else np.where(present, values - centre, 0.0)
-            counts = np.full((len(centre), len(centre)), float(len(values))) if whole else there.T @ there
-            sums = np.repeat(x.sum(axis=0)[:, None], len(centre), axis=1) if whole else x.T @ there
-            squares = np.repeat((x**2).sum(axis=0)[:, None], len(centre), axis=1) if whole else (x**2).T @ there
-            return cls(
-                centre,
-                counts,
-                sums,
-                squares,
-                x.T @ x,
-                np.where(present, values, np.inf).min(axis=0, initial=np.inf),
-                np.where(present, values, -np.inf).max(axis=0, initial=-np.inf),
-                np.where(present, np.abs(values), 0.0).sum(axis=0),
-            )
+            products, sizes = x.T @ x, np.abs(filled).sum(axis=0)
+            if whole:
+                ones = np.ones_like(products)
+                both, sums, squares = (
+                    len(values) * ones,
+                    x.sum(axis=0)[:, None] * ones,
+                    np.diag(products)[:, None] * ones,
+                )
+            else:
+                there = present.astype(np.float64)
+                both, sums, squares = there.T @ there, x.T @ there, (x**2).T @ there
+        return cls(centre, both, sums, squares, products, low, high, sizes)
 
     def merge(self, other: Self) -> Self:
         """Add the sums about the mean of both."""
         own, theirs = np.diag(self.counts), np.diag(other.counts)
         share = theirs / np.maximum(own + theirs, 1.0)
-        centre = self.centre + (other.centre - self.centre) * share
-        one, two = self._about(centre), other._about(centre)
-        return type(self)(
-            centre,
-            *(a + b for a, b in zip(one, two, strict=True)),
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.sizes + other.sizes,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = self.centre + (other.centre - self.centre) * share
+            counts, sums, squares, products = (
+                one + two for one, two in zip(self._about(centre), other._about(centre), strict=True)
+            )
+            return type(self)(
+                centre,
+                counts,
+                sums,
+                squares,
+                products,
+                np.minimum(self.low, other.low),
+                np.maximum(self.high, other.high),
+                self.sizes + other.sizes,
+            )
 
     def _about(self, centre: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return counts, sums, squares and products about another centre."""
@@ -89,6 +97,11 @@ class Moments(Statistic):
         """The mean of each variable: NaN without a value, and exactly the value of a constant."""
         mean = self.centre + np.diag(self.sums) / np.maximum(self.present, 1.0)
         return np.where(self.present == 0, np.nan, np.where(self.low == self.high, self.low, mean))
+
+    @property
+    def size(self) -> Floats:
+        """The mean of |x| of each variable: a difference of means that is small beside it may be rounding alone."""
+        return self.sizes / np.maximum(self.present, 1.0)
 
     @cached_property
     def spread(self) -> Floats:

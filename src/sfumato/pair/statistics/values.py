@@ -71,14 +71,40 @@ class Values(Statistic):
         """Whether every value is a whole number."""
         return bool(np.array_equal(self.values, np.round(self.values)))
 
+    def below(self, numbers: Floats) -> Integers:
+        """Return how many records have a smaller value than each of these numbers."""
+        return self._before[np.searchsorted(self.values, numbers, "left")]
+
+    def not_above(self, numbers: Floats) -> Integers:
+        """Return how many records have each of these numbers or a smaller value."""
+        return self._before[np.searchsorted(self.values, numbers, "right")]
+
+    @cached_property
+    def _before(self) -> Integers:
+        return np.concatenate([np.zeros(1, dtype=np.int64), self.upto])
+
     def ranks(self, numbers: Floats) -> Floats:
         """Return the rank of numbers among the records, from 0; values that tie share the mean of their ranks."""
-        below = np.concatenate([[0], self.upto])
-        low, high = (np.searchsorted(self.values, numbers, side) for side in ("left", "right"))  # type: ignore[call-overload]
-        ranks: Floats = (below[low] + below[high] - 1) / 2
+        ranks: Floats = (self.below(numbers) + self.not_above(numbers) - 1) / 2
         return ranks
 
     def at_rank(self, ranks: Integers) -> Floats:
         """Return the value of the record with each rank from 0, in ascending order."""
         found: Floats = self.values[np.searchsorted(self.upto, ranks, "right")]
+        return found
+
+    def quantiles(self, shares: Floats) -> Floats:
+        """Return the quantiles, between two values by linear interpolation, as numpy does; NaN if there is no value.
+
+        >>> Values.of(np.array([1.0, 2.0, 4.0])).quantiles(np.array([0.0, 0.75]))
+        array([1., 3.])
+        """
+        if not self.present:
+            return np.full(len(shares), np.nan)
+        place = (self.present - 1) * shares
+        rank = np.floor(place).astype(np.int64)
+        part = place - rank
+        low, high = self.at_rank(rank), self.at_rank(np.minimum(rank + 1, self.present - 1))
+        gap = high - low
+        found: Floats = np.where(part < 0.5, low + gap * part, high - gap * (1 - part))
         return found

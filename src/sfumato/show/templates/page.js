@@ -43,7 +43,7 @@ document.querySelectorAll(".filter").forEach((filter) => {
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
   if (window.innerWidth < 700) spec.config.legend.columns = 2;
-  vegaEmbed(place, spec, { actions: false, renderer: "svg", ast: true }).then(() => {
+  vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true }).then(() => {
     place.closest("figure").classList.remove("drawn");
     const drawing = place.closest("figure").querySelector("img");
     if (drawing) drawing.remove();

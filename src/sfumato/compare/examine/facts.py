@@ -1,0 +1,116 @@
+"""Facts of the two tables that a release tells of, and that warnings rest on."""
+
+import numpy as np
+
+from sfumato.compare.examine.findings import (
+    CautionFacts,
+    Deed,
+    Gap,
+    ReleasedVariable,
+    ReleaseFacts,
+    SpecialColumn,
+)
+from sfumato.data.microdata import Microdata
+from sfumato.data.treatment import Treatment
+from sfumato.kernels.groups import classes
+
+GAP = 0.1  # share of values gone before it is worth a warning
+
+
+def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
+    """Say of each variable of a protected file what was done to it and how much of it is missing."""
+    names, schema = original.schema.analysed(), protected.schema
+    kept = [name for name in names if name in schema]
+    # the weight and the household belong to the file; what only names the units is not released
+    special = [n for n in (schema.weight, schema.household) if n is not None and schema[n].role != "identifier"]
+    return ReleaseFacts(
+        records=len(protected),
+        variables=tuple(
+            ReleasedVariable(
+                name,
+                schema[name].label,
+                schema[name].kind,
+                deeds(schema[name].treatment),
+                float(protected.missing(name).mean()),
+            )
+            for name in (*kept, *special)
+        ),
+        removed=tuple(name for name in names if name not in schema),
+    )
+
+
+def deeds(treatment: Treatment) -> tuple[Deed, ...]:
+    """Say what was done to a variable, without how much of it.
+
+    >>> deeds(Treatment(top=90.0, suppressed=12))
+    ('ends coded', 'suppressed')
+    """
+    done: dict[Deed, bool] = {
+        "grouped": bool(treatment.groups or treatment.cuts),
+        "ends coded": treatment.bottom is not None or treatment.top is not None,
+        "rounded": treatment.base is not None,
+        "suppressed": bool(treatment.suppressed),
+        "perturbed": treatment.perturbed,
+    }
+    return tuple(deed for deed, was in done.items() if was)
+
+
+def caution_facts(original: Microdata, protected: Microdata) -> CautionFacts:
+    """Gather what a reader must be warned of: gaps, changes out of sight, and what was not touched at all."""
+    schema = original.schema
+    bare = tuple(
+        name
+        for name in schema.analysed(role="key")
+        if schema[name].kind != "numeric" and same(original, protected, name)
+    )
+    return CautionFacts(
+        gaps=_gaps(original, protected),
+        recoded=tuple(
+            name
+            for name in schema.analysed()
+            if name not in protected.schema
+            or protected.schema[name].kind != schema[name].kind
+            or (schema[name].kind != "numeric" and protected.schema[name].treatment)
+        ),
+        untouched_keys=bare,
+        unique=_unique(protected, bare) if bare else None,
+        special=_special(original, protected),
+    )
+
+
+def _gaps(original: Microdata, protected: Microdata) -> tuple[Gap, ...]:
+    """Find the variables that lost many of their values."""
+    shares = (
+        Gap(name, *(float(table.missing(name).mean()) for table in (original, protected)))
+        for name in original.schema.analysed()
+        if name in protected.schema
+    )
+    return tuple(gap for gap in shares if gap.after - gap.before > GAP)
+
+
+def _unique(protected: Microdata, names: tuple[str, ...]) -> float:
+    """Return the share of records that are alone with their values of these variables."""
+    _, sizes = classes(protected.codes(names))
+    return float((sizes == 1).sum() / len(protected))
+
+
+def _special(original: Microdata, protected: Microdata) -> tuple[SpecialColumn, ...]:
+    """Find the columns that are not analysed and that the protected table holds as they were."""
+    roles: dict[str, str] = {name: role for role, name in original.schema.special().items()}
+    roles |= {v.name: "identifier" for v in original.schema if v.role == "identifier" and v.name not in roles}
+    schema = protected.schema
+    return tuple(
+        SpecialColumn(name, role, names_units=name == schema.id or schema[name].role == "identifier")
+        for name, role in roles.items()
+        if same(original, protected, name)
+    )
+
+
+def same(original: Microdata, protected: Microdata, name: str) -> bool:
+    """Tell whether a column is in the protected table as it was in the original."""
+    if name not in protected.schema or len(original) != len(protected):
+        return False
+    before, after = original.schema[name], protected.schema[name]
+    if before.kind != after.kind or before.categories != after.categories:
+        return False
+    return bool(np.array_equal(original.columns[name], protected.columns[name], equal_nan=before.kind == "numeric"))

@@ -1,0 +1,244 @@
+"""What is found when one candidate is looked at: plain data, with nothing that needs the tables again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sfumato.compare.bootstrap import Way
+from sfumato.compare.figures import Figure
+from sfumato.data.schema import Kind
+
+Piece = Literal["cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap"]
+Deed = Literal["grouped", "ends coded", "rounded", "suppressed", "perturbed"]
+PIECES: tuple[Piece, ...] = ("cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap")
+
+
+@dataclass(frozen=True)
+class OriginalVariable:
+    """One variable of the original file: numbers by their ends, categories by the first few of them."""
+
+    name: str
+    label: str
+    kind: Kind
+    role: str
+    missing: int
+    distinct: int
+    ends: tuple[float, float] | None = None  # None if all is missing, and for categories
+    categories: tuple[str, ...] = ()
+    more: int = 0  # categories not named
+
+
+@dataclass(frozen=True)
+class Moments:
+    """A numeric variable in six figures."""
+
+    mean: float
+    sd: float
+    minimum: float
+    median: float
+    maximum: float
+    missing: int
+
+
+@dataclass(frozen=True)
+class VariableDetail:
+    """One variable before and after."""
+
+    name: str
+    kind: str
+    changed: float | None  # share of records whose value differs; None if records do not match one to one
+    gone: bool = False
+    missing: tuple[int, int] | None = None  # records without a value, before and after
+    recoded: bool = False  # compared in the broader classes of the protected table
+    before: Moments | None = None
+    after: Moments | None = None
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # what measures say of it
+    edges: tuple[float, ...] = ()  # numeric: the bins; the first and last hold all beyond if `clipped`
+    categories: tuple[str, ...] = ()  # ordinal and nominal: the bars
+    shares_before: tuple[float, ...] = ()
+    shares_after: tuple[float, ...] = ()
+    clipped: bool = False
+
+    @property
+    def moved(self) -> float:
+        """How far the two distributions lie apart: the total variation over the bars, from 0 to 1."""
+        return sum(abs(a - b) for a, b in zip(self.shares_before, self.shares_after, strict=True)) / 2
+
+
+@dataclass(frozen=True)
+class CorrelationChange:
+    """A pair of variables and its correlation before and after."""
+
+    first: str
+    second: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """Every variable before and after, and the correlations that moved most."""
+
+    variables: tuple[VariableDetail, ...]
+    correlations: tuple[CorrelationChange, ...]
+
+
+@dataclass(frozen=True)
+class VariableUtility:
+    """What one variable is still good for, alone and with others."""
+
+    name: str
+    title: str
+    test: str
+    p: float | None
+    utility: float | None
+    pairs: float | None  # the mean over its pairs
+    distance: float | None  # between the two distributions, whatever the number of records
+    missing: tuple[float, float]  # shares before and after
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PairUtility:
+    """What the association of two variables is still good for."""
+
+    first: str
+    second: str
+    titles: tuple[str, str]
+    test: str
+    before: float | None
+    after: float | None
+    p: tuple[float | None, float | None]
+    utility: float | None
+    effect: float | None  # how far the squared coefficients lie apart
+    reason: str  # what became of it, in words
+    outcome: str = ""  # the same as one of a few fixed values
+
+
+@dataclass(frozen=True)
+class UtilityFound:
+    """What a global data utility says of every variable and every pair."""
+
+    value: float
+    parts: Mapping[str, float]
+    statement: str
+    variables: tuple[VariableUtility, ...]
+    pairs: tuple[PairUtility, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CoefficientChange:
+    """A regression coefficient with its 95 % interval in both tables, and how far the two overlap."""
+
+    model: str
+    coefficient: str
+    before: tuple[float, float, float]  # estimate, low, high
+    after: tuple[float, float, float]
+    overlap: float
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """The coefficients whose intervals overlap least."""
+
+    coefficients: tuple[CoefficientChange, ...]
+
+
+@dataclass(frozen=True)
+class RecordRisk:
+    """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
+
+    record: int
+    risks: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class RecordsAtRisk:
+    """The records most at risk, the worst first."""
+
+    records: tuple[RecordRisk, ...]
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """One figure over records, by bootstrap: its standard error, its interval, and how many repetitions it rests on."""
+
+    error: float
+    interval: tuple[float, float]
+    way: Way
+    repetitions: int  # made
+    wanted: int
+    shifted: bool  # resampling moves the figure itself, so that the interval does not hold it
+
+
+@dataclass(frozen=True)
+class OverRecords:
+    """The figures of both axes over records, by the key of the measure; ``seconds`` is the time allowed for them."""
+
+    figures: Mapping[str, Resampled]
+    left_out: Mapping[str, str]  # why a figure was not resampled
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class ReleasedVariable:
+    """One variable of the protected file: what was done to it, and how much of it is missing."""
+
+    name: str
+    label: str
+    kind: str
+    done: tuple[Deed, ...]
+    missing: float
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """What a description of the protected file for everyone rests on."""
+
+    records: int
+    variables: tuple[ReleasedVariable, ...]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A variable that lost many of its values: the shares missing before and after."""
+
+    name: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class SpecialColumn:
+    """A column that is not analysed and that is published as it is: a weight, a household, an id, an identifier."""
+
+    name: str
+    role: str
+    names_units: bool  # a release leaves it out
+
+
+@dataclass(frozen=True)
+class CautionFacts:
+    """What warnings rest on: what is missing, what was changed out of sight, and what was not touched at all."""
+
+    gaps: tuple[Gap, ...] = ()
+    recoded: tuple[str, ...] = ()  # variables changed in a way that a measure for numbers does not see
+    untouched_keys: tuple[str, ...] = ()  # keys other than numbers that are published as they are
+    unique: float | None = None  # share of records unique in those keys; None if there are none
+    special: tuple[SpecialColumn, ...] = ()
+
+
+@dataclass(frozen=True)
+class Examination:
+    """One candidate looked at closely, piece by piece; a piece is None if it was not wanted or does not apply."""
+
+    candidate: str
+    cautions: CautionFacts | None = None
+    release: ReleaseFacts | None = None
+    records: RecordsAtRisk | None = None
+    detail: Distributions | None = None
+    usefulness: UtilityFound | None = None
+    regressions: Regressions | None = None
+    bootstrap: OverRecords | None = None

@@ -1,0 +1,187 @@
+"""One candidate looked at closely: each piece by its name, kept where the figures are kept, and never made twice."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sfumato.compare import plain
+from sfumato.compare.examine.facts import caution_facts, release_facts
+from sfumato.compare.examine.findings import (
+    PIECES,
+    CautionFacts,
+    Distributions,
+    Examination,
+    OverRecords,
+    Piece,
+    RecordsAtRisk,
+    Regressions,
+    ReleaseFacts,
+    UtilityFound,
+)
+from sfumato.compare.examine.over_records import MOST_RESAMPLED, SECONDS, over_records
+from sfumato.compare.examine.progress import lines
+from sfumato.compare.examine.records import LISTED, RiskByRecord, records_at_risk, same_records
+from sfumato.compare.examine.table import ProtectedTable
+from sfumato.compare.examine.usefulness import utility_found
+from sfumato.compare.examine.variables import distributions
+from sfumato.compare.identity import identity
+from sfumato.compare.results import Results, Which
+from sfumato.core import Measure
+from sfumato.errors import NotApplicable, ParameterError
+
+T = TypeVar("T")
+Told = Callable[[int, int], None]
+
+
+def examine(
+    results: Results,
+    candidate: str,
+    *,
+    what: Iterable[Piece] = PIECES,
+    risk: Which | None = None,
+    utility: Which | None = None,
+    listed: int = LISTED,
+    seconds: float | None = SECONDS,
+    table: ProtectedTable | None = None,
+    progress: bool = False,
+) -> Examination:
+    """Look closely at one candidate, of which the table of replicate 0 is examined.
+
+    ``what`` names the pieces wanted. ``risk`` orders the ``listed`` records at risk, and the figures of ``risk`` and
+    ``utility`` are resampled over records, for at most ``seconds``. What an earlier examination kept is not made
+    again. The protected ``table`` is made only if a piece needs it, and then once.
+    """
+    wanted = tuple(what)
+    for piece in wanted:
+        if piece not in PIECES:
+            raise ParameterError(f"examine: there is no {piece!r}; there are {', '.join(PIECES)}")
+    axes = tuple(dict.fromkeys(results.key(which) for which in (risk, utility) if which is not None))
+    first = None if risk is None else results.key(risk)
+    look = _Look(results, table or ProtectedTable(results, candidate), axes, first, listed, seconds)
+    pieces: dict[Piece, Callable[[Told], Any]] = {
+        "cautions": look.cautions,
+        "release": look.release,
+        "records": look.records,
+        "detail": look.detail,
+        "usefulness": look.usefulness,
+        "regressions": look.regressions,
+        "bootstrap": look.bootstrap,
+    }
+    found: dict[Piece, Any] = {}
+    with lines(shown=progress) as shown:
+        for piece in (piece for piece in PIECES if piece in wanted):
+            with shown.running(piece) as told:
+                found[piece] = pieces[piece](told)
+    return Examination(look.candidate, **found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The pieces of an examination; each is kept under a name that holds all it depends on."""
+
+    results: Results
+    table: ProtectedTable
+    axes: tuple[str, ...]
+    first: str | None  # the measure of risk that orders records
+    listed: int
+    seconds: float | None
+
+    @property
+    def candidate(self) -> str:
+        return self.table.candidate
+
+    def _kept(self, kind: type[T], what: str, compute: Callable[[], T]) -> T:
+        if self.results.archive is None:  # put together by hand: there is nowhere to keep it
+            return compute()
+        return self.results.examined(
+            self.candidate,
+            what,
+            compute,
+            encode=lambda found: plain.to_json(found, exact=True).encode(),
+            decode=lambda kept: plain.from_json(kind, kept.decode()),
+        )
+
+    def _asked(self, kind: type[T]) -> T | None:
+        """Return the first measure of a class that this experiment has."""
+        return next((measure for measure in self.results.measures if isinstance(measure, kind)), None)
+
+    def cautions(self, told: Told) -> CautionFacts:
+        original = self.results.original
+        return self._kept(CautionFacts, "cautions", lambda: caution_facts(original, self.table.made))
+
+    def release(self, told: Told) -> ReleaseFacts:
+        original = self.results.original
+        return self._kept(ReleaseFacts, "release", lambda: release_facts(original, self.table.made))
+
+    def detail(self, told: Told) -> Distributions:
+        original = self.results.original
+        return self._kept(Distributions, "detail", lambda: distributions(original, self.table.made))
+
+    def records(self, told: Told) -> RecordsAtRisk:
+        row = self.results.row(self.candidate)
+        risks = [m for m in self.results.measures if isinstance(m, Measure) and m.about.purpose == "risk"]
+        telling = sorted((m for m in risks if repr(m) in row.means), key=lambda m: repr(m) != self.first)
+
+        def compute() -> RecordsAtRisk:
+            found = {}
+            for measure in telling:
+                each = self.results.measurement(self.candidate, measure).by_record
+                if each is not None:
+                    found[repr(measure)] = RiskByRecord(each, measure.about.unit, measure.about.records)
+            theirs = any(risk.records == "protected" for risk in found.values())
+            same = theirs and same_records(self.results.original, self.table.made)
+            return records_at_risk(found, listed=self.listed, same=same)
+
+        return self._kept(RecordsAtRisk, f"{self.listed} records by {', '.join(map(identity, telling))}", compute)
+
+    def usefulness(self, told: Told) -> UtilityFound | None:
+        """Look at every variable and pair, as the global data utility asked for did, or one by its defaults."""
+        from sfumato.utility import GlobalDataUtility
+
+        asked = self._asked(GlobalDataUtility)
+        if asked is not None and repr(asked) in self.results.row(self.candidate).means:
+            return utility_found(self.results.measurement(self.candidate, asked))
+        measure = asked or GlobalDataUtility()
+
+        def compute() -> UtilityFound:
+            found = utility_found(measure.evaluate(self.results.original, self.table.made))
+            assert found is not None
+            return found
+
+        try:
+            return self._kept(UtilityFound, f"usefulness by {identity(measure)}", compute)
+        except NotApplicable:
+            return None
+
+    def regressions(self, told: Told) -> Regressions:
+        from sfumato.compare.examine.regressions import regressions
+        from sfumato.utility import IntervalOverlap
+
+        asked = self._asked(IntervalOverlap)
+        what = f"regressions by {'default' if asked is None else identity(asked)}"
+        return self._kept(Regressions, what, lambda: regressions(asked, self.results.original, self.table.made))
+
+    def bootstrap(self, told: Told) -> OverRecords | None:
+        row, original = self.results.row(self.candidate), self.results.original
+        known = {repr(m): m for m in self.results.measures if isinstance(m, Measure)}
+        measures = {key: known[key] for key in self.axes if key in known and key in row.means}
+        if len(original) > MOST_RESAMPLED or not measures:
+            return None
+
+        def compute() -> OverRecords:
+            whole = {key: self.results.measurement(self.candidate, measure) for key, measure in measures.items()}
+            return over_records(
+                original,
+                lambda: self.table.made,
+                {key: (measure, whole[key], self._takes(key)) for key, measure in measures.items()},
+                seed=self.results.seed,
+                seconds=self.seconds,
+                told=told,
+            )
+
+        named = ", ".join(map(identity, measures.values()))
+        return self._kept(OverRecords, f"bootstrap of {named} within {self.seconds} s", compute)
+
+    def _takes(self, key: str) -> float:
+        """Return the seconds that one evaluation of a measure takes: the least of all, the others may have compiled."""
+        return min((row.measure_seconds[key] for row in self.results.rows if key in row.measure_seconds), default=0.0)

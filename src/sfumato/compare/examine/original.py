@@ -1,0 +1,36 @@
+"""What is known of the original file, variable by variable: the same for every candidate."""
+
+from weakref import WeakKeyDictionary
+
+from sfumato.compare.examine.findings import OriginalVariable
+from sfumato.compare.examine.variables import spelled_categories
+from sfumato.data.describe import Finding, describe
+from sfumato.data.microdata import Microdata
+
+NAMED = 4  # categories
+_KNOWN: "WeakKeyDictionary[Microdata, tuple[OriginalVariable, ...]]" = WeakKeyDictionary()
+
+
+def original_variables(data: Microdata) -> tuple[OriginalVariable, ...]:
+    """Describe every variable of a table; of the same table only once."""
+    if data not in _KNOWN:
+        _KNOWN[data] = tuple(_variable(data, found) for found in describe(data))
+    return _KNOWN[data]
+
+
+def _variable(data: Microdata, found: Finding) -> OriginalVariable:
+    variable = data.schema[found.name]
+    numeric = found.kind == "numeric"
+    names = () if numeric else tuple(spelled_categories(variable)[:NAMED])
+    ends = (found.minimum, found.maximum)
+    return OriginalVariable(
+        name=found.name,
+        label=variable.label,
+        kind=found.kind,
+        role=found.role,
+        missing=found.missing,
+        distinct=found.distinct,
+        ends=tuple(map(float, ends)) if numeric and None not in ends else None,  # type: ignore[arg-type]
+        categories=names,
+        more=0 if numeric else len(variable.categories) - len(names),
+    )

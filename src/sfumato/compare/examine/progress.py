@@ -1,0 +1,69 @@
+"""One line per piece of an examination, with the time it takes; silent if nobody watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
+
+from sfumato.compare.examine.findings import Piece
+
+SAID: dict[Piece, str] = {
+    "cautions": "looking for what to warn of",
+    "release": "describing the release",
+    "records": "listing the records at risk",
+    "detail": "comparing each variable before and after",
+    "usefulness": "testing every variable and every pair",
+    "regressions": "fitting regressions to both tables",
+    "bootstrap": "resampling the records",
+}
+
+
+class Lines(Protocol):
+    """What an examination tells while it runs."""
+
+    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
+        """Show a line while a piece is looked at; what is returned hears how much of how much is done."""
+
+
+class _Silent:
+    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
+        return nullcontext(_unheard)
+
+
+def _unheard(done: int, total: int) -> None: ...
+
+
+def lines(*, shown: bool) -> AbstractContextManager[Lines]:
+    """Return the lines of an examination, or silence."""
+    if not shown:
+        return nullcontext(_Silent())
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return _Shown(console) if console.is_terminal else nullcontext(_Silent())
+
+
+class _Shown:
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+
+    @contextmanager
+    def running(self, piece: Piece) -> Iterator[Callable[[int, int], None]]:
+        task = self._progress.add_task(SAID[piece].ljust(40), total=None)
+        yield lambda done, total: self._progress.update(task, completed=done, total=total)
+        self._progress.update(task, completed=1, total=1)
+
+    def __enter__(self) -> "_Shown":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()

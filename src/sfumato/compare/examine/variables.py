@@ -1,0 +1,151 @@
+"""Every variable before and after: distributions, changed shares and moments."""
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.compare.examine.correlations import correlation_changes
+from sfumato.compare.examine.findings import Distributions, Moments, VariableDetail
+from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding, recoding
+from sfumato.data.schema import Variable
+
+BINS = 30
+BARS = 12  # categories shown one by one; the rest are added up
+
+
+def distributions(original: Microdata, protected: Microdata) -> Distributions:
+    """Compare a protected table with its original, variable by variable."""
+    return Distributions(
+        variables=tuple(variable_detail(name, original, protected) for name in original.schema.analysed()),
+        correlations=correlation_changes(original, protected),
+    )
+
+
+def variable_detail(name: str, original: Microdata, protected: Microdata) -> VariableDetail:
+    """Compare one variable; it is gone if the protected table has nothing that can be compared with it."""
+    kind = original.schema[name].kind
+    if name not in protected.schema:
+        return VariableDetail(name, kind, changed=None, gone=True)
+    matched = protected.matched and len(protected) == len(original)
+    if kind == protected.schema[name].kind == "numeric":
+        return _numbers(name, original.columns[name], protected.columns[name], matched=matched)
+    found = recoding(original, protected, name, matched=matched)
+    if not found.comparable or found.kind == "numeric":
+        return VariableDetail(name, kind, changed=None, gone=True)
+    categories, shares, shares_after = _bars(found, original.schema[name], protected.schema[name])
+    return VariableDetail(
+        name,
+        kind,
+        changed=changed_share(found.original, found.protected) if matched else None,
+        missing=(int((found.original < 0).sum()), int((found.protected < 0).sum())),
+        recoded=found.recoded,
+        categories=categories,
+        shares_before=shares,
+        shares_after=shares_after,
+    )
+
+
+def _numbers(name: str, before: NDArray[np.float64], after: NDArray[np.float64], *, matched: bool) -> VariableDetail:
+    edges, clipped = bin_edges(before, after)
+    return VariableDetail(
+        name,
+        "numeric",
+        changed=changed_share(before, after) if matched else None,
+        before=_moments(before),
+        after=_moments(after),
+        edges=tuple(float(edge) for edge in edges),
+        shares_before=_shares(before, edges),
+        shares_after=_shares(after, edges),
+        clipped=clipped,
+    )
+
+
+def bin_edges(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """Choose bins for both; if a few values lie far out, the bins cover the middle 99 % and the ends hold the rest.
+
+    >>> bin_edges(np.arange(11.0), np.arange(11.0))[0][[0, -1]].tolist()
+    [0.0, 10.0]
+    """
+    both = np.concatenate([before[~np.isnan(before)], after[~np.isnan(after)]])
+    if both.size == 0:
+        return np.array([0.0, 1.0]), False
+    low, high = float(both.min()), float(both.max())
+    inner_low, inner_high = (float(edge) for edge in np.quantile(both, [0.005, 0.995]))
+    clipped = inner_high > inner_low and (high - low) > 1.5 * (inner_high - inner_low)
+    if clipped:
+        low, high = inner_low, inner_high
+    if high <= low:
+        low, high = low - 0.5, low + 0.5
+    return np.linspace(low, high, BINS + 1), clipped
+
+
+def _shares(values: NDArray[np.float64], edges: NDArray[np.float64]) -> tuple[float, ...]:
+    present = values[~np.isnan(values)]
+    counts, _ = np.histogram(np.clip(present, edges[0], edges[-1]), bins=edges)
+    return tuple(float(share) for share in counts / max(present.size, 1))
+
+
+def _moments(values: NDArray[np.float64]) -> Moments | None:
+    present = values[~np.isnan(values)]
+    if present.size == 0:
+        return None
+    return Moments(
+        mean=float(present.mean()),
+        sd=float(present.std(ddof=1)) if present.size > 1 else 0.0,
+        minimum=float(present.min()),
+        median=float(np.median(present)),
+        maximum=float(present.max()),
+        missing=int(values.size - present.size),
+    )
+
+
+def changed_share(before: NDArray[np.generic], after: NDArray[np.generic]) -> float | None:
+    """Return the share of records whose value differs; a missing value equals a missing value."""
+    if before.shape != after.shape:
+        return None
+    same = before == after
+    if before.dtype.kind == "f":
+        same |= np.isnan(before.astype(float)) & np.isnan(after.astype(float))
+    return float(1 - same.mean())
+
+
+def spelled_categories(variable: Variable) -> list[str]:
+    """Return the categories as a reader knows them: by their labels, if they have some."""
+    labels = dict(variable.labels)
+    words = [labels.get(category, str(category)) for category in variable.categories]
+    uses = Counter(words)
+    return [
+        word if uses[word] == 1 else f"{word} ({category})"
+        for word, category in zip(words, variable.categories, strict=True)
+    ]
+
+
+def _bars(
+    found: Recoding, before: Variable, after: Variable
+) -> tuple[tuple[str, ...], tuple[float, ...], tuple[float, ...]]:
+    """Count the categories of both tables; beyond a dozen only the commonest are shown, the rest added up."""
+    labels = {
+        category: word
+        for variable in (before, after)
+        for category, word in zip(variable.categories, spelled_categories(variable), strict=True)
+    }
+    number = len(found.categories)
+    shares = []
+    for codes in (found.original, found.protected):
+        counts = np.bincount(codes[codes >= 0], minlength=number)
+        shares.append(counts / max(int(counts.sum()), 1))
+    occur = np.flatnonzero((shares[0] > 0) | (shares[1] > 0))
+    rest: NDArray[np.intp] = np.array([], dtype=np.intp)
+    if len(occur) > BARS:
+        common = set(occur[np.argsort(-shares[0][occur], kind="stable")][: BARS - 1].tolist())
+        rest = np.array([code for code in occur if code not in common], dtype=np.intp)
+        occur = np.array([code for code in occur if code in common], dtype=np.intp)
+    names = [labels.get(found.categories[code], str(found.categories[code])) for code in occur]
+    heights = [[float(side[code]) for code in occur] for side in shares]
+    if rest.size:
+        names.append(f"({rest.size} others)")
+        for height, side in zip(heights, shares, strict=True):
+            height.append(float(side[rest].sum()))
+    return tuple(names), tuple(heights[0]), tuple(heights[1])

@@ -1,0 +1,64 @@
+"""The chosen candidate looked at closely: what was examined, dressed for a reader."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sfumato.compare.examine.findings import Examination, OverRecords, VariableDetail
+from sfumato.compare.figures import figure
+from sfumato.compare.results import Results, Row
+from sfumato.show.release import release_of
+from sfumato.show.summary import Detail, MeasureLine
+from sfumato.show.usefulness import arranged
+
+
+def detail_of(results: Results, found: Examination, *, first: str | None) -> Detail:
+    """Tell of one candidate what was examined; the measure on the risk axis comes first."""
+    row, abouts = results.row(found.candidate), results.figures
+    keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
+    by_variable = tuple(key for key in keys if row.by_variable.get(key))
+    useful = arranged(found.usefulness) if found.usefulness is not None else None
+    return Detail(
+        candidate=found.candidate,
+        notes=row.notes,
+        variables=tuple(
+            _dressed(variable, row, results, by_variable)
+            for variable in (found.detail.variables if found.detail else ())
+        ),
+        by_variable=by_variable,
+        correlations=found.detail.correlations if found.detail else (),
+        records=found.records.records if found.records else (),
+        parts={
+            key: {part: figure(value, abouts[key].unit_of(part)) for part, value in row.parts[key].items()}
+            for key in keys
+            if row.parts.get(key)
+        },
+        coefficients=found.regressions.coefficients if found.regressions else (),
+        usefulness=useful,
+        release=release_of(row.method, found.release, useful) if found.release is not None else None,
+    )
+
+
+def _dressed(variable: VariableDetail, row: Row, results: Results, keys: tuple[str, ...]) -> VariableDetail:
+    """Add to a variable what measures say of it."""
+    told = {key: row.by_variable[key][variable.name] for key in keys if variable.name in row.by_variable[key]}
+    return replace(variable, figures={key: figure(value, results.figures[key].unit) for key, value in told.items()})
+
+
+def intervals(found: OverRecords) -> dict[str, tuple[float, float]]:
+    """Return the intervals over records; a figure that resampling shifts has none."""
+    return {key: one.interval for key, one in found.figures.items() if not one.shifted}
+
+
+def resampling(found: OverRecords, measures: Mapping[str, MeasureLine]) -> tuple[str, ...]:
+    """Say on how many repetitions the intervals over records rest, and why there is none."""
+    said = []
+    for key, one in found.figures.items():
+        name, made = measures[key].name, f"{one.repetitions} of {one.wanted} repetitions"
+        if one.shifted:
+            said.append(
+                f"{name} has no broad bar: resampled tables differ more than the tables themselves ({made} were made)."
+            )
+        elif one.repetitions < one.wanted:
+            time = f"after {found.seconds:g} s, " if found.seconds is not None else ""
+            said.append(f"{name}: {time}{made}.")
+    return (*said, *(f"{measures[key].name} has no broad bar: {why}." for key, why in found.left_out.items()))

@@ -1,0 +1,113 @@
+"""The lines of a summary that no bound changes: one per measure, per variable of the original, per candidate."""
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from sfumato.compare.examine.findings import OriginalVariable
+from sfumato.compare.examine.original import original_variables
+from sfumato.compare.figures import figure
+from sfumato.compare.frontier import Frontier
+from sfumato.compare.results import Results, Row
+from sfumato.compare.rows import half_width
+from sfumato.core import Measure
+from sfumato.show.summary import ELSEWHERE, CandidateLine, MeasureLine, VariableLine
+from sfumato.show.wording import number
+
+_KNOWN: "WeakKeyDictionary[Results, Lines]" = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What is told of results whatever the bounds: measures by key, variables, and candidates not yet ranked."""
+
+    measures: Mapping[str, MeasureLine]
+    variables: tuple[VariableLine, ...]
+    candidates: Mapping[str, CandidateLine]
+    frontiers: dict[tuple[str, str], Frontier] = field(default_factory=dict)  # by the two axes, as they are asked for
+
+    def frontier(self, results: Results, risk: str, utility: str) -> Frontier:
+        """Return the frontier of two measures, which no bound changes either."""
+        if (risk, utility) not in self.frontiers:
+            self.frontiers[risk, utility] = results.frontier(risk=risk, utility=utility)
+        return self.frontiers[risk, utility]
+
+
+def lines_of(results: Results) -> Lines:
+    """Write the lines of results; of the same results only once."""
+    if results not in _KNOWN:
+        measures = {line.key: line for line in _measures(results)}
+        _KNOWN[results] = Lines(
+            measures=measures,
+            variables=tuple(map(_variable, original_variables(results.original))),
+            candidates={row.candidate: _candidate(row, measures) for row in results.rows},
+        )
+    return _KNOWN[results]
+
+
+def _measures(results: Results) -> list[MeasureLine]:
+    """Describe the measures and scores; a measure that is there twice, with other parameters, goes by its repr."""
+    names = [type(measure).__name__ for measure in results.measures]
+    return [
+        MeasureLine(
+            key=key,
+            name=key if key in names or names.count(name) > 1 else _name(measure, name),
+            title=about.title,
+            purpose=about.purpose,
+            better=about.better,
+            unit=about.unit,
+            meaning=_first_paragraph(measure),
+            source=about.source,
+            caveat=about.caveat,
+            recipe=getattr(measure, "recipe", ""),
+        )
+        for measure, name, (key, about) in zip(results.measures, names, results.figures.items(), strict=True)
+    ]
+
+
+def _name(measure: object, name: str) -> str:
+    """Return a measure's name, with what it was told if that is short: another distance is another measure."""
+    spelled = repr(measure) if isinstance(measure, Measure) else name
+    return name if spelled == f"{name}()" or len(spelled) > 40 else spelled
+
+
+def _first_paragraph(thing: object) -> str:
+    return " ".join((inspect.getdoc(type(thing)) or "").split("\n\n")[0].split()).replace("``", "")
+
+
+def _variable(found: OriginalVariable) -> VariableLine:
+    return VariableLine(
+        name=found.name,
+        label=found.label,
+        kind=found.kind,
+        role=found.role,
+        missing=found.missing,
+        distinct=found.distinct,
+        range=range_text(found),
+    )
+
+
+def range_text(variable: OriginalVariable) -> str:
+    """Write what a variable's values run from and to, or its first categories."""
+    if variable.kind == "numeric":
+        return " to ".join(map(number, variable.ends)) if variable.ends is not None else "all missing"
+    return ", ".join(variable.categories) + (f", … {variable.more} more" if variable.more > 0 else "")
+
+
+def _candidate(row: Row, measures: Mapping[str, MeasureLine]) -> CandidateLine:
+    """Write the figures of one candidate; its place among the others follows from the bounds."""
+    return CandidateLine(
+        label=row.candidate,
+        family=row.method.family if row.method is not None else ELSEWHERE,
+        rank=0,
+        figures={
+            key: figure(row.means[key], line.unit, row.errors.get(key), half_width(row, key))
+            for key, line in measures.items()
+            if key in row.means and not math.isnan(row.means[key])
+        },
+        reasons=dict(row.reasons),
+        notes=tuple(row.notes),
+        seconds=row.seconds,
+    )

@@ -1,0 +1,236 @@
+"""The risk-utility map: every candidate by its risk and its utility, the frontier, the bounds and the chosen one."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.show.scale import Scale, axis_scale
+from sfumato.show.summary import Bound, CandidateLine, MeasureLine, Summary
+from sfumato.show.vega import (
+    COLOURS,
+    GREY,
+    INK,
+    SHAPES,
+    WARN,
+    Spec,
+    cycled,
+    dressed,
+    name,
+    number,
+    one_line,
+    unit,
+    values,
+)
+
+LONG = 30  # characters of a name before it is shortened in a picture
+LIVELY = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
+POINTS = {"name": "points"}  # the data of most layers
+
+
+def risk_utility_map(summary: Summary, *, width: int | str = 720, height: int = 430) -> Spec:
+    """Draw every candidate by its risk and its utility; ``width`` may be "container", on a page that answers clicks."""
+    risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
+    across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
+    x = _channel("Disclosure risk", risk, across)
+    y = _channel("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
+    points = [_point(summary, line, risk, utility) for line in summary.on_map]
+    layers = []
+    for bound in summary.bounds:
+        for measure, scale, axis, channel in ((risk, across, "x", x), (utility, upward, "y", y)):
+            if bound.key == measure.key:
+                layers += _bound_layers(bound, scale, axis, number(axis, **channel), lower=measure.better == "lower")
+    layers += _frontier(points, x, y)
+    layers += _bars(points, x, y)
+    layers.append(_marks(summary, points, x, y, live=width == "container"))
+    place = {"x": number("x", **x), "y": number("y", **y)}
+    ring = {"type": "point", "shape": "circle", "size": 330, "stroke": INK, "strokeWidth": 2.2}
+    layers.append(unit(ring, place, data=POINTS, transform=[{"filter": "datum.chosen"}]))
+    layers += _labels(_spaced(points, across, upward), place)
+    return dressed(
+        {
+            "datasets": {"points": points},
+            "layer": layers,
+            "params": [
+                {
+                    "name": "family",
+                    "select": {"type": "point", "fields": ["family"]},
+                    "bind": "legend",
+                    "views": ["candidates"],
+                }
+            ],
+            "width": width,
+            "height": height,
+            "description": map_in_words(summary),
+        }
+    )
+
+
+def map_in_words(summary: Summary) -> str:
+    """Say what the map shows, for those who cannot see it."""
+    risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
+    on = [
+        f"{c.label} ({c.figures[risk.key].text}, {c.figures[utility.key].text})"
+        for c in summary.candidates
+        if c.on_frontier
+    ]
+    chosen = f" Chosen: {summary.chosen.label}." if summary.chosen else ""
+    return (
+        f"Scatter plot of {len(summary.candidates)} candidates: {risk.title} across, {utility.title} upward. "
+        f"On the frontier: {'; '.join(on) or 'none'}.{chosen}"
+    )
+
+
+def _channel(what: str, measure: MeasureLine, scale: Scale) -> Spec:
+    """Say of an axis its scale, its title and its ticks."""
+    share = "share, " if measure.unit == "share" else ""
+    stretched = ", logarithmic scale" if scale.constant is not None else ""
+    ticks: Spec = {"tickCount": 7} if scale.constant is None else {"values": scale.round_values()}
+    return {
+        "scale": scale.spec(),
+        "title": [f"{what}: {one_line(measure.title)}", f"({share}{measure.better} is better{stretched})"],
+        "axis": {"format": ".3~p" if measure.unit == "share" else ",.12~g", **ticks},
+    }
+
+
+def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: MeasureLine) -> dict[str, Any]:
+    point: dict[str, Any] = {
+        "label": line.label,
+        "short": shortened(line.label),
+        "family": line.family,
+        "status": line.status or "–",
+        "frontier": line.on_frontier,
+        "chosen": line.chosen,
+        "x": line.figures[risk.key].value,
+        "y": line.figures[utility.key].value,
+    }
+    for i, measure in enumerate(summary.measures):
+        point[f"figure{i}"] = line.figures[measure.key].text if measure.key in line.figures else "–"
+    for axis, key in (("x", risk.key), ("y", utility.key)):
+        if line.chosen and key in summary.over_records:
+            point[f"{axis}_from"], point[f"{axis}_to"] = summary.over_records[key]
+        width = line.figures[key].width
+        if width is not None:
+            point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - width, point[axis] + width
+    return point
+
+
+def _bound_layers(bound: Bound, scale: Scale, axis: str, channel: Spec, *, lower: bool) -> list[Spec]:
+    """Draw a bound as a rule across its axis and shade the side that is not allowed."""
+    words = f"{bound.name} {bound.text}" if axis == "y" else bound.text
+    data = values([{axis: bound.limit, "end": scale.high if lower else scale.low, "words": words}])
+    if axis == "x":
+        place: Spec = {"y": {"value": 0}}
+        text: Spec = {"align": "left", "dx": 5, "dy": 5, "baseline": "top"}
+    else:
+        place = {"x": {"value": "width"}}
+        text = {"align": "right", "dx": -5, "dy": -4, "baseline": "bottom"}
+    rule = {"type": "rule", "color": WARN, "strokeDash": [5, 4], "strokeWidth": 1.4}
+    return [
+        unit(
+            {"type": "rect", "color": WARN, "opacity": 0.06}, {axis: channel, f"{axis}2": {"field": "end"}}, data=data
+        ),
+        unit(rule, {axis: channel}, data=data),
+        unit(
+            {"type": "text", "color": WARN, "fontSize": 11, **text},
+            {axis: channel, **place, "text": name("words")},
+            data=data,
+        ),
+    ]
+
+
+def _frontier(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
+    """Draw the stairs from one candidate of the frontier to the next."""
+    stairs = sorted((p for p in points if p["frontier"]), key=lambda p: (p["x"], p["y"]))
+    if len(stairs) < 2:
+        return []
+    line = {"type": "line", "interpolate": "step-after", "color": INK, "strokeWidth": 1.3, "opacity": 0.75}
+    place = {"x": number("x", **x), "y": number("y", **y), "order": number("x")}
+    return [unit(line, place, data=values([{"x": p["x"], "y": p["y"]} for p in stairs]))]
+
+
+def _bars(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
+    """Draw thin bars over replicates and broad bars over records, for the candidates that have them."""
+    thin: Spec = {"type": "rule", "color": GREY, "strokeWidth": 1}
+    broad: Spec = {"type": "rule", "color": INK, "strokeWidth": 6, "opacity": 0.22}
+    faint: Spec = {"opacity": {"condition": {"test": "datum.frontier", "value": 0.9}, "value": 0.35}}
+    layers = []
+    for mark, low, high, more in ((thin, "low", "high", faint), (broad, "from", "to", {})):
+        for axis, own, across, other in (("x", x, "y", y), ("y", y, "x", x)):
+            if not any(f"{axis}_{low}" in p for p in points):
+                continue
+            ends = {k: v for k, v in own.items() if k != "axis"}
+            place = {
+                axis: number(f"{axis}_{low}", **ends),
+                f"{axis}2": {"field": f"{axis}_{high}"},
+                across: number(across, **other),
+            }
+            there = [{"filter": f"isValid(datum.{axis}_{low})"}]
+            layers.append(unit(mark, {**place, **more}, data=POINTS, transform=there))
+    return layers
+
+
+def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec, *, live: bool) -> Spec:
+    """Draw the candidates; those off the frontier are grey until their method is clicked in the legend."""
+    families = list(dict.fromkeys(sorted(p["family"] for p in points)))
+    legend = {
+        "title": "Method (click to highlight)" if live else "Method",
+        "symbolOpacity": 1,
+        "columns": 2 if max(map(len, families), default=0) > LONG else 4,
+        "labelLimit": 330,
+    }
+    colours = {"domain": families, "range": cycled(COLOURS, len(families))}
+    shapes = {"domain": families, "range": cycled(SHAPES, len(families))}
+    told = [name("label", title="Candidate"), name("status", title="Status")]
+    told += [name(f"figure{i}", title=line.name) for i, line in enumerate(summary.measures)]
+    encoding = {
+        "x": number("x", **x),
+        "y": number("y", **y),
+        "shape": name("family", scale=shapes),
+        "color": {"condition": {"test": LIVELY, **name("family", scale=colours, legend=legend)}, "value": GREY},
+        "opacity": {"condition": {"test": LIVELY, "value": 1.0}, "value": 0.6},
+        "order": number("frontier"),
+        "tooltip": told,
+    }
+    mark = {"type": "point", "filled": True, "size": 75, "strokeWidth": 0.8}
+    return unit(mark, encoding, data=POINTS, name="candidates")
+
+
+def _labels(named: Sequence[dict[str, Any]], place: Spec) -> list[Spec]:
+    """Write the names of candidates on a white ground, the chosen one larger."""
+    layers = []
+    halo = {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
+    for wanted, look in ((True, {"dx": 14, "fontSize": 12, "fontWeight": "bold"}), (False, {"dx": 8, "fontSize": 10})):
+        data = values([{key: p[key] for key in ("x", "y", "short")} for p in named if p["chosen"] is wanted])
+        text = {"type": "text", "align": "left", "dy": -8, **look}
+        encoding = {**place, "text": name("short")}
+        layers += [unit({**text, **halo}, encoding, data=data), unit({**text, "color": INK}, encoding, data=data)]
+    return layers
+
+
+def _spaced(points: Sequence[dict[str, Any]], across: Scale, upward: Scale) -> list[dict[str, Any]]:
+    """Keep the labels that have room: the chosen one first, then along the frontier."""
+    kept: list[tuple[float, float]] = []
+    labelled = []
+    for point in sorted((p for p in points if p["frontier"] or p["chosen"]), key=lambda p: (not p["chosen"], p["x"])):
+        spot = (across.place(point["x"]), upward.place(point["y"]))
+        if spot[0] < 0.8 and all(abs(spot[0] - a) > 0.26 or abs(spot[1] - b) > 0.045 for a, b in kept):
+            kept.append(spot)
+            labelled.append(point)
+    return labelled
+
+
+def shortened(label: str) -> str:
+    """Write a candidate's name short enough for a picture: a chain by its first and last steps, the rest as dots.
+
+    >>> shortened("MDAV(k=3)"), shortened("GlobalRecoding(groups=5, rare=0.05) + LocalSuppression(k=3) + MDAV(k=3)")
+    ('MDAV(k=3)', 'GlobalRecoding(…) + … + MDAV(k=3)')
+    """
+    if len(label) <= LONG:
+        return label
+    steps = label.split(" + ")
+    if len(steps) == 1:
+        return label[: LONG - 1] + "…"
+    brief = [re.sub(r"\(.+\)$", "(…)", step) for step in steps[:-1]]
+    last = steps[-1] if len(steps[-1]) <= LONG else re.sub(r"\(.+\)$", "(…)", steps[-1])
+    kept = brief if len(steps) == 2 else [brief[0], "…"]
+    return " + ".join([*kept, last])
