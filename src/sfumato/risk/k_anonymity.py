@@ -7,7 +7,7 @@ from sfumato.about import MeasureAbout
 from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.pair import Keys, Pair
-from sfumato.risk.classes import MISSING_KEYS
+from sfumato.pair.keys import MISSING_KEYS
 
 LEVELS = (2, 3, 5)
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.uniques import plain
+from sfumato.kernels.uniques.subsets import alone_on
+
+__all__ = ["alone_on", "minimal_uniques"]
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
