@@ -66,7 +66,7 @@ class Level(Measure):
             "wave": np.exp(-x) + 0.3 * np.sin(4 * x),
             "flat": 1.0,
         }[self.shape]
-        return self.measurement(float(value + self.noise * protected.columns["chance"][0]))
+        return self.measurement(float(value + self.noise * pair.protected.column("chance")[0]))
 
 
 @dataclass(frozen=True, repr=False)
