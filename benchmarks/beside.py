@@ -1,4 +1,4 @@
-"""Two checkouts of Sfumato beside each other: do the figures agree, and what does each cost?
+"""Two checkouts of Sfumato beside each other: whether their figures agree, and what each costs.
 
     python benchmarks/beside.py OTHER_CHECKOUT [--only figures|keys|commands] [--census FILE]
 
@@ -22,6 +22,7 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 KEY_MEASURES = ("KAnonymity", "LDiversity", "TCloseness", "SampleUniques", "IndividualRisk", "SUDA2", "LogLinearRisk")
 TOLERANCE = 1e-12
+ROUNDING = 1e-15  # what is left of a zero
 
 
 # what one checkout finds, run in a process of its own
@@ -157,12 +158,15 @@ def differences(one: Any, two: Any, where: str) -> list[str]:
     if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
         return [d for i, (a, b) in enumerate(zip(one, two, strict=True)) for d in differences(a, b, f"{where}[{i}]")]
     if isinstance(one, float | int) and isinstance(two, float | int):
-        same = one == two or (one != one and two != two) or abs(one - two) <= TOLERANCE * max(abs(one), abs(two))
-        return [] if same else [f"{where}: {one!r} and {two!r}, relative {abs(one - two) / max(abs(one), abs(two)):.1e}"]
+        allowed = TOLERANCE * max(abs(one), abs(two)) + ROUNDING
+        same = one == two or (one != one and two != two) or abs(one - two) <= allowed
+        return (
+            [] if same else [f"{where}: {one!r} and {two!r}, apart by {abs(one - two) / max(abs(one), abs(two)):.1e}"]
+        )
     return [] if one == two else [f"{where}: {one!r} and {two!r}"]
 
 
-def commands(folder: Path) -> dict[str, list[str]]:
+def commands() -> dict[str, list[str]]:
     """The commands whose cost counts."""
     sfumato = ["-m", "sfumato"]
     pair = [*sfumato, "compare", "original.csv", "protected.csv", "--schema", "schema.toml"]
@@ -209,10 +213,8 @@ def beside(other: Path, only: str | None, census: str | None) -> None:
         me = str(Path(__file__).resolve())
         if only in (None, "figures"):
             more = ["--census", str(Path(census).resolve())] if census else []
-            found = [
-                json.loads(run(c, [me, "--child", "figures", *more], caches[c], folder)[0]) for c in (other, HERE)
-            ]
-            apart = differences(*found, "")
+            found = [json.loads(run(c, [me, "--child", "figures", *more], caches[c], folder)[0]) for c in (other, HERE)]
+            apart = differences(found[0], found[1], "")
             print(f"{len(found[0])} measurements compared, {len(apart)} differences beyond {TOLERANCE:g}")
             print("\n".join(apart))
         if only in (None, "keys"):
@@ -221,7 +223,7 @@ def beside(other: Path, only: str | None, census: str | None) -> None:
                 show(what, costs[0][what], costs[1][what])
         if only in (None, "commands"):
             run(HERE, [me, "--child", "files"], caches[HERE], folder)
-            for what, arguments in commands(folder).items():
+            for what, arguments in commands().items():
                 took = []
                 for checkout in (other, HERE):
                     for attempt in range(2):

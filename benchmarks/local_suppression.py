@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from memory import peak_memory
 from sfumato import LocalSuppression, Microdata, Schema, Variable
+from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import class_sizes
-from sfumato.kernels.wildcards import frequencies
 
 CATEGORIES = (16, 2, 18, 7, 4, 6, 9, 3, 5, 12)
 K = 3

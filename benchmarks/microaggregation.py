@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import textbook
+from sfumato.kernels.microaggregation import plain
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def in_fresh_process(n: int) -> tuple[float, float, float]:
 
 
 def one_run(n: int) -> None:
-    from sfumato.kernels.microaggregation import mdav_groups
+    from sfumato.kernels.microaggregation.compiled import mdav_groups
 
     mdav_groups(incomes(100), K)
     table = incomes(n)
@@ -102,20 +102,23 @@ def main() -> None:
         return
 
     def compile_kernel() -> None:
-        from sfumato.kernels.microaggregation import mdav_groups
+        from sfumato.kernels.microaggregation.compiled import mdav_groups
 
         mdav_groups(incomes(100), K)
 
     cpu, wall = timed(compile_kernel)
     print(f"compilation, or loading what an earlier run compiled: {cpu:.1f} s CPU, {wall:.1f} s wall")
-    from sfumato.kernels.microaggregation import mdav_groups
+    from sfumato.kernels.microaggregation.compiled import mdav_groups
 
     table = incomes(30_000)
     labels: list[NDArray[np.intp]] = []
     kernel = min(timed(lambda: labels.append(mdav_groups(table, K))) for _ in range(5))
     print(f"\n30,000 x {COLUMNS}, k = {K}                       CPU s    wall s   ratio of CPU")
     print(f"  {'kernel':<30}{kernel[0]:10.2f}{kernel[1]:10.2f}")
-    for name, groups in [("numpy, usual", usual_numpy), ("numpy, kernels/textbook.py", textbook.mdav_groups)]:
+    for name, groups in [
+        ("numpy, usual", usual_numpy),
+        ("numpy, of small tables", plain.mdav_groups),
+    ]:
         cpu, wall = timed(lambda groups=groups: labels.append(groups(table, K)))  # type: ignore[misc]
         same = "same groups" if np.array_equal(labels[0], labels[-1]) else "OTHER GROUPS"
         print(f"  {name:<30}{cpu:10.2f}{wall:10.2f}{cpu / kernel[0]:10.0f}   {same}", flush=True)

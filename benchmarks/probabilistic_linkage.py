@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from memory import peak_memory
 from sfumato.kernels import assignment
-from sfumato.kernels.linkage import (
+from sfumato.kernels.assignment import compiled, plain
+from sfumato.kernels.probabilistic_linkage import (
     agreeing_pairs,
     agreeing_within,
     agreement_bins,
+    bin_cuts,
     fit_matches,
     nested_linkage,
     pattern_counts,
@@ -55,9 +57,16 @@ def masked_file(records: int, noise: float) -> tuple[Floats, Floats]:
     return np.exp(logs), np.exp(logs + noise * rng.normal(size=logs.shape))
 
 
+def binned(original: Floats, protected: Floats) -> tuple[Codes, Codes]:
+    """Both files in agreement bins."""
+    cuts = bin_cuts(original, BINS)
+    return agreement_bins(original, cuts), agreement_bins(protected, cuts)
+
+
 def by_sorting(original: Floats, protected: Floats) -> tuple[float, float]:
     """The package: counts by sorting, assignment over the pairs of positive weight (from 5,000 records)."""
-    results = nested_linkage(original, protected, bins=BINS, rng=np.random.default_rng(1))
+    left, right = binned(original, protected)
+    results = nested_linkage(left, right, agreeing_within(left), np.random.default_rng(1))
     return float(np.mean([result.share for result in results])), 0.0
 
 
@@ -65,14 +74,14 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
     """The usual way: every pair compared, a matrix of weights, scipy's linear_sum_assignment."""
     from scipy.optimize import linear_sum_assignment
 
-    left, right = agreement_bins(original, protected, BINS)
+    left, right = binned(original, protected)
     order = np.random.default_rng(1).permutation(len(right))
     shares, total = [], 0.0
     for known in range(1, VARIABLES + 1):
         mine, theirs = left[:, :known], right[order, :known]
-        within = np.bincount(assignment.agreement_patterns(mine, mine).ravel(), minlength=2**known)
+        within = np.bincount(plain.agreement_patterns(mine, mine).ravel(), minlength=2**known)
         within[-1] -= len(mine)
-        patterns = assignment.agreement_patterns(mine, theirs)
+        patterns = plain.agreement_patterns(mine, theirs)
         counts = np.bincount(patterns.ravel(), minlength=2**known)
         model = fit_matches(counts, len(left), within)
         cost = np.minimum(-model.weights, 0.0)[patterns]
@@ -87,7 +96,7 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
 
 def total_weight(original: Floats, protected: Floats) -> float:
     """What the package's assignments weigh together, for comparison with the dense optimum (not timed)."""
-    left, right = agreement_bins(original, protected, BINS)
+    left, right = binned(original, protected)
     agreeing, apart = agreeing_pairs(left, right), agreeing_within(left)
     rng, total = np.random.default_rng(1), 0.0
     for known in range(1, VARIABLES + 1):
@@ -106,7 +115,7 @@ WAYS = {"sorting": by_sorting, "all pairs": by_all_pairs}
 
 def measure_here(way: str, records: int, noise: float) -> Measured:
     original, protected = masked_file(records, noise)
-    assignment._sparse(np.zeros((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([0.0, 1.0]))
+    compiled.heaviest_assignment(np.zeros((2, 1), np.int32), np.zeros((2, 1), np.int32), np.array([0.0, 1.0]))
     wall, cpu = time.perf_counter(), time.process_time()
     share, weight = WAYS[way](original, protected)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

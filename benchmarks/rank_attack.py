@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from memory import peak_memory
 from sfumato import DistanceLinkage, Microdata, RankSwapping, RankSwappingAttack
+from sfumato.kernels.rank_windows import plain
+from sfumato.pair.statistics import Values
 from sfumato.risk import rank_attack
 
 
@@ -48,16 +50,18 @@ def all_pairs(n: int, searching: int) -> float:
     """Seconds of processor of the plain search, of some of the records, scaled up."""
     data = incomes(n)
     masked = RankSwapping(0.1).protect(data, rng=2)
-    windows = [rank_attack._window(data.columns[name], masked.columns[name], 0.1) for name in data.names]
+    columns = [(data.columns[name], masked.columns[name]) for name in data.names]
+    windows = [rank_attack._window(Values.of(after), before, after, 0.1) for before, after in columns]
     steps = np.full(7, 1.0)
     cpu = time.process_time()
     for known in range(1, 8):
         table, low, high, centre = (
-            np.column_stack([getattr(w, side) for w in windows[:known]]) for side in ("masked", "low", "high", "centre")
+            np.column_stack([getattr(w, side) for w in windows[:known]])
+            for side in ("protected", "low", "high", "centre")
         )
         own = np.abs(table - centre).sum(axis=1)
         part = slice(searching)
-        rank_attack.search_windows(table, low[part], high[part], centre[part], own[part], steps[:known])
+        plain.search_windows(table, low[part], high[part], centre[part], own[part], steps[:known])
     return (time.process_time() - cpu) * n / searching
 
 

@@ -10,6 +10,7 @@ Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]
 Unit = Literal["share", "percent", "number"]
 Records = Literal["original", "protected"]
+Parts = Literal["summaries", "columns", "memory"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,10 @@ class MeasureAbout(About):
     counts: tuple[str, ...] = ()  # how the names of parts begin that are plain numbers, whatever the unit
     cases: str = ""  # how the names of parts begin that are cases, of which the worst counts, not only their mean
     records: Records = "original"  # the table whose records by_record tells of, in that table's order
+    # how it takes tables in parts: from summaries of each part; by whole columns of the variables it compares, taken
+    # together from all parts; or not at all, because it needs all records in memory
+    parts: Parts = "memory"
+    parts_if: str = ""  # with which parameters, if not with all
 
     def unit_of(self, part: str) -> Unit:
         """Return the unit a part is written in."""

@@ -5,10 +5,10 @@ line come for free. Read this file first.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -19,8 +19,10 @@ from sfumato import parameters
 from sfumato.about import Better, MeasureAbout, MethodAbout
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
 from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.pair import Pair
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
@@ -56,7 +58,8 @@ class Method(_Described, ABC):
     def protect(self, data: Any, *, rng: Seed = None) -> Any:
         """Return the masked table, of the kind that was given; the table given is not touched."""
         table = Microdata.from_frame(data)
-        protected = self._protect(table, np.random.default_rng(rng))
+        with speaking(self):
+            protected = self.apply(table, np.random.default_rng(rng))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
     @property
@@ -66,7 +69,8 @@ class Method(_Described, ABC):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method masks in this table."""
-        return chosen(self, data)
+        with speaking(self):
+            return chosen(self, data.schema)
 
     def __add__(self, then: "Method") -> "Chain":
         """Return the method that does this and then the other: ``GlobalRecoding(...) + LocalSuppression(3)``."""
@@ -75,7 +79,8 @@ class Method(_Described, ABC):
         return Chain((*_steps(self), *_steps(then)))
 
     @abstractmethod
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata: ...
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Return the protected table; what a method of your own implements. Users call ``protect``."""
 
 
 def _steps(method: Method) -> tuple[Method, ...]:
@@ -124,16 +129,19 @@ class Chain(Method):
         named: dict[str, None] = {}
         for step in self.steps:
             try:
-                named.update(dict.fromkeys(step.masked(data)))
+                with speaking(step):
+                    named.update(dict.fromkeys(step.masked(data)))
             except NotApplicable:  # of a variable that only an earlier step makes fit for this one
                 if step is self.steps[0]:
                     raise
                 named.update(dict.fromkeys(name for name in step.variables or () if name in data.schema))
         return tuple(named)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Do one step after the other."""
         for step, stream in zip(self.steps, rng.spawn(len(self.steps)), strict=True):
-            data = step._protect(data, stream)
+            with speaking(step):
+                data = step.apply(data, stream)
         return data
 
 
@@ -149,59 +157,40 @@ class Measure(_Described, ABC):
 
     def evaluate(self, original: Any, protected: Any, *, rng: Seed = None) -> "Measurement":
         """Measure a protected table against its original."""
-        before, after = self._tables(original, protected)
-        return self._evaluate(before, after, np.random.default_rng(rng))
+        with speaking(self):
+            pair = Pair.of(original, protected)
+        return self.evaluate_pair(pair, rng=rng)
+
+    def evaluate_pair(self, pair: Pair, *, rng: Seed = None) -> "Measurement":
+        """Measure two tables that are on one footing already; what other measures computed of them is shared."""
+        with speaking(self):
+            return self.compute(pair.in_order() if self.about.paired else pair, np.random.default_rng(rng))
+
+    @abstractmethod
+    def compute(self, pair: Pair, rng: np.random.Generator) -> "Measurement":
+        """Return the measurement; what a measure of your own implements. Users call ``evaluate``.
+
+        A measure that compares record with record (``about.paired``) gets the protected records in the order of the
+        originals.
+        """
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The paths of files, besides the tables, that the figure depends on."""
         return ()
 
-    def _tables(self, original: Any, protected: Any) -> tuple[Microdata, Microdata]:
-        """Read both tables, and match their records where the measure needs it."""
-        before = Microdata.from_frame(original)
-        after = Microdata.beside(before, protected)
-        return before, self._paired(before, after) if self.about.paired else after
-
-    @abstractmethod
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> "Measurement": ...
-
-    def _paired(self, original: Microdata, protected: Microdata) -> Microdata:
-        """Put the protected records in the order of the originals: by id where both have one, else as they stand."""
-        name = type(self).__name__
-        if len(original) != len(protected):
-            raise NotApplicable(
-                f"{name}: record i of the protected table must be record i of the original, but they have "
-                f"{len(protected):,} and {len(original):,} records"
-            )
-        if not protected.matched:
-            raise NotApplicable(
-                f"{name}: record i of the protected table must be record i of the original, but its records are "
-                "synthetic or a sample and correspond to none"
-            )
-        key = original.schema.id
-        if key is None or key != protected.schema.id:
-            return protected
-        ids, others = (np.asarray(_values(table, key)) for table in (original, protected))
-        if ids.dtype.kind != others.dtype.kind or not np.array_equal(np.sort(ids), np.sort(others)):
-            raise NotApplicable(f"{name}: the ids in {key!r} are not the same in both tables")
-        place = np.empty(len(ids), dtype=np.intp)
-        place[np.argsort(ids, kind="stable")] = np.argsort(others, kind="stable")
-        return protected if np.array_equal(place, np.arange(len(ids))) else protected.take(place)
-
-    def _shared(self, original: Microdata, protected: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def shared(self, pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Name the variables to compare, and note those the protected table no longer has as such."""
-        names = chosen(self, original)
-        notes = []
-        if self.about.paired and original.schema.id is not None and original.schema.id != protected.schema.id:
-            notes.append(f"records are matched by position: the protected table has no id {original.schema.id!r}")
-        kept = tuple(n for n in names if n in protected.schema and protected.schema[n].kind in self.about.kinds)
-        gone = tuple(n for n in names if n not in kept)
-        if gone and (self.variables is not None or not kept):
-            raise NotApplicable(f"{type(self).__name__}: the protected table has no comparable {', '.join(gone)}")
-        if gone:
-            notes.append(f"left out, not comparable in the protected table: {', '.join(gone)}")
-        return kept, tuple(notes)
+        names = chosen(self, pair.original.schema)
+        kept, notes = pair.shared(names, self.about.kinds, asked=self.variables is not None)
+        key = pair.original.schema.id
+        if self.about.paired and key is not None and not pair.by_id:
+            notes = (f"records are matched by position: the protected table has no id {key!r}", *notes)
+        return kept, notes
+
+    def known_as(self, **changes: Any) -> None:
+        """Say of this instance what its parameters make different from its class."""
+        object.__setattr__(self, "about", replace(self.about, **changes))
 
     def measurement(self, value: float, **details: Any) -> "Measurement":
         """Dress a value with what is known of this measure."""
@@ -243,11 +232,6 @@ class Measurement:
             raise ParameterError(f"{self.measure} has no table {name!r}; there is {there}")
         return from_arrow(pa.Table.from_pylist([dict(row) for row in self.tables[name]]), Origin(kind))
 
-    def plot(self) -> Any:
-        """Draw what there is to show beyond the value, an Altair chart: pairs and variables, records, or parts."""
-        show = import_module("sfumato.show.notebook")  # by name: measures do not depend on how they are shown
-        return show.plot_of(self)
-
     def __float__(self) -> float:
         return self.value
 
@@ -273,25 +257,25 @@ class Measurement:
         return parts + [("variable", name, value) for name, value in list(self.by_variable.items())[:50]]
 
 
-def chosen(owner: Method | Measure, data: Microdata) -> tuple[str, ...]:
+@contextmanager
+def speaking(owner: Method | Measure) -> Iterator[None]:
+    """Name the class that refuses, once, in front of what it says."""
+    try:
+        yield
+    except NotApplicable as refusal:
+        raise refusal.by(type(owner).__name__) from refusal.__cause__
+
+
+def chosen(owner: Method | Measure, schema: Schema) -> tuple[str, ...]:
     """Name the variables a method or measure works on: those it was told, or all of its kinds."""
     kinds = owner.about.kinds
-    names = owner.variables if owner.variables is not None else data.schema.analysed(*kinds)
-    who, needed = type(owner).__name__, " or ".join(kinds)
+    names = owner.variables if owner.variables is not None else schema.analysed(*kinds)
+    needed = " or ".join(kinds)
     if not names:
-        raise NotApplicable(f"{who}: the table has no {needed} variable")
+        raise NotApplicable(f"the table has no {needed} variable")
     for name in names:
-        if name not in data.schema:
-            raise NotApplicable(f"{who}: {data.schema.unknown(name)}")
-        if data.schema[name].kind not in kinds:
-            raise NotApplicable(f"{who}: variable {name!r} is {data.schema[name].kind}; it must be {needed}")
+        if name not in schema:
+            raise NotApplicable(schema.unknown(name))
+        if schema[name].kind not in kinds:
+            raise NotApplicable(f"variable {name!r} is {schema[name].kind}; it must be {needed}")
     return names
-
-
-def _values(table: Microdata, name: str) -> NDArray[Any]:
-    """Return a column's values, categories spelled out."""
-    variable = table.schema[name]
-    if variable.kind == "numeric":
-        return table.columns[name]
-    spelled: NDArray[Any] = np.asarray(variable.categories)[table.columns[name]]
-    return spelled

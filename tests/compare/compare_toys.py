@@ -12,6 +12,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
 
 
 def _method(*, random: bool) -> MethodAbout:
@@ -30,7 +31,7 @@ class Shift(Method):
     about: ClassVar[MethodAbout] = _method(random=False)
     by: float = 1.0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Shift")
         return data.replace({"x": data.columns["x"] + self.by}, note="shifted x")
 
@@ -42,7 +43,7 @@ class Jitter(Method):
     about: ClassVar[MethodAbout] = _method(random=True)
     scale: float = 1.0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Jitter")
         return data.replace({"x": data.columns["x"] + self.scale * rng.standard_normal()})
 
@@ -54,7 +55,7 @@ class Slow(Method):
     about: ClassVar[MethodAbout] = _method(random=False)
     number: int = 0
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count(f"Slow {self.number}")
         time.sleep(0.15)
         return data.replace({"x": data.columns["x"] + self.number})
@@ -66,7 +67,7 @@ class Broken(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         if "TOY_MENDED" not in os.environ:
             raise ZeroDivisionError("no luck")
         return data
@@ -78,7 +79,7 @@ class Unfit(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count("Unfit")
         raise NotApplicable("Unfit: the table has no moustache")
 
@@ -89,7 +90,7 @@ class Deadly(Method):
 
     about: ClassVar[MethodAbout] = _method(random=False)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         os._exit(7)
 
 
@@ -99,7 +100,8 @@ class Loss(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("mean change")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, protected = pair.tables()
         count("Loss")
         change = np.abs(protected.columns["x"] - original.columns["x"])
         value = float(change.mean())
@@ -119,7 +121,8 @@ class Closeness(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("closeness", purpose="risk", range=(0.0, 1.0), unit="share")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, protected = pair.tables()
         count("Closeness")
         change = float(np.abs(protected.columns["x"] - original.columns["x"]).mean())
         return self.measurement(1 / (1 + change))
@@ -132,7 +135,7 @@ class Guess(Measure):
     about: ClassVar[MeasureAbout] = _measure("guess", purpose="risk", range=(0.0, 1.0), unit="share", random=True)
     known: int = 1
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         count("Guess")
         return self.measurement(rng.random())
 
@@ -143,8 +146,8 @@ class Rows(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("records", better="higher", paired=False)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        return self.measurement(len(protected))
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        return self.measurement(len(pair.protected))
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +156,7 @@ class NotANumber(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("nothing")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         return self.measurement(float("nan"))
 
 

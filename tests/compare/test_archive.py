@@ -94,9 +94,11 @@ def examined(results: Results, what: str = "mean", candidate: str = "Shift()") -
         done.append(candidate)
         return {"mean": float(results.protect(candidate).columns["x"].mean())}
 
+    known = results.is_examined(candidate, what, compute)
     found = results.examined(
         candidate, what, compute, encode=lambda payload: json.dumps(payload).encode(), decode=json.loads
     )
+    assert known == (not done)
     return found, done
 
 

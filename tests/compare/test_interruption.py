@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 from compare_toys import Loss, Slow
 
 from sfumato.compare.experiment import Experiment, grid
+from sfumato.compare.results import Results
 from sfumato.data.microdata import Microdata
 
 CANDIDATES = 14
@@ -103,3 +105,43 @@ def test_ctrl_c_stops_cleanly_and_says_so(workers: int, tmp_path: Path, monkeypa
     time.sleep(0.5)
     assert counts.read_text() == done  # no worker goes on
     continued(store, counts, monkeypatch)
+
+
+EXAMINATION = """
+import sys, time
+sys.path.insert(0, {here!r})
+from test_interruption import experiment, examine
+results = experiment().run(store={store!r})
+examine(results, lambda: b"first")
+def compute():
+    print("computing", flush=True)
+    time.sleep(60)
+results.examined("Slow()", "second", compute, encode=bytes, decode=bytes)
+"""
+
+
+def examine(results: Results, compute: Callable[[], bytes]) -> bytes:
+    return results.examined("Slow()", "first", compute, encode=bytes, decode=bytes)
+
+
+def test_kill_9_in_an_examination_loses_nothing_that_was_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, counts = tmp_path / "run.db", tmp_path / "counts.txt"
+    program = EXAMINATION.format(here=str(Path(__file__).parent), store=str(store))
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "computing\n"
+    process.kill()
+    process.communicate()
+    monkeypatch.setenv("TOY_COUNTS", str(counts))
+    results = experiment().run(store=store)
+    assert not counts.exists()  # every figure is there
+    assert results.measurement("Slow(number=3)", Loss).value == 3.0
+    with sqlite3.connect(store) as connection:
+        assert connection.execute("SELECT count(*) FROM examinations").fetchone() == (1,)
+    connection.close()
+
+    def compute() -> bytes:
+        return b"again"
+
+    assert results.examined("Slow()", "second", compute, encode=bytes, decode=bytes) == b"again"

@@ -4,8 +4,8 @@ import pickle
 import sqlite3
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,11 +13,9 @@ from compare_toys import Broken, Closeness, Guess, Jitter, Loss, Shift, Slow, Un
 
 from sfumato.compare import store as store_module
 from sfumato.compare.experiment import Experiment, grid
-from sfumato.compare.identity import identity
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
-from sfumato.risk import NearestRecord
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 CELL = Cell(
@@ -120,43 +118,6 @@ def test_what_does_not_fit_is_stored_and_what_failed_is_tried_again(
     assert "moustache" in again.row("Unfit()").reasons["Loss()"].text
 
 
-def test_the_code_of_a_class_that_is_not_ours_is_part_of_its_key() -> None:
-    from sfumato.methods import Noise
-
-    def first() -> Shift:
-        class Mine(Shift):
-            extra = 1
-
-        return Mine()
-
-    def second() -> Shift:
-        class Mine(Shift):
-            extra = 2
-
-        return Mine()
-
-    assert repr(first()) == repr(second())
-    assert identity(first()) != identity(second())
-    assert identity(first()) == identity(first())
-    assert identity(Noise(scale=0.1)).startswith("Noise(scale=0.1) ")
-
-
-def test_the_content_of_a_holdout_is_part_of_the_key_of_its_measure(tmp_path: Path) -> None:
-    holdout, other = tmp_path / "holdout.csv", tmp_path / "other.csv"
-    measure = NearestRecord(holdout=str(holdout))
-    absent = identity(measure)
-    holdout.write_text("x\n1.5\n2.5\n3.5\n")
-    first = identity(measure)
-    assert identity(measure) == first != absent and repr(measure) in first
-    values = [Experiment(DATA, [Shift()], [measure]).run(store=tmp_path / "run.db").row("Shift()").means]
-    other.write_text("x\n1\n2\n300\n")
-    other.replace(holdout)  # the same path
-    assert identity(measure) != first
-    values.append(Experiment(DATA, [Shift()], [measure]).run(store=tmp_path / "run.db").row("Shift()").means)
-    assert values[0] != values[1]
-    assert "reading" not in identity(NearestRecord())
-
-
 def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("candidate,risk\n" * 100)
@@ -251,35 +212,121 @@ def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     blocker.close()
 
 
-def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:
-    def typed(value: str) -> type[Any]:
-        space: dict[str, Any] = {"Loss": Loss, "__name__": "prompt"}
-        exec(
-            f"class Typed(Loss):\n    def _evaluate(self, a, b, rng):\n        return self.measurement({value})", space
-        )
-        made: type[Any] = space["Typed"]
-        return made
-
-    first, again, second = (typed(value)() for value in ("0.25", "0.25", "0.75"))
-    assert identity(first) == identity(again) != identity(second)
-    store = tmp_path / "run.db"
-    assert Experiment(DATA, [Shift()], [first]).run(store=store).rows[0].means[repr(first)] == 0.25
-    assert Experiment(DATA, [Shift()], [second]).run(store=store).rows[0].means[repr(second)] == 0.75
-
-
-def test_a_foreign_method_inside_another_is_known_by_its_code() -> None:
-    from sfumato import Noise, ResidualNoise
-
-    noises = [ResidualNoise(of) for of in (Shift(), Jitter(), Noise(0.1))]
-    assert len({identity(noise).removeprefix(repr(noise)) for noise in noises}) == 3
-
-
 def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None:
     from sfumato.compare.work import _kept
 
     scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
     Store(scope).close()
-    (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope)
+    (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope, by_record=True)
     for number, _ in enumerate(_kept(task), start=1):
         with Store(scope) as other:
             assert len(other.finished()) == number  # on disk before the next one is computed
+
+
+OLD = """
+CREATE TABLE cells (
+    data TEXT NOT NULL, version TEXT NOT NULL, seed TEXT NOT NULL,
+    candidate TEXT NOT NULL, measure TEXT NOT NULL, replicate INTEGER NOT NULL,
+    reason TEXT NOT NULL, value REAL, details TEXT NOT NULL, seconds REAL NOT NULL, protect_seconds REAL NOT NULL,
+    PRIMARY KEY (data, version, seed, candidate, measure, replicate)
+) WITHOUT ROWID
+"""
+
+
+def test_a_store_of_version_0_1_is_refused_and_left_as_it_is(tmp_path: Path, counts: Path) -> None:
+    path = tmp_path / "run.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(OLD)
+        connection.execute(f"PRAGMA application_id = {store_module.APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(
+            "INSERT INTO cells VALUES (?, '0.1.0', '0', 'Shift()', 'Loss()', 0, '', 7.0, '{}', 0, 0)",
+            (DATA.fingerprint,),
+        )
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        FileError, match=r"an older version of Sfumato wrote it, in format 1, .* or remove it to compute"
+    ):
+        Experiment(DATA, [Shift()], [Loss()]).run(store=path)
+    assert path.read_bytes() == before
+    assert counted(counts) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE cells SET told = '{'",
+        "UPDATE cells SET told = '[]'",
+        "UPDATE cells SET told = '{\"parts\": {}}'",
+        'UPDATE cells SET told = \'{"parts": 3, "notes": [], "masking": []}\'',
+        'UPDATE cells SET told = \'{"parts": {}, "notes": "x", "masking": []}\'',
+        "UPDATE cells SET status = 'perhaps'",
+        "UPDATE cells SET value = 'seven'",
+        "UPDATE cells SET told = x'ff'",
+        "ALTER TABLE cells DROP COLUMN told",
+        "DROP TABLE cells",
+    ],
+)
+def test_cells_that_cannot_be_read_are_refused_before_anything_is_computed(
+    change: str, tmp_path: Path, counts: Path
+) -> None:
+    path = tmp_path / "run.db"
+    experiment = Experiment(DATA, [Shift()], [Loss()])
+    experiment.run(store=path)
+    counted(counts)
+    altered(path, change)
+    with pytest.raises(FileError, match=r"run\.db: .*; give another path, or remove it to compute everything anew"):
+        experiment.run(store=path)
+    assert counted(counts) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE measurements SET content = substr(content, 1, length(content) - 5)",
+        "UPDATE measurements SET content = x''",
+        "UPDATE measurements SET content = 'words'",
+        "UPDATE measurements SET content = zeroblob(100)",
+        "DELETE FROM measurements",
+        "DROP TABLE measurements",
+    ],
+)
+def test_measurements_that_cannot_be_read_are_refused(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    results = Experiment(DATA, [Shift()], [Loss()]).run(store=path)
+    altered(path, change)
+    assert results.row("Shift()").means == {"Loss()": 1.0}
+    with pytest.raises(FileError, match=r"run\.db: .*; give another path, or remove it to compute everything anew"):
+        results.measurement("Shift()", Loss)
+
+
+def test_examinations_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with opened(path) as store:
+        assert store.examination("bootstrap") is None
+        store.keep_examination("bootstrap", b"one" * 100)
+        store.keep_examination("bootstrap", b"two" * 100)
+        assert store.examination("bootstrap") == b"two" * 100
+    with opened(path, seed=1) as store:
+        assert store.examination("bootstrap") is None
+    altered(path, "UPDATE examinations SET content = substr(content, 1, 8)")
+    with opened(path) as store, pytest.raises(FileError, match=r"what it holds is damaged .*; give another path"):
+        store.examination("bootstrap")
+
+
+def altered(path: Path, change: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(change)
+    connection.close()
+
+
+def test_a_cell_and_its_measurement_are_written_together(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with opened(path) as store:
+        store._connection.execute("DROP TABLE measurements")
+        with pytest.raises(FileError):
+            store.add(replace(CELL, content=b"whole"))
+        assert store.finished() == {}
+        store.add(CELL)
+        assert store.finished() == {CELL.key: CELL}

@@ -11,6 +11,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
 
 DATA = Microdata.from_frame(pa.table({"x": [0.0, 0.0], "chance": [0.0, 0.0]}))
 SOURCE: dict[str, Any] = {"title": "toy", "source": "none", "missing": "kept"}
@@ -29,7 +30,7 @@ class Dial(Method):
     to: float
     shared: bool = True
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         if self.to > 1000:
             raise NotApplicable("Dial: it turns to 1000 and no further")
         stream = rng if self.shared else np.random.default_rng([int(rng.integers(2**31)), int(self.to * 1e6)])
@@ -43,7 +44,7 @@ class Knob(Method):
     about: ClassVar[MethodAbout] = MethodAbout(**SOURCE, random=False, grid={"at": (1, 40)})
     at: int = 1
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return _set(data, self.at, 0.0)
 
 
@@ -55,8 +56,8 @@ class Level(Measure):
     shape: Literal["falling", "rising", "valley", "hill", "wave", "flat"] = "falling"
     noise: float = 0.0
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        x = float(protected.columns["x"][0])
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        x = float(pair.protected.column("x")[0])
         value = {
             "falling": np.exp(-x),
             "rising": x,
@@ -65,7 +66,7 @@ class Level(Measure):
             "wave": np.exp(-x) + 0.3 * np.sin(4 * x),
             "flat": 1.0,
         }[self.shape]
-        return self.measurement(float(value + self.noise * protected.columns["chance"][0]))
+        return self.measurement(float(value + self.noise * pair.protected.column("chance")[0]))
 
 
 @dataclass(frozen=True, repr=False)

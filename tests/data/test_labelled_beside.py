@@ -14,7 +14,7 @@ from sfumato.cli import app
 from sfumato.cli.tables import read_protected
 from sfumato.data.alignment import aligned
 from sfumato.data.files import read, write
-from sfumato.data.labelled_beside import file_beside
+from sfumato.data.formats.labelled.beside import file_beside
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 

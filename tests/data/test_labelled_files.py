@@ -15,8 +15,8 @@ import pyreadstat
 import pytest
 
 from labelled_tables import raw, survey
-from sfumato.data import labelled_file
 from sfumato.data.files import read, write
+from sfumato.data.formats.labelled import raw_file
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import schema_text, write_schema
 from sfumato.errors import DataError, FileError, ParameterError
@@ -52,7 +52,7 @@ def test_values_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pyreadstat.write_dta(frame, tmp_path / "m.dta", version=14, missing_user_values={"m": ["a"]})
     whole = {file.name: read(file) for file in files(tmp_path)}
     for cells in (1, 21, 80, 120):  # one record at a time, pieces that end before and at the end of the file
-        monkeypatch.setattr(labelled_file, "CELLS_AT_A_TIME", cells)
+        monkeypatch.setattr(raw_file, "CELLS_AT_A_TIME", cells)
         for file in tmp_path.iterdir():
             assert read(file).to_arrow().equals(whole[file.name].to_arrow()), file
     assert read(tmp_path / "m.dta").schema["m"].missing == (".a",)

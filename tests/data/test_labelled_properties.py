@@ -9,9 +9,9 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sfumato.data.file_form import Family, Moment
 from sfumato.data.files import read, write
-from sfumato.data.labelled import Family, Moment
-from sfumato.data.labelled_dates import from_dates, to_dates
+from sfumato.data.formats.labelled.dates import from_dates, to_dates
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 

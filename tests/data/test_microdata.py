@@ -1,5 +1,7 @@
 """Tables under a schema: kinds, missing codes, weights, ids, and what is refused."""
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,3 +192,11 @@ def test_a_number_that_became_classes_is_another_kind_and_a_slip_is_an_error() -
     slip = ["1", "2", "3", "4", "5", "6"] * 9 + ["1", "2", "3", "4", "5", "six"]
     with pytest.raises(DataError, match="row 60 holds the text 'six'"):
         Microdata.beside(original, pa.table({"size": slip}))
+
+
+def test_a_schema_looked_up_is_not_remembered_by_its_copies() -> None:
+    schema = Schema((Variable("a"), Variable("b")))
+    assert schema["a"].role == "other" and schema.names == ("a", "b")
+    changed = replace(schema, variables=(Variable("a", role="key"), Variable("c")))
+    assert changed["a"].role == "key" and "c" in changed and "b" not in changed
+    assert pickle.loads(pickle.dumps(schema)) == schema and hash(schema) == hash(Schema((Variable("a"), Variable("b"))))

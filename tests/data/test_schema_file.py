@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.describe import Finding, describe
 from sfumato.data.files import read
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Role, Schema, Variable
@@ -136,56 +135,9 @@ def test_categories_toml_has_no_words_for() -> None:
         schema_text(Schema((Variable("wait", missing=(b"x",)),)))
 
 
-def findings(**columns: Any) -> dict[str, Finding]:
-    return {finding.name: finding for finding in describe(Microdata.from_frame(pa.table(columns)))}
-
-
-def test_what_is_found_of_each_variable() -> None:
-    # by hand: three distinct incomes from -5 to 2.5, one missing; north twice, south once, one missing
-    found = findings(income=[1.0, 2.5, None, -5.0], region=["north", "south", "north", None])
-    income, region = found["income"], found["region"]
-    assert (income.distinct, income.missing, income.minimum, income.maximum) == (3, 1, -5, 2.5)
-    assert income.examples == (1, 2.5, -5)
-    assert (region.distinct, region.missing, region.minimum, region.maximum) == (2, 1, None, None)
-    assert region.examples == ("north", "south")
-    assert (region.kind, region.role, region.suggestion) == ("nominal", "other", "")
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "hint"),
-    [
-        ("sex", [1, 2] * 20, 'kind = "nominal"'),
-        ("code", [1, 2, 3, 4] * 10, "nominal or ordinal?"),
-        ("grossing_weight", [1.5 + i % 7 for i in range(40)], 'weight = "grossing_weight"'),
-        ("hh", [i // 3 for i in range(40)], 'household = "hh"'),
-        ("id", list(range(500, 460, -1)), 'id = "id"'),
-        ("name", [f"person {i}" for i in range(40)], "identifier?"),
-        ("wide", [2**60 + i for i in range(40)], "identifier?"),
-        ("pay", [-9, *range(100, 139)], "missing = [-9]"),
-        ("pay", ["refused", "refused", *map(str, range(38))], 'numbers but for 2 cells? kind = "numeric", missing ='),
-        ("pay", ["1,234", "2,345"] * 20, "thousands separators"),
-        ("nothing", [None] * 40, "all values are missing"),
-        ("same", [3.5] * 40, "one value only"),
-        ("income", [1.25 * i for i in range(40)], ""),
-        ("net_weight_change", [float(i) - 20 for i in range(40)], "identifier?"),
-        ("household_size", [1, 2, 3, 4] * 10, "nominal or ordinal?"),
-        ("region", ["north", "south"] * 20, ""),
-    ],
-)
-def test_suggestions(name: str, values: list[Any], hint: str) -> None:
-    suggestion = findings(**{name: values})[name].suggestion
-    assert hint in suggestion if hint else suggestion == ""
-
-
 def test_suggestions_stand_in_the_file_as_comments() -> None:
     data = Microdata.from_frame(pa.table({'od"d\nweight': [1.0 + i for i in range(40)], "sex": [1, 2] * 20}))
     text = schema_text(data)
     assert tomllib.loads(text)["variables"].keys() == {'od"d\nweight', "sex"}
     assert "# 2 distinct; 0 missing; from 1 to 2\n# nominal? 2 distinct whole numbers" in text
     assert '# weight = "..."' in text
-
-
-def test_what_is_settled_is_not_suggested() -> None:
-    table = pa.table({"w": [1.0, 2.0] * 20, "hh": [i // 2 for i in range(40)], "id": list(range(40))})
-    data = Microdata.from_frame(table, Schema(weight="w", household="hh", id="id"))
-    assert [(f.role, f.suggestion) for f in describe(data)] == [("weight", ""), ("household", ""), ("id", "")]

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from sfumato.kernels import WORTH_COMPILING, boxes
-from sfumato.kernels.average_linkage import Merges, cut, merges, partition
-from sfumato.kernels.average_linkage_tree import merges as compiled_merges
+from sfumato.kernels.average_linkage import cut, partition
+from sfumato.kernels.average_linkage.compiled import merges as compiled_merges
+from sfumato.kernels.average_linkage.plain import Merges, merges
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels import WORTH_COMPILING, dominance_halving
-from sfumato.kernels.dominance import by_blocks, dense_ranks, distinct_rows, dominance_sums
+from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
+from sfumato.kernels.dominance.compiled import by_halving
+from sfumato.kernels.dominance.plain import by_blocks
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]
@@ -50,7 +52,7 @@ def test_sums_by_hand() -> None:
     expected = [1.0, 11.0, -2.0, 4.0]
     assert dominance_sums(ranks, weights).tolist() == expected
     everyone = np.ones(4, dtype=bool)
-    assert dominance_halving.by_halving(ranks, weights, everyone, threads=1).tolist() == expected
+    assert by_halving(ranks, weights, everyone, threads=1).tolist() == expected
     some = np.array([False, True, False, True])
     assert dominance_sums(ranks, weights, some).tolist() == [0.0, 11.0, 0.0, 4.0]
 
@@ -65,12 +67,12 @@ def test_both_ways_equal_the_definition(ranks: Ranks, seed: int, asking: float) 
     assert np.array_equal(dominance_sums(ranks, whole, asked), expected)
     assert np.array_equal(by_blocks(ranks, whole, asked), expected)
     if ranks.shape[1] > 1:
-        assert np.array_equal(dominance_halving.by_halving(ranks, whole, asked, threads=1), expected)
+        assert np.array_equal(by_halving(ranks, whole, asked, threads=1), expected)
     broken = rng.normal(size=len(ranks))
     expected = np.where(asked, plain(ranks, broken), 0.0)
     np.testing.assert_allclose(by_blocks(ranks, broken, asked), expected, rtol=0, atol=1e-12)
     if ranks.shape[1] > 1:
-        found = dominance_halving.by_halving(ranks, broken, asked, threads=2)
+        found = by_halving(ranks, broken, asked, threads=2)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -83,8 +85,8 @@ def test_halving_of_many_rows_equals_blocks_on_any_number_of_threads(columns: in
     whole = rng.choice([-3.0, 2.0], len(ranks))
     assert np.array_equal(dominance_sums(ranks, whole, threads=2), by_blocks(ranks, whole, asked))
     broken = rng.normal(size=len(ranks))
-    serial = dominance_halving.by_halving(ranks, broken, asked, threads=1)
-    assert np.array_equal(dominance_halving.by_halving(ranks, broken, asked, threads=3), serial)
+    serial = by_halving(ranks, broken, asked, threads=1)
+    assert np.array_equal(by_halving(ranks, broken, asked, threads=3), serial)
     np.testing.assert_allclose(serial, by_blocks(ranks, broken, asked), rtol=0, atol=1e-10)
 
 
@@ -104,6 +106,6 @@ def test_halving_of_peculiar_tables(shape: str) -> None:
         "steps": (up // 100 + 1.0) * (up % 100 + 1.0),
     }[shape]
     everyone = np.ones(2000, dtype=bool)
-    for sums in (by_blocks, lambda r, w, a: dominance_halving.by_halving(r, w, a, threads=1)):
+    for sums in (by_blocks, lambda r, w, a: by_halving(r, w, a, threads=1)):
         assert np.array_equal(sums(ranks, np.ones(2000), everyone), expected)
     assert np.array_equal(dominance_sums(ranks, np.ones(2000)), expected)

@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, minimize
 
-from sfumato.kernels import assignment, matching
-from sfumato.kernels.linkage import (
+from sfumato.kernels import assignment
+from sfumato.kernels.assignment import compiled, plain
+from sfumato.kernels.probabilistic_linkage import (
+    LinkageResult,
     MatchModel,
     agreeing_pairs,
     agreeing_within,
     agreement_bins,
+    bin_cuts,
     fit_matches,
     nested_linkage,
     pattern_counts,
@@ -52,13 +55,15 @@ def test_bins_by_hand() -> None:
     # Halves of 1 2 3 4 are cut at 2.5; both files are cut there, and a value on the cut goes above it.
     original = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan]])
     protected = np.array([[2.4], [2.5], [9.0], [np.nan], [-9.0]])
-    left, right = agreement_bins(original, protected, 2)
+    cuts = bin_cuts(original, 2)
+    left, right = (agreement_bins(file, cuts) for file in (original, protected))
     assert left.ravel().tolist() == [0, 0, 1, 1, -1]
     assert right.ravel().tolist() == [0, 1, 1, -1, 0]
 
 
 def test_bins_of_a_variable_without_values() -> None:
-    left, right = agreement_bins(np.full((3, 1), np.nan), np.ones((3, 1)), 4)
+    empty = np.full((3, 1), np.nan)
+    left, right = (agreement_bins(file, bin_cuts(empty, 4)) for file in (empty, np.ones((3, 1))))
     assert left.ravel().tolist() == [-1, -1, -1]
     assert right.ravel().tolist() == [0, 0, 0]
 
@@ -79,7 +84,7 @@ def test_counts_are_those_of_all_pairs(pair: tuple[Codes, Codes]) -> None:
     left, right = pair
     brute = np.bincount([agree(a, b) for a, b in product(left, right)], minlength=2 ** left.shape[1])
     np.testing.assert_array_equal(pattern_counts(agreeing_pairs(left, right)), brute)
-    patterns = assignment.agreement_patterns(left, right)
+    patterns = plain.agreement_patterns(left, right)
     np.testing.assert_array_equal(np.bincount(patterns.ravel(), minlength=len(brute)), brute)
 
 
@@ -216,11 +221,11 @@ def test_assignment_is_as_heavy_as_the_dense_optimum(pair: tuple[Codes, Codes], 
     weights = np.round(rng.normal(size=2 ** left.shape[1]), decimals)
     allowed = np.maximum(weights, 0.0)
     allowed[0] = 0.0
-    matrix = allowed[assignment.agreement_patterns(left, right)]
+    matrix = allowed[plain.agreement_patterns(left, right)]
     best = matrix[linear_sum_assignment(-matrix)].sum()
     for partner in (
         assignment.assign(left, right, weights, rng),
-        assignment._sparse(left, right, allowed),
+        compiled.heaviest_assignment(left, right, allowed),
     ):
         linked = np.flatnonzero(partner >= 0)
         assert len(set(partner[linked])) == len(linked)
@@ -234,10 +239,10 @@ def test_prices_certify_a_larger_matching() -> None:
     left = rng.integers(0, 6, (400, 3)).astype(np.int32)
     right = rng.integers(0, 6, (380, 3)).astype(np.int32)
     weights = np.array([0, 3, 2, 7, 2, 6, 5, 11])
-    starts, members = assignment.bin_members(right)
-    first, columns, patterns = matching.positive_pairs(left, starts, members, weights, 380)
-    partner, profit, price = matching.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
-    matrix = weights[assignment.agreement_patterns(left, right)]
+    starts, members = compiled.bin_members(right)
+    first, columns, patterns = compiled.positive_pairs(left, starts, members, weights, 380)
+    partner, profit, price = compiled.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
+    matrix = weights[plain.agreement_patterns(left, right)]
     linked = partner >= 0
     assert profit.min() >= 0
     assert price.min() >= 0
@@ -255,12 +260,12 @@ def test_assignment_by_hand() -> None:
     assert assignment.assign(left, right, np.array([-1.0, 3.0, -1.0, 4.0]), rng).tolist() == [0, -1]
 
 
-@pytest.mark.parametrize("solver", ["_dense", "_sparse"])
+@pytest.mark.parametrize("way", ["plain", "compiled"])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_file_order_does_not_decide_ties(solver: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_order_does_not_decide_ties(way: str, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every pair agrees on the first variable only: all one-to-one assignments tie, whichever the file order,
     # and each record meets its own with probability 1/10. 300 draws of 10: sd of the mean .0058.
-    monkeypatch.setattr(assignment, "_dense", getattr(assignment, solver))
+    monkeypatch.setattr(assignment, "worth_compiling", lambda *_: way == "compiled")
     place = np.arange(10)[::-1] if reverse else np.arange(10)
     left = np.column_stack([np.zeros(10), np.arange(10)]).astype(np.int32)
     right = np.column_stack([np.zeros(10), 10 + place]).astype(np.int32)
@@ -301,11 +306,17 @@ def lognormal(rng: np.random.Generator, records: int, variables: int) -> Floats:
     return np.asarray(np.exp(0.6 * common + 0.8 * rng.normal(size=(records, variables))))
 
 
+def links(original: Floats, protected: Floats, bins: int, rng: np.random.Generator) -> list[LinkageResult]:
+    cuts = bin_cuts(original, bins)
+    left, right = (agreement_bins(file, cuts) for file in (original, protected))
+    return nested_linkage(left, right, agreeing_within(left), rng)
+
+
 def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
     # By theory: a copy is found with probability 1 / (number of records in the same bins): 1 if alone.
     original = lognormal(np.random.default_rng(4), 300, 4)
-    results = nested_linkage(original, original, bins=20, rng=np.random.default_rng(0))
-    left, _ = agreement_bins(original, original, 20)
+    results = links(original, original, 20, np.random.default_rng(0))
+    left = agreement_bins(original, bin_cuts(original, 20))
     assert [result.variables for result in results] == [1, 2, 3, 4]
     for known, result in enumerate(results, start=1):
         _, kind, size = np.unique(left[:, :known], axis=0, return_inverse=True, return_counts=True)
@@ -315,10 +326,7 @@ def test_a_copy_is_linked_as_often_as_its_bins_allow() -> None:
 
 def test_unrelated_draws_are_linked_by_chance_only() -> None:
     rng = np.random.default_rng(6)
-    shares = [
-        [r.share for r in nested_linkage(lognormal(rng, 100, 3), lognormal(rng, 100, 3), bins=10, rng=rng)]
-        for _ in range(40)
-    ]
+    shares = [[r.share for r in links(lognormal(rng, 100, 3), lognormal(rng, 100, 3), 10, rng)] for _ in range(40)]
     # 1/n = .01; 4,000 records, at most one link each: sd of a mean share about .0016.
     assert (np.mean(shares, axis=0) < 0.016).all()
     assert np.mean(shares, axis=0)[0] == pytest.approx(0.01, abs=0.006)
@@ -330,21 +338,21 @@ def test_noise_lowers_the_share_and_missing_values_are_harmless() -> None:
     logs = np.log(original)
     light, heavy = (np.exp(logs + s * rng.normal(size=logs.shape)) for s in (0.05, 0.5))
     light[::7, 2] = np.nan
-    shares = [nested_linkage(original, p, bins=20, rng=rng)[-1].share for p in (original, light, heavy)]
+    shares = [links(original, p, 20, rng)[-1].share for p in (original, light, heavy)]
     assert shares[0] > shares[1] > 0.5 > shares[2]
 
 
 @pytest.mark.parametrize("records", [1, 2])
 def test_very_small_files(records: int) -> None:
     original = np.arange(2.0 * records).reshape(records, 2)
-    for result in nested_linkage(original, original, bins=20, rng=np.random.default_rng(0)):
+    for result in links(original, original, 20, np.random.default_rng(0)):
         assert np.isfinite(result.probability).all()
         assert ((result.probability >= 0) & (result.probability <= 1)).all()
 
 
 def test_files_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match=r"got \(3, 1\) and \(2, 1\)"):
-        nested_linkage(np.ones((3, 1)), np.ones((2, 1)), bins=2, rng=np.random.default_rng(0))
+        links(np.ones((3, 1)), np.ones((2, 1)), 2, np.random.default_rng(0))
 
 
 def test_by_theory_raking_meets_the_rates_and_keeps_the_odds_ratios() -> None:
@@ -362,5 +370,5 @@ def test_values_missing_in_the_release_only_do_not_hide_the_matches() -> None:
     rng = np.random.default_rng(0)
     original = np.exp(rng.normal(size=(800, 4)))
     protected = np.where(rng.random(original.shape) < 0.4, np.nan, original)
-    last = nested_linkage(original, protected, bins=20, rng=rng)[-1]
+    last = links(original, protected, 20, rng)[-1]
     np.testing.assert_allclose(last.model.match_agreement, 0.6, atol=0.1)  # what is not missing agrees

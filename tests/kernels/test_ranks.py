@@ -1,14 +1,13 @@
-"""Ranks among the records that have both, and contingency tables: compiled, in numpy, and by scipy."""
+"""Ranks among the records that have both: compiled, in numpy, and by scipy."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from sfumato.kernels import contingency, contingency_counts, ranks, ranks_within
-from sfumato.kernels.contingency import Table, each_table, tabulate
+from sfumato.kernels import ranks
+from sfumato.kernels.ranks import compiled, plain
 
 Floats = NDArray[np.float64]
 
@@ -27,29 +26,29 @@ def columns_with_gaps(seed: int, records: int, columns: int) -> list[Floats]:
 @given(st.integers(0, 10**6), st.integers(1, 80))
 def test_both_ways_rank_among_the_records_that_have_both(seed: int, records: int) -> None:
     columns = columns_with_gaps(seed, records, 5)
-    found = ranks.ranked(columns, records)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], records)
     first, second = (np.asarray(side, dtype=np.intp) for side in np.triu_indices(5, 1))
     counts, sums = np.zeros(10, dtype=np.int64), np.zeros((10, 3))
-    ranks_within.correlate(*found.arrays, first, second, counts, sums)
+    compiled.correlate(*found.arrays, first, second, counts, sums)
     for k, (i, j) in enumerate(zip(first, second, strict=True)):
         both = ~(np.isnan(columns[i]) | np.isnan(columns[j]))
         x, y = (2 * stats.rankdata(columns[c][both]) - both.sum() - 1 for c in (i, j))
         assert counts[k] == both.sum()
         assert sums[k].tolist() == [x @ y, x @ x, y @ y]
-        assert ranks.plain_correlation(found, i, j) == (counts[k], *sums[k])
+        assert plain.correlation(found, i, j) == (counts[k], *sums[k])
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 80))
 def test_both_ways_sum_ranks_by_group(seed: int, records: int) -> None:
     columns = columns_with_gaps(seed, records, 3)
-    found = ranks.ranked(columns, records)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], records)
     group = np.random.default_rng(seed).integers(0, 5, records).astype(np.uint32)  # 4 stands for missing
     which = np.array([2, 0, 1])
     counts, sums, squares = ranks.rank_sums(found, group, 4, which)
     others = np.zeros((3, 5), dtype=np.int64), np.zeros((3, 5)), np.zeros(3)
     gone = np.flatnonzero(group == 4).astype(np.int32)
-    ranks_within.sum_by_group(*found.arrays, group, gone, which, *others)
+    compiled.sum_by_group(*found.arrays, group, gone, which, *others)
     assert np.array_equal(counts, others[0][:, :4])
     assert np.array_equal(sums, others[1][:, :4])
     assert np.array_equal(squares, others[2])
@@ -63,8 +62,8 @@ def test_both_ways_sum_ranks_by_group(seed: int, records: int) -> None:
 def test_codes_are_ranked_as_numbers_are() -> None:
     codes = np.array([3, -1, 0, 3, 5, 0], dtype=np.int32)  # 1, 2 and 4 do not occur
     numbers = np.where(codes < 0, np.nan, codes)
-    found = ranks.ranked([codes, numbers], 6)
-    tables = [found.table(j)[0][found.places[j]].tolist() for j in (0, 1)]
+    found = ranks.ranked([ranks.Placed.of(column) for column in (codes, numbers)], 6)
+    tables = [found.tables[j][0][found.places[j]].tolist() for j in (0, 1)]
     # mid-ranks 3.5, 1.5, 3.5, 5, 1.5 of five: doubled, less 6
     assert tables[0] == tables[1] == [1.0, 0.0, -3.0, 1.0, 4.0, -3.0]
     assert found.present.tolist() == [5, 5]
@@ -72,48 +71,10 @@ def test_codes_are_ranked_as_numbers_are() -> None:
 
 def test_large_files_are_ranked_by_the_kernel() -> None:
     columns = columns_with_gaps(3, 6_000, 4)
-    found = ranks.ranked(columns, 6_000)
+    found = ranks.ranked([ranks.Placed.of(column) for column in columns], 6_000)
     pairs = np.array([0, 1, 2]), np.array([1, 2, 3])
     told: list[int] = []
     counts, *sums = ranks.rank_correlations(found, *pairs, told.append)
     for k in range(3):
-        assert (counts[k], *(s[k] for s in sums)) == ranks.plain_correlation(found, k, k + 1)
+        assert (counts[k], *(s[k] for s in sums)) == plain.correlation(found, k, k + 1)
     assert told[-1] == 3
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 60), st.booleans())
-def test_both_ways_count_a_table(seed: int, records: int, weighted: bool) -> None:
-    rng = np.random.default_rng(seed)
-    first, second = rng.integers(0, 5, records).astype(np.uint32), rng.integers(0, 4, records).astype(np.uint32)
-    weights = rng.uniform(0.1, 2, records) if weighted else None
-    plain = tabulate(first, second, (4, 3), weights)
-    table = np.zeros((5, 4))
-    count, squares = contingency_counts.count(first, second, np.ones(0) if weights is None else weights, table)
-    assert count == plain.records == ((first < 4) & (second < 3)).sum()
-    assert np.allclose(table[plain.rows, plain.columns], plain.observed)
-    assert table[:-1, :-1].sum() == pytest.approx(plain.observed.sum())
-    if count:
-        assert plain.effective == pytest.approx(table[:-1, :-1].sum() ** 2 / squares)
-
-
-@pytest.mark.parametrize("records", [300, 6_000])
-def test_large_and_small_tables_are_the_same(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    codes = rng.integers(0, 31, (3, records)).astype(np.uint32)
-    counts = np.array([30, 30, 30])
-    pairs = np.array([0, 0, 1]), np.array([1, 2, 2])
-
-    def all_tables() -> dict[int, Table]:
-        found: dict[int, Table] = {}
-        each_table(codes, counts, *pairs, None, found.__setitem__)
-        return found
-
-    counted = all_tables()
-    monkeypatch.setattr(contingency, "CELLS_PER_RECORD", 0)
-    monkeypatch.setattr(contingency, "FEW_CELLS", 0)
-    for k, table in all_tables().items():
-        assert table.observed.tolist() == counted[k].observed.tolist()
-        both = (codes[pairs[0][k]] < 30) & (codes[pairs[1][k]] < 30)
-        cross = stats.contingency.crosstab(codes[pairs[0][k]][both], codes[pairs[1][k]][both]).count
-        assert table.chi_squared()[0] == pytest.approx(stats.chi2_contingency(cross, correction=False).statistic)

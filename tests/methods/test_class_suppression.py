@@ -8,9 +8,8 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from sfumato import KAnonymity, LocalSuppression, ParameterError
-from sfumato.kernels.class_suppression import cheapest_classes
 from sfumato.kernels.groups import class_sizes
-from sfumato.kernels.suppression import cheapest_shown
+from sfumato.kernels.suppression import cheapest_classes, cheapest_shown
 from tables import persons
 
 Codes = NDArray[np.int32]

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import NotApplicable, ParameterError, RankSwapping
-from sfumato.kernels import swapping as kernel
-from sfumato.methods.swapping import swap_partners
+from sfumato.kernels.rank_swapping import compiled, swap_partners
 from tables import incomes, numbers
 
 
@@ -22,7 +21,7 @@ def test_by_hand_partners_of_given_draws() -> None:
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 10_000))
 def test_the_kernel_equals_the_plain_version(n: int, window: int, seed: int) -> None:
     draws = np.random.default_rng(seed).random(n)
-    assert np.array_equal(kernel.swap_partners(draws, window), swap_partners(draws, window))
+    assert np.array_equal(compiled.swap_partners(draws, window), swap_partners(draws, window))
 
 
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.floats(0.02, 1), st.integers(0, 99))

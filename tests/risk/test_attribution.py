@@ -200,8 +200,12 @@ def test_keys_that_were_recoded_are_matched_in_the_protected_tables_terms() -> N
     assert found.value == pytest.approx(2 / 6)
     banded = persons().to_arrow().to_pandas()
     banded["age"] = (banded["age"] // 10 * 10).astype(str) + "s"
-    assert 0 < RepU().evaluate(persons(), Microdata.beside(persons(), banded)).value < 1
-    lost = banded.sample(frac=1, random_state=0)
+    found = RepU().evaluate(persons(), Microdata.beside(persons(), banded))
+    assert 0 < found.value < 1
+    shuffled = banded.sample(frac=1, random_state=0)
+    again = RepU().evaluate(persons(), Microdata.beside(persons(), shuffled))  # the id tells which record is which
+    assert (again.value, again.parts, again.notes) == (found.value, found.parts, found.notes)
+    lost = shuffled.drop(columns=[persons().schema.id])
     with pytest.raises(NotApplicable, match=r"RepU: key 'age' cannot be matched: .* state the cuts"):
         RepU().evaluate(persons(), Microdata.beside(persons(), lost))
 

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from sfumato import DistanceLinkage, IndividualRanking, Microdata, NotApplicable, ParameterError, Schema, Variable
 from sfumato.kernels import boxes
-from sfumato.kernels import nearer as kernel
-from sfumato.risk.distance_linkage import nearer_and_tied, own_is_nearest
+from sfumato.kernels.euclidean_distance import compiled, nearer_and_tied
+from sfumato.risk.distance_linkage import own_is_nearest
 from tables import incomes, numbers
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ def test_the_kernel_equals_the_plain_version_with_one_thread_and_with_several(
     arguments = copies, here, own * (1 - 1e-9), own * (1 + 1e-9)
     nearer, tied = nearer_and_tied(points, *arguments)
     for threads in (1, 3):
-        kernel_nearer, kernel_tied = kernel.nearer_and_tied(boxes.build(points), *arguments, threads=threads)
+        kernel_nearer, kernel_tied = compiled.nearer_and_tied(points, *arguments, threads=threads)
         np.testing.assert_array_equal(kernel_nearer, nearer)
         settled = nearer < 2  # who has two nearer ones is not linked, however many tie
         np.testing.assert_array_equal(kernel_tied[settled], tied[settled])

@@ -306,6 +306,29 @@ def test_progress_counts_up_to_all_pairs() -> None:
         assert told[-1] == 16 * 15 // 2
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("records", [60, WORTH_COMPILING])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_of_columns_that_are_the_same_need_no_test(records: int, missing: float, weighted: bool) -> None:
+    weights = np.random.default_rng(2).uniform(0.5, 2, records) if weighted else None
+    before = random_columns(records, 3, seed=1, missing=missing)
+    other = random_columns(records, 3, seed=4, missing=missing)
+    known = pair_tests(before, weights=weights)
+    for share in (0.0, 0.3, 0.7, 1.0):
+        same = np.random.default_rng(5).random(len(before)) < share
+        after = [b if kept else o for b, o, kept in zip(before, other, same, strict=True)]
+        told: list[int] = []
+        found = pair_tests(after, weights=weights, known=(known, same), progress=told.append)
+        anew = pair_tests(after, weights=weights)
+        for name in ("statistic", "p", "coefficient", "squared", "effective"):
+            np.testing.assert_allclose(getattr(found, name), getattr(anew, name), rtol=1e-9, atol=1e-12)
+        for name in ("test", "count", "reason"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(anew, name))
+        both = same[found.first] & same[found.second]
+        assert np.array_equal(found.p[both], known.p[both], equal_nan=True)
+        assert told[-1] == len(found.p)
+
+
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="'a': the scale must be one of"):
         Column("a", "interval", np.zeros(3))  # type: ignore[arg-type]

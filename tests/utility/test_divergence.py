@@ -127,3 +127,24 @@ def test_constants() -> None:
 def test_an_unknown_direction_is_refused() -> None:
     with pytest.raises(ParameterError, match="KullbackLeibler: direction must be one of 'original to protected'"):
         KullbackLeibler("forwards")  # type: ignore[arg-type]
+
+
+def test_records_in_another_order_diverge_by_nothing() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.lognormal(size=(400, 3)) @ rng.normal(size=(3, 3)) + 50
+    names = ("a", "b", "c")
+    found = KullbackLeibler().evaluate(
+        numbers(**dict(zip(names, x.T, strict=True))), numbers(**dict(zip(names, rng.permutation(x).T, strict=True)))
+    )
+    assert found.value == 0 and set(found.by_variable.values()) == {0.0}
+
+
+def test_several_relations_name_all_that_they_tie() -> None:
+    rng = np.random.default_rng(2)
+    a, b, c, d = rng.normal(size=(4, 200))
+    data = numbers(a=a, b=b, sum=a + b, c=c, twice=2 * c, d=d)
+    (note,) = KullbackLeibler().evaluate(data, data).notes
+    assert note == (
+        "both covariances are singular (a, b, sum, c, twice are tied by exact linear relations): computed in the 4 of "
+        "6 dimensions in which the tables spread"
+    )

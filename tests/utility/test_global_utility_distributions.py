@@ -6,8 +6,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import allocation, comparisons, heterogeneity, kept
-from sfumato.utility.global_utility.distribution import Comparison, categories_alike, numbers_alike
+from sfumato.utility.global_utility.distribution import (
+    Comparison,
+    categories_alike,
+    numbers_alike,
+    weighted_numbers_alike,
+)
 
 rng = np.random.default_rng(7)
 
@@ -27,7 +33,7 @@ def test_utility_of_a_p_value_as_printed(p: float, utility: float) -> None:
 def test_kolmogorov_smirnov_by_hand() -> None:
     # after 2 the first table has 2/4 of its values, the second none: D = 1/2, the largest gap
     # P(D >= 1/2) for 4 and 4: 2 [C(8, 2) - C(8, 0)] / C(8, 4) = 2 (28 - 1) / 70 = 54/70
-    found = numbers_alike(np.array([1.0, 2, 3, 4]), np.array([3.0, 4, 5, 6]))
+    found = numbers_alike(Values.of(np.array([1.0, 2, 3, 4])), Values.of(np.array([3.0, 4, 5, 6])))
     assert (found.test, found.distance) == ("Kolmogorov-Smirnov", 0.5)
     assert found.p == pytest.approx(54 / 70)
     assert found.utility == pytest.approx(1 - np.exp(-14 * 54 / 70))
@@ -40,10 +46,10 @@ def test_kolmogorov_smirnov_by_reference(n: int, m: int, whole: bool) -> None:
         x, y = rng.normal(size=n), rng.normal(shift, 1, size=m)
         if whole:
             x, y = np.round(x * 5), np.round(y * 5)  # ties
-        theirs, ours = stats.ks_2samp(x, y), numbers_alike(x, y)
+        theirs, ours = stats.ks_2samp(x, y), numbers_alike(Values.of(x), Values.of(y))
         assert ours.distance == pytest.approx(theirs.statistic, rel=1e-12)
         assert ours.p == pytest.approx(theirs.pvalue, rel=1e-8, abs=1e-300)
-    assert numbers_alike(x, x).p == stats.ks_2samp(x, x).pvalue == 1
+    assert numbers_alike(Values.of(x), Values.of(x)).p == stats.ks_2samp(x, x).pvalue == 1
 
 
 def test_chi_squared_by_hand() -> None:
@@ -75,8 +81,8 @@ def test_chi_squared_by_reference(first: list[int], second: list[int]) -> None:
 def test_weighted_distance_is_that_of_repeated_records() -> None:
     x, y = rng.integers(0, 20, 40).astype(float), rng.integers(2, 22, 60).astype(float)
     w, v = rng.integers(1, 5, 40), rng.integers(1, 5, 60)
-    weighted = numbers_alike(x, y, (w.astype(float), v.astype(float)))
-    repeated = numbers_alike(np.repeat(x, w), np.repeat(y, v))
+    weighted = weighted_numbers_alike(x, y, w.astype(float), v.astype(float))
+    repeated = numbers_alike(Values.of(np.repeat(x, w)), Values.of(np.repeat(y, v)))
     assert weighted.distance == pytest.approx(repeated.distance)
     assert weighted.p > repeated.p  # a weight of 4 is not four records
     n, m = w.sum() ** 2 / (w @ w), v.sum() ** 2 / (v @ v)  # Kish

@@ -1,9 +1,6 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from sfumato import (
     MDAV,
@@ -16,7 +13,6 @@ from sfumato import (
     RankSwapping,
     StructureLoss,
 )
-from sfumato.utility.information_loss import correlations, covariances
 from tables import incomes, numbers
 
 BEFORE = numbers(a=[1.0, 2.0, 3.0, 6.0], b=[2.0, 1.0, 4.0, 5.0])
@@ -97,28 +93,6 @@ def test_missing_cells_are_left_out_and_moments_taken_over_what_is_present() -> 
     assert found.notes == ("2 of 8 values left out: missing in one of the tables",)
 
 
-@given(arrays(np.float64, (12, 3), elements=st.floats(-100, 100, width=16)), st.integers(0, 2**12 - 1))
-def test_by_reference_covariances_and_correlations_with_gaps_equal_numpy_on_complete_pairs(
-    values: np.ndarray[tuple[int, int], np.dtype[np.float64]], gaps: int
-) -> None:
-    holed = values.copy()
-    holed[[bool(gaps >> i & 1) for i in range(12)], 0] = np.nan
-    if np.isnan(holed[:, 0]).all():
-        return
-    v, r = covariances(holed), correlations(holed)
-    for j in range(3):
-        for k in range(3):
-            both = ~np.isnan(holed[:, j]) & ~np.isnan(holed[:, k])
-            x, y = holed[both, j], holed[both, k]
-            if both.sum() < 2:
-                assert np.isnan(v[j, k])
-                continue
-            assert v[j, k] == pytest.approx(np.cov(x, y)[0, 1], rel=1e-9, abs=1e-8)
-            if np.ptp(x) < 1e-3 or np.ptp(y) < 1e-3:
-                continue  # nearly constant: rounding decides
-            assert r[j, k] == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-8)
-
-
 def test_one_variable_has_no_correlation_and_says_so() -> None:
     before, after = numbers(a=[1.0, 2.0, 4.0]), numbers(a=[1.0, 2.5, 4.0])
     found = InformationLoss().evaluate(before, after)
@@ -165,3 +139,10 @@ def test_a_centred_variable_has_mean_zero_and_not_what_rounding_leaves() -> None
     found = InformationLoss().evaluate(data, Noise(0.1).protect(data, rng=1))
     assert found.value < 1000
     assert any("1 of 2 means left out" in note for note in found.notes)
+
+
+def test_what_swapping_leaves_as_it_is_differs_by_nothing() -> None:
+    data = incomes(500)
+    found = InformationLoss().evaluate(data, RankSwapping(0.3).protect(data, rng=1))
+    assert found.parts["means"] == 0 and found.parts["variances"] == 0
+    assert found.parts["values"] > 0 and found.parts["correlations"] > 0

@@ -19,7 +19,7 @@ from sfumato import (
     catalogue,
     find,
 )
-from sfumato.utility.models import Fit, Pair
+from sfumato.utility.models import BothFits, Fit
 from sfumato.utility.models.copies import combined
 from tables import incomes, numbers, weighted
 
@@ -35,7 +35,7 @@ def posterior(low: float, high: float, free: float = math.inf) -> Fit:
 
 def overlap(first: tuple[float, float], second: tuple[float, float], **parameters: Any) -> float:
     measure = IntervalOverlap(**parameters)
-    return float(measure._overlaps(Pair(posterior(*first), posterior(*second)))[0])
+    return float(measure._overlaps(BothFits(posterior(*first), posterior(*second)))[0])
 
 
 def test_the_papers_example_ranks_as_it_says() -> None:
@@ -60,7 +60,7 @@ def test_probabilities_of_a_t_against_its_integral() -> None:
     from scipy.integrate import quad
 
     before, after = posterior(0, 4, 5), posterior(1, 9, 7)
-    found = IntervalOverlap()._overlaps(Pair(before, after))[0]
+    found = IntervalOverlap()._overlaps(BothFits(before, after))[0]
     by_integral = [
         quad(stats.t(f.degrees_of_freedom, f.coefficients[0], f.standard_errors[0]).pdf, low, high)[0]
         for f, low, high in ((before, 1, 9), (after, 0, 4))

@@ -8,6 +8,7 @@ from scipy.stats import ks_2samp
 
 import sfumato
 from sfumato import Microdata, NotApplicable, ParameterError, PropensityUtility, Schema, Variable
+from sfumato.pair import Pair
 from sfumato.utility.propensity import logistic, scores
 from sfumato.utility.propensity.measure import Model
 from sfumato.utility.propensity.pooled import pool
@@ -103,7 +104,7 @@ def test_scores_by_hand() -> None:
 
 
 def test_specks_is_the_kolmogorov_smirnov_distance() -> None:
-    pooled = pool(PropensityUtility(), *by_formula())
+    pooled = pool(PropensityUtility(), Pair.of(*by_formula()))
     found = logistic.fit(pooled, "second").scores
     expected = ks_2samp(found[pooled.protected], found[~pooled.protected]).statistic
     assert scores.specks(found, pooled) == pytest.approx(expected, abs=1e-12)

@@ -75,7 +75,7 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
+def _version(*, asked: bool) -> None:
     if asked:
         typer.echo(f"sfumato {sfumato.__version__}")
         raise typer.Exit
@@ -83,6 +83,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def options(
+    *,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,

@@ -13,27 +13,29 @@ if TYPE_CHECKING:
 Name = Annotated[str | None, typer.Argument(help="One name, for all there is to know of it.", show_default=False)]
 
 
-def methods(name: Name = None, json: Json = False) -> None:
+def methods(name: Name = None, *, json: Json = False) -> None:
     """List the methods: ways to mask a table.
 
     Example: `sfumato methods` and then `sfumato methods RankSwapping`
     """
     from sfumato.catalogue import methods as known
 
-    _show(known(), name, json, "method")
+    _show(known(), name, "method", json=json)
 
 
-def measures(name: Name = None, json: Json = False) -> None:
+def measures(name: Name = None, *, json: Json = False) -> None:
     """List the measures of risk and utility.
 
     Example: `sfumato measures` and then `sfumato measures DistanceLinkage`
     """
     from sfumato.catalogue import measures as known
 
-    _show(known(), name, json, "measure")
+    _show(known(), name, "measure", json=json)
 
 
-def _show(known: "dict[str, type[Method]] | dict[str, type[Measure]]", name: str | None, json: bool, word: str) -> None:
+def _show(
+    known: "dict[str, type[Method]] | dict[str, type[Measure]]", name: str | None, word: str, *, json: bool
+) -> None:
     from sfumato.catalogue import find
     from sfumato.errors import ParameterError
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 def compare(
     original: Annotated[Path, typer.Argument(help="The original file.", show_default=False)],
     protected: Annotated[Path, typer.Argument(help="The protected file.", show_default=False)],
+    *,
     schema: SchemaFile = None,
     protected_schema: Annotated[
         Path | None, typer.Option(help="The schema of the protected file, if its variables were recoded.")

@@ -30,6 +30,7 @@ BOUND = {RISK: 0.05}
 
 
 def demo(
+    *,
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("sfumato-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Fixes every random draw.")] = SEED,
     workers: Workers = None,

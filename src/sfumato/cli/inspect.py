@@ -25,6 +25,7 @@ DEFAULT = Path("schema.toml")
 
 def inspect(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    *,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)
     ] = None,
@@ -46,20 +47,17 @@ def inspect(
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
     if json:
-        from dataclasses import asdict
-
-        plain = [{key: _plain(value) for key, value in asdict(finding).items()} for finding in findings]
-        print_json({"file": str(file), "records": len(data), "variables": plain})
+        print_json({"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]})
     else:
         _print(file, len(data), findings)
     for note in data.notes:
         say(note)
-    written = _write(schema_text(data), out, schema, force)
+    written = _write(schema_text(data), out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
 
 
-def _write(text: str, out: Path | None, schema: Path | None, force: bool) -> Path | None:
+def _write(text: str, out: Path | None, schema: Path | None, *, force: bool) -> Path | None:
     """Write the schema, but never over one that says something else, unless told so."""
     from sfumato.show.page import save
 
@@ -94,11 +92,11 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
     for row, finding in zip(rows, findings, strict=True):
         table.add_row(*(Text(cell) for cell in row), style="yellow" if finding.suggestion else None)
     out.print(table)
-    odd = [finding for finding in findings if finding.suggestion]
+    odd = [finding.suggestion for finding in findings if finding.suggestion is not None]
     if odd:
         out.print(Text("\nTo look at:", style="bold"))
-    for finding in odd:
-        out.print(Text(f"  {finding.name}: {finding.suggestion}", style="yellow"))
+    for suggestion in odd:
+        out.print(Text(f"  {suggestion.name}: {suggestion.sentence}", style="yellow"))
 
 
 def _values(finding: "Finding") -> str:
@@ -111,6 +109,18 @@ def _values(finding: "Finding") -> str:
     if finding.minimum is not None:
         return f"{label}{shown(finding.minimum)} to {shown(finding.maximum)}"
     return label + ", ".join(map(shown, finding.examples))
+
+
+def _as_json(finding: "Finding") -> dict[str, object]:
+    """Return a finding as plain data; what is suggested as a word to decide by, ``doubt``, and as a sentence."""
+    from dataclasses import fields
+
+    plain = {field.name: _plain(getattr(finding, field.name)) for field in fields(finding)}
+    suggestion = finding.suggestion
+    said = {"doubt": None, "suggestion": ""}
+    if suggestion is not None:
+        said = {"doubt": suggestion.doubt, "suggestion": suggestion.sentence}
+    return {**plain, **said}
 
 
 def _plain(value: object) -> object:

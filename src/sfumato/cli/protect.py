@@ -21,6 +21,7 @@ from sfumato.errors import FileError, ParameterError
 
 def protect(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    *,
     method: Annotated[
         str, typer.Option(help='One method with its parameters, such as "RankSwapping(p=0.15)".', show_default=False)
     ],

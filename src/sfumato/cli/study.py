@@ -11,6 +11,7 @@ from sfumato.errors import ParameterError
 
 def study(
     name: Annotated[str, typer.Argument(help="The study: domingo, karr, kim, kocar or woo.", show_default=False)],
+    *,
     data: Annotated[
         Path | None,
         typer.Option(help="The Census file; domingo needs it, karr uses it, the others make their own data."),

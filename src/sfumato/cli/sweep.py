@@ -28,14 +28,16 @@ from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.suggestion import Doubt
 
 UTILITY, RISK = "InformationLoss", "DistanceLinkage"
-OPEN = ("identifier", "household", "weight", "almost numbers", "missing codes")  # questions that a sweep repeats
 MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
+OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
 
 def sweep(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    *,
     schema: SchemaFile = None,
     method: Annotated[
         list[str] | None,
@@ -152,8 +154,8 @@ def remind(data: "Microdata") -> None:
     from sfumato.data.describe import describe
 
     for finding in describe(data):
-        if finding.question in OPEN:
-            say(f"to look at: {finding.name}: {finding.suggestion}")
+        if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
+            say(f"to look at: {finding.name}: {finding.suggestion.sentence}")
 
 
 def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":

@@ -39,7 +39,7 @@ def drawn_seed() -> int:
 def read_protected(path: Path, original: "Microdata", schema: Path | None = None, **dialect: str | None) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
     from sfumato.data.files import read
-    from sfumato.data.labelled_beside import file_beside
+    from sfumato.data.formats.labelled.beside import file_beside
 
     if schema is None:
         schema = _schema_beside(path)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 def tune(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    *,
     method: Annotated[
         str, typer.Option(help='A method, such as RankSwapping or "MDAV(k=3, at_a_time=4)".', show_default=False)
     ],

@@ -5,9 +5,10 @@ Without a store everything is kept in memory, compressed as it would be on disk.
 
 The figures by record, the tables and the statement are kept of replicate 0, whose table is the one that is released
 and reported; of the other replicates all the rest is kept, because reports show means over the replicates. In a file
-that takes 8 bytes per record, candidate and measure at most, compressed. In memory, figures by record are kept if they
-take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures together; otherwise
-for none of them, and each measurement says so in its notes.
+that takes 8 bytes per record, candidate and measure at most, and compressed much less: the store of the demo, 30
+candidates with 5 measures and 3 replicates of some 1,800 records, has 2 MB. In memory, figures by record are kept if
+they take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures together;
+otherwise for none of them, and each measurement says so in its notes.
 """
 
 import zlib
@@ -59,17 +60,22 @@ class Archive:
         self, key: str, compute: Callable[[], T], *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
     ) -> T:
         """Return what was examined before under this key, or compute it and keep it."""
-        if self._scope.path is None:
-            if key not in self._examined:
-                self._examined[key] = zlib.compress(encode(compute()))
-            return decode(zlib.decompress(self._examined[key]))
-        with Store(self._scope, known=True) as store:
-            found = store.examination(key)
+        found = self.examination(key)
         if found is None:  # the file is closed meanwhile: it may take minutes
             found = encode(compute())
-            with Store(self._scope, known=True) as store:
-                store.keep_examination(key, found)
+            if self._scope.path is None:
+                self._examined[key] = zlib.compress(found)
+            else:
+                with Store(self._scope, known=True) as store:
+                    store.keep_examination(key, found)
         return decode(found)
+
+    def examination(self, key: str) -> bytes | None:
+        """Return what was examined under this key; None if nothing was."""
+        if self._scope.path is None:
+            return zlib.decompress(self._examined[key]) if key in self._examined else None
+        with Store(self._scope, known=True) as store:
+            return store.examination(key)
 
 
 class Averaged(Mapping[str, Mapping[T, float]]):

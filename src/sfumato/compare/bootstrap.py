@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
-from sfumato.core import Measure, Measurement, Seed
+from sfumato.core import Measure, Measurement, Seed, speaking
 from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.pair import Pair
 
 Floats = NDArray[np.float64]
 Way = Literal["contributions", "pairs", "tables"]
@@ -113,15 +114,15 @@ def bootstrap(
     draws = int(drawn.integers(2**63))  # the measure's own draws are the same in every repetition
     if known is not None and adds_up(known):
         return _concluded(measure, known, _means(known, repetitions, drawn), "contributions", level, repetitions)
-    before, after = measure._tables(original, protected)
-    if matched and not measure.about.paired:
-        after = measure._paired(before, after)
-    whole = known or measure._evaluate(before, after, np.random.default_rng(draws))
+    with speaking(measure):
+        pair = Pair.of(original, protected)
+        pair = pair.in_order() if matched or measure.about.paired else pair
+    whole = known or measure.evaluate_pair(pair, rng=draws)
     if adds_up(whole):
         return _concluded(measure, whole, _means(whole, repetitions, drawn), "contributions", level, repetitions)
     way: Way = "pairs" if (measure.about.paired if matched is None else matched) else "tables"
     # ids would not be unique among records drawn twice, and the records are matched by now
-    tables = [replace(table, schema=replace(table.schema, id=None)) for table in (before, after)]
+    tables = [replace(table, schema=replace(table.schema, id=None)) for table in pair.tables()]
     anew = _Anew(measure, tables, draws, drawn, together=way == "pairs")
     begun = perf_counter()
     for done in range(repetitions):
@@ -181,7 +182,7 @@ class _Anew:
         before, after = self.tables[0].take(first), self.tables[1].take(first if self.together else second)
         self.tried += 1
         try:
-            self.values.append(self.measure._evaluate(before, after, np.random.default_rng(self.draws)).value)
+            self.values.append(self.measure.evaluate(before, after, rng=self.draws).value)
         except NotApplicable as error:
             self.reason = str(error)
 

@@ -117,7 +117,7 @@ class Experiment:
                 raise KeyboardInterrupt(f"stopped; {kept_where}") from None
         if memory is not None:
             memory.update({key: cell for key, cell in cells.items() if cell.finished})
-        return self._results(cells, scope, perf_counter() - start)
+        return self._results(plan, cells, scope, perf_counter() - start)
 
     def _fits_in_memory(self, cells: Mapping[Key, Cell]) -> bool:
         """Tell whether figures by record may be kept in memory, beside those that are."""
@@ -129,13 +129,14 @@ class Experiment:
         """Return where each candidate's table comes from, by the candidate's name."""
         return {**{repr(method): method for method in self.methods}, **self.candidates}
 
-    def _plan(self, scope: Scope, *, by_record: bool = True) -> list[Task]:
+    def _plan(self, scope: Scope, *, by_record: bool) -> list[Task]:
         """List every protected table with every measure; what is not random is there once."""
         measures = [(measure, identity(measure)) for measure in self.measures]
         return [
             Task(
                 name=name,
                 original=self.data,
+                fingerprint=self.data.fingerprint,
                 source=source,
                 seed=self.seed,
                 replicate=replicate,
@@ -157,22 +158,23 @@ class Experiment:
                 draws = range(self.replicates if measure.about.random else 1)
                 yield from ((measure, Key(candidate, name, draw)) for draw in draws)
 
-    def _results(self, cells: Mapping[Key, Cell], scope: Scope, seconds: float) -> Results:
+    def _results(self, plan: Sequence[Task], cells: Mapping[Key, Cell], scope: Scope, seconds: float) -> Results:
         archive, abouts = Archive(scope, cells), {repr(measure): measure.about for measure in self.measures}
+        names = {identity(measure): repr(measure) for measure in self.measures}
 
         def read(measure: str, key: Key) -> Measurement:
             return archive.measurement(key, abouts[measure])
 
         by_candidate: dict[str, dict[str, list[Cell]]] = {}
-        for task in self._plan(scope):
-            found = by_candidate.setdefault(task.name, {repr(measure): [] for measure in self.measures})
-            for measure, key in task.wanted:
-                found[repr(measure)].append(cells[key])
+        for task in plan:
+            found = by_candidate.setdefault(task.name, {name: [] for name in abouts})
+            for _, key in task.wanted:
+                found[names[key.measure]].append(cells[key])
         sources = self._sources()
         rows = []
         for name, found in by_candidate.items():
             source = sources[name]
-            random = {repr(m) for m in self.measures if _random(source) or m.about.random}
+            random = {name for name, about in abouts.items() if _random(source) or about.random}
             method = source if isinstance(source, Method) else None
             rows.append(row(name, method, found, random=random, read=read))
         return Results(

@@ -15,7 +15,7 @@ who dominates whom.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.compare.rows import Row
 
 Floats = NDArray[np.float64]
+TOGETHER = 1_000_000  # figures compared at a time
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
     widths = np.array([[half_width(row, axis.key) for axis in axes] for row in rows]).reshape(costs.shape)
     on, on_surely = undominated(costs), undominated(costs, widths)
     names = [row.candidate for row in rows]
-    kept = np.flatnonzero(on)
+    kept, off = np.flatnonzero(on), np.flatnonzero(~on)
     ordered = sorted(kept, key=lambda i: (*costs[i], names[i]))
     bend = knee(costs[ordered])
     return Frontier(
@@ -92,7 +93,8 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
         on=tuple(names[i] for i in ordered),
         knee=None if bend is None else names[ordered[bend]],
         dominated_by={
-            names[i]: tuple(names[j] for j in kept[_dominate(costs[kept], costs[i])]) for i in np.flatnonzero(~on)
+            names[i]: tuple(names[j] for j in kept[beaten])
+            for i, beaten in zip(off, _dominate(costs[kept], costs[off]), strict=True)
         },
         doubtful=tuple(names[i] for i in np.flatnonzero(on != on_surely)),
         unknown=tuple(name for name, error in zip(names, errors, strict=True) if np.isnan(error).any()),
@@ -109,10 +111,11 @@ def undominated(costs: Floats, widths: Floats | None = None) -> NDArray[np.bool_
     [True, True, False, True]
     """
     free = np.empty(len(costs), dtype=np.bool_)
-    for i, cost in enumerate(costs):
-        margin = 0.0 if widths is None else np.hypot(widths, widths[i])
-        better, worse = costs < cost - margin, costs > cost + margin
-        free[i] = not (better.any(axis=1) & ~worse.any(axis=1)).any()
+    for some in _blocks(costs, len(costs)):
+        each = costs[some, np.newaxis]
+        margin = 0.0 if widths is None else np.hypot(widths, widths[some, np.newaxis])
+        better, worse = np.any(costs < each - margin, axis=2), np.any(costs > each + margin, axis=2)
+        free[some] = ~(better & ~worse).any(axis=1)
     return free
 
 
@@ -133,9 +136,17 @@ def knee(costs: Floats) -> int | None:
     return best if sums[best] < 1 - 1e-9 else None
 
 
-def _dominate(costs: Floats, cost: Floats) -> NDArray[np.bool_]:
-    """Tell which candidates dominate the one of this cost."""
-    return np.asarray((costs <= cost).all(axis=1) & (costs < cost).any(axis=1))
+def _dominate(costs: Floats, others: Floats) -> Iterator[NDArray[np.bool_]]:
+    """Tell of each of the others which candidates of these costs dominate it."""
+    for some in _blocks(others, len(costs)):
+        each = others[some, np.newaxis]
+        yield from np.asarray(np.all(costs <= each, axis=2) & np.any(costs < each, axis=2))
+
+
+def _blocks(costs: Floats, others: int) -> Iterator[slice]:
+    """Part the candidates so that comparing a part with all the others takes little memory."""
+    size = max(TOGETHER // max(others * costs.shape[1], 1), 1)
+    return (slice(start, start + size) for start in range(0, len(costs), size))
 
 
 def complete(rows: Sequence["Row"], keys: Sequence[str]) -> tuple[list["Row"], dict[str, Reason]]:

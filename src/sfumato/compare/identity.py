@@ -30,7 +30,8 @@ MADE = ("__init__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__repla
 _FOLDER = str(Path(sfumato.__file__).parent)
 _STARTED = time.time()
 _WORDS = re.compile(
-    r'''"""(?:[^"\\]+|\\.|"(?!""))*"""|"(?:[^"\\\n]+|\\.)*"|'(?:[^'\\\n]+|\\.)*'|\#[^\n]*''',
+    r'''"""(?:[^"\\]+|\\.|"(?!""))*"""|''' + r"'''(?:[^'\\]+|\\.|'(?!''))*'''|"
+    r""""(?:[^"\\\n]+|\\.)*"|'(?:[^'\\\n]+|\\.)*'|\#[^\n]*""",
     re.DOTALL,
 )
 _IMPORT = re.compile(r"from (sfumato[\w.]*) import (\([^)]*\)|[^\n]*)|import (sfumato[\w.]*)")
@@ -113,8 +114,7 @@ def _of_foreign(cls: type) -> Iterator[str]:
         inner = _function(member)
         if hasattr(inner, "__code__"):
             if name not in MADE:
-                yield f"{cls.__module__}.{cls.__qualname__}.{name}"
-                yield from _of_function(inner)
+                yield f"{cls.__module__}.{cls.__qualname__}.{name}: {sorted(_of_function(inner))}"
         elif not name.startswith("__") and name != "_abc_impl":
             yield f"{name} = {member!r}"
 
@@ -165,6 +165,10 @@ def _ours(module: str) -> bool:
 @cache
 def _modules(module: str) -> str:
     """Digest the text of a module of the package and of all it imports."""
+    return _digest(repr(sorted((name, _module(name)[0]) for name in _modules_reached(module))))
+
+
+def _modules_reached(module: str) -> set[str]:
     reached: set[str] = set()
     waiting = [module]
     while waiting:
@@ -172,7 +176,7 @@ def _modules(module: str) -> str:
         if name not in reached:
             reached.add(name)
             waiting += _module(name)[1]
-    return _digest(repr(sorted((name, _module(name)[0]) for name in reached)))
+    return reached
 
 
 @cache
@@ -186,7 +190,8 @@ def _module(module: str) -> tuple[str, tuple[str, ...]]:
         return sfumato.__version__, ()
     path = Path(_files()[module])
     text = bare(path.read_text(encoding="utf-8"))
-    state = "" if path.stat().st_mtime < _STARTED else f"edited while running, {_STARTED!r}"
+    edited = _STARTED <= path.stat().st_mtime <= time.time()  # a time to come tells of a wrong clock only
+    state = f"edited while running, {_STARTED!r}" if edited else ""
     return _digest(text + state), tuple(sorted(set(_imports(text))))
 
 
@@ -217,22 +222,25 @@ def bare(text: str) -> str:
 
     A docstring is a text in three double quotes on lines of its own after a colon or at the beginning.
     """
-    kept: list[str] = []
+    code: list[str] = []
+    strings: list[str] = []
     end, last = 0, ""  # of what was looked at, and the last character kept that is not blank
     for found in _WORDS.finditer(text):
         start = found.start()
         raw = text[start - 1 : start] in ("r", "R") and not text[start - 2 : start - 1].isalnum()
         before = text[end : start - raw]
         last = before.rstrip()[-1:] or last
-        kept.append(before)
+        code.append(before)
         end = found.end()
         if text[start] == "#":
             continue
         own_line = not before.rpartition("\n")[2].strip() and text[end : end + 1] in ("\n", "")
         if text.startswith('"""', start) and own_line and last in ("", ":"):
-            kept.append("pass")
+            code.append("pass")
             continue
-        kept.append(text[start - raw : end])
+        code.append("\0")
+        strings.append(text[start - raw : end])
         last = '"'
-    kept.append(text[end:])
-    return "\n".join(filter(None, map(str.rstrip, "".join(kept).splitlines())))
+    code.append(text[end:])
+    pieces = "\n".join(filter(None, map(str.rstrip, "".join(code).splitlines()))).split("\0")
+    return "".join(part for pair in zip(pieces, [*strings, ""], strict=True) for part in pair)

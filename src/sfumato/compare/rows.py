@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -86,9 +87,15 @@ def half_width(row: Row, key: str) -> float:
     error, draws = row.errors[key], len(row.values.get(key, ()))
     if not error > 0 or draws < 2:
         return 0.0
+    return students_t(draws) * error
+
+
+@cache
+def students_t(draws: int) -> float:
+    """Return how many standard errors of a mean of so many draws make its 95 % interval: Student's t."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(draws - 1, 0.975)) * error
+    return float(stdtrit(draws - 1, 0.975))
 
 
 def standard_error(values: Sequence[float]) -> float:

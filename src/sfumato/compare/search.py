@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.curve import Curve, Floats
+from sfumato.compare.rows import students_t
 
 PROBES = 5  # values over the whole range that are tried first
 FAR = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
@@ -371,7 +372,5 @@ class Search:
 
 
 def _quantile(draws: int) -> float:
-    """Return how many standard errors of a mean of so many draws make its 95 % interval: Student's t."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(draws - 1, 0.975)) if draws > 1 else math.inf
+    """Return how many standard errors make the 95 % interval of a mean of so many draws; infinite for one."""
+    return students_t(draws) if draws > 1 else math.inf

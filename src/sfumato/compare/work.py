@@ -15,8 +15,9 @@ from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable, ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
+from sfumato.pair import Half, Pair
 
 SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
 
@@ -30,6 +31,7 @@ class Task:
 
     name: str
     original: Microdata
+    fingerprint: str  # of the original
     source: Method | Microdata | SfumatoError  # how to get the table, the table itself, or why there is none
     seed: int
     replicate: int
@@ -44,13 +46,30 @@ def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cel
     if workers > 1:
         yield from _in_processes(tasks, workers, watch)
         return
+    halves = Originals()
     for task in tasks:
         watch.running(task.name)
-        yield from carry_out(task)
+        yield from carry_out(task, halves.of(task))
         watch.finished(task.name)
 
 
-def carry_out(task: Task) -> Iterator[Cell]:
+class Originals:
+    """The original with the statistics computed of it so far, shared by all candidates that a process measures."""
+
+    def __init__(self) -> None:
+        self.known: tuple[str, Half] | None = None
+
+    def of(self, task: Task) -> Half:
+        """Return the original of a task; another one takes the place of the last."""
+        if self.known is None or self.known[0] != task.fingerprint:
+            self.known = task.fingerprint, Half.of(task.original)
+        return self.known[1]
+
+
+IN_THIS_PROCESS = Originals()  # of a worker, which sees one task after the other
+
+
+def carry_out(task: Task, original: Half) -> Iterator[Cell]:
     """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty."""
     start = perf_counter()
     try:
@@ -61,11 +80,12 @@ def carry_out(task: Task) -> Iterator[Cell]:
             yield _empty(key, error, protect_seconds=elapsed)
         return
     elapsed = perf_counter() - start
+    pair = Pair.of(original, table)
     for measure, key in task.wanted:
         start = perf_counter()
         try:
             rng = generator(task.seed, measure, key.replicate)
-            found = measure.evaluate(task.original, table, rng=rng)
+            found = measure.evaluate_pair(pair, rng=rng)
             cell = Cell(
                 key=key,
                 value=float(found.value),
@@ -77,8 +97,6 @@ def carry_out(task: Task) -> Iterator[Cell]:
                 content=kept(found, key.replicate, by_record=task.by_record),
             )
         except Exception as error:
-            if isinstance(error, NotApplicable):
-                error.by(type(measure).__name__)
             cell = _empty(key, error, seconds=perf_counter() - start, protect_seconds=elapsed)
         yield cell
 
@@ -160,10 +178,10 @@ def _end_with_the_parent() -> None:
 def _kept(task: Task) -> Iterator[Cell]:
     """Carry out a task and keep each cell as soon as it is finished."""
     if task.store is None:
-        yield from carry_out(task)
+        yield from carry_out(task, IN_THIS_PROCESS.of(task))
         return
     with Store(task.store, known=True) as store:
-        for cell in carry_out(task):
+        for cell in carry_out(task, IN_THIS_PROCESS.of(task)):
             store.add(cell)
             yield replace(cell, content=None)  # on disk, and not to be sent about
 

@@ -25,7 +25,7 @@ def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDA
         column = _without(column, variable)
     if variable.kind == "numeric":
         return variable, _numbers(name, column)
-    return _categories(variable, column, stated is not None)
+    return _categories(variable, column, stated=stated is not None)
 
 
 def fitted(variable: Variable, column: Any) -> Variable | None:
@@ -71,7 +71,7 @@ def inferred_kind(column: Any) -> Kind:
     return "numeric" if numeric else "nominal"
 
 
-def write(variable: Variable, column: NDArray[Any], whole: bool) -> Any:
+def write(variable: Variable, column: NDArray[Any], *, whole: bool) -> Any:
     """Return a column as arrow; numbers become integers when they came as such and still are whole."""
     if variable.kind == "numeric":
         missing = np.isnan(column)
@@ -173,7 +173,7 @@ def _parsed(name: str, column: Any) -> Any:
     )
 
 
-def _categories(variable: Variable, column: Any, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
+def _categories(variable: Variable, column: Any, *, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
     if pa.types.is_floating(column.type):
         whole = pc.cast(column, pa.int64(), safe=False)
         if pc.all(pc.equal(pc.cast(whole, pa.float64(), safe=False), column), skip_nulls=True).as_py() is not False:
@@ -216,3 +216,12 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
         recode[position] = target
     placed: NDArray[np.int32] = recode[raw]
     return placed
+
+
+def short(value: float) -> int | float:
+    """Return a whole number as such, up to where a float holds every one.
+
+    >>> short(3.0), short(2.5)
+    (3, 2.5)
+    """
+    return int(value) if float(value).is_integer() and abs(value) <= EXACT else float(value)

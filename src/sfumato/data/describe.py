@@ -2,32 +2,29 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.columns import short
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind
-from sfumato.data.toml_text import quoted
+from sfumato.data.suggestion import Suggestion
 
 FEW = 12  # so few distinct whole numbers may be codes
 ENOUGH = 20  # records from which on it says something that all values differ
 MISSING_CODES = (-1, -2, -3, -6, -7, -8, -9, -97, -98, -99, -997, -998, -999, -9999)
 _WEIGHT = re.compile(r"weight|wgt|gewicht|(^|[_ .-])(wt|pond)\d*([_ .-]|$)|^w$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(r"household|haushalt|hous?hld|^hh|(^|[_ .-])(hh|hid|hhid)([_ .-]|$)", re.IGNORECASE)
+_GROUPED = re.compile(r"\s*[+-]?\d{1,3}([., '\u00a0\u202f]\d{3})+([.,]\d+)?\s*|[\d.,]+")
+_THOUSANDS = re.compile(r"\d[., '\u00a0\u202f]\d{3}")
 _IDENTIFIER = re.compile(r"(^|[_ .-])(id|nr|no|number|key|code|uuid|pnr|ssn)$|^id|id$", re.IGNORECASE)
-
-
-Question = Literal[
-    "empty", "constant", "household", "identifier", "weight", "missing codes", "kind", "almost numbers", "separators"
-]
-Asked = tuple[Question, str] | None  # what a variable may rather be, and the same in words
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One variable as found in the table; ``suggestion`` is empty where nothing looks odd."""
+    """One variable as found in the table; ``suggestion`` is None where nothing looks odd."""
 
     name: str
     kind: Kind
@@ -37,10 +34,9 @@ class Finding:
     minimum: Category  # numeric and ordinal variables; None for nominal ones and where all is missing
     maximum: Category
     examples: tuple[Category, ...]  # the most frequent values of a category, the first ones of a number
-    suggestion: str
+    suggestion: Suggestion | None
     label: str = ""  # what a reader knows the variable by, if the file or the schema says it
     labels: tuple[tuple[Category, str], ...] = ()  # the words for the values named above
-    question: Question | None = None  # what the suggestion is about
 
 
 def describe(data: Microdata) -> list[Finding]:
@@ -49,9 +45,9 @@ def describe(data: Microdata) -> list[Finding]:
     >>> import pyarrow as pa
     >>> table = pa.table({"sex": [1, 2, None, 2] * 10, "income": [1200.5 * i for i in range(40)]})
     >>> for finding in describe(Microdata.from_frame(table)):
-    ...     print(finding.name, finding.distinct, finding.missing, finding.suggestion or "-")
-    sex 2 10 nominal? 2 distinct whole numbers look like codes: kind = "nominal"
-    income 40 0 -
+    ...     print(finding.name, finding.distinct, finding.missing, finding.suggestion and finding.suggestion.doubt)
+    sex 2 10 codes
+    income 40 0 None
     """
     return [_finding(data, name) for name in data.names]
 
@@ -65,9 +61,9 @@ def _finding(data: Microdata, name: str) -> Finding:
         present = column[~np.isnan(column)]
         values, counts = np.unique(present, return_counts=True)
         _, first = np.unique(present[:1000], return_index=True)
-        examples: tuple[Category, ...] = tuple(_short(x) for x in present[np.sort(first)[:3]])
+        examples: tuple[Category, ...] = tuple(short(x) for x in present[np.sort(first)[:3]])
         if present.size:
-            minimum, maximum = _short(values[0]), _short(values[-1])
+            minimum, maximum = short(values[0]), short(values[-1])
     else:
         present = column[column >= 0]
         values, counts = np.unique(present, return_counts=True)
@@ -78,7 +74,6 @@ def _finding(data: Microdata, name: str) -> Finding:
     words = dict(variable.labels)
     named = dict.fromkeys(value for value in (minimum, maximum, *examples) if value in words)
     settled = name in special or variable.role == "identifier"
-    asked = None if settled else _suggestion(data, name, values, counts, len(present))
     return Finding(
         name=name,
         kind=variable.kind,
@@ -88,68 +83,58 @@ def _finding(data: Microdata, name: str) -> Finding:
         minimum=minimum,
         maximum=maximum,
         examples=examples,
-        suggestion=asked[1] if asked else "",
-        question=asked[0] if asked else None,
+        suggestion=None if settled else _suggestion(data, name, values, counts, len(present)),
         label=variable.label,
         labels=tuple((value, words[value]) for value in named),
     )
 
 
-def _suggestion(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp], present: int) -> Asked:
-    """Say what the variable may rather be; the first that fits."""
+def _suggestion(
+    data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp], present: int
+) -> Suggestion | None:
+    """Return what the variable may rather be; the first that fits."""
     variable, records = data.schema[name], len(data)
     if not present:
-        return "empty", "all values are missing: leave it out?"
+        return Suggestion(name, "all missing")
     if len(values) == 1:
-        return "constant", "one value only: it tells nothing of a record"
+        return Suggestion(name, "one value")
     if _HOUSEHOLD.search(name) and data.schema.household is None and _in_runs(data.columns[name], len(values)):
-        return "household", f"the household? then write household = {quoted(name)} at the top"
+        return Suggestion(name, "household")
     if variable.kind == "nominal":
-        nearly = _of_text(tuple(variable.categories[code] for code in values), counts)
-        if nearly:
+        nearly = _of_text(name, tuple(variable.categories[code] for code in values), counts)
+        if nearly is not None:
             return nearly
     if len(values) == records >= ENOUGH and _may_name(data, name, values):
-        first = f"id = {quoted(name)} at the top, or " if data.schema.id is None else ""
-        return "identifier", f'an identifier? every value occurs once: {first}role = "identifier"'
+        return Suggestion(name, "identifier", id_free=data.schema.id is None)
     return _of_numbers(data, name, values, counts) if variable.kind == "numeric" else None
 
 
-def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> Asked:
+def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArray[np.intp]) -> Suggestion | None:
+    """Point out numbers that weigh, name categories or stand for missing values."""
     if _WEIGHT.search(name) and data.schema.weight is None and values[0] > 0:
-        return "weight", f"a survey weight? then write weight = {quoted(name)} at the top"
+        return Suggestion(name, "weight")
     negative = values[values < 0]
     if 0 < len(negative) <= 5 and np.isin(negative, MISSING_CODES).all() and len(values) > len(negative) + 1:
-        codes = ", ".join(str(_short(code)) for code in negative)
-        return "missing codes", f"missing codes? nothing else is below zero: missing = [{codes}]"
+        return Suggestion(name, "missing codes", codes=tuple(short(code) for code in negative))
     if np.isin(values, [value for value, _ in data.schema[name].labels if isinstance(value, int | float)]).all():
-        return "kind", 'nominal or ordinal? every value has a label: kind = "nominal"'
+        return Suggestion(name, "labelled codes")
     whole = np.array_equal(values, np.round(values))
     if whole and len(values) <= FEW and counts.sum() >= 3 * len(values):
-        if len(values) == 2:
-            return "kind", 'nominal? 2 distinct whole numbers look like codes: kind = "nominal"'
-        return "kind", f'nominal or ordinal? {len(values)} distinct whole numbers look like codes: kind = "nominal"'
+        return Suggestion(name, "codes", distinct=len(values))
     return None
 
 
-def _of_text(categories: tuple[Category, ...], counts: NDArray[np.intp]) -> Asked:
+def _of_text(name: str, categories: tuple[Category, ...], counts: NDArray[np.intp]) -> Suggestion | None:
     """Point out text that is numbers but for a few cells or for thousands separators."""
     texts = [category for category in categories if isinstance(category, str)]
     if len(texts) < len(categories):
         return None
-    if all(re.fullmatch(r"\s*[+-]?\d{1,3}([., '\u00a0\u202f]\d{3})+([.,]\d+)?\s*|[\d.,]+", text) for text in texts):
-        if any(re.search(r"\d[., '\u00a0\u202f]\d{3}", text) for text in texts):
-            return (
-                "separators",
-                "numbers with thousands separators? they are read as text: remove the separators in the file",
-            )
-        return None
-    odd = [(text, count) for text, count in zip(texts, counts, strict=True) if not _is_number(text)]
-    if len(odd) <= 5 and sum(count for _, count in odd) <= counts.sum() / 4 and len(texts) - len(odd) > len(odd):
-        shown = ", ".join(quoted(text) for text, _ in odd)
-        return (
-            "almost numbers",
-            f'numbers but for {sum(count for _, count in odd):,} cells? kind = "numeric", missing = [{shown}]',
-        )
+    if all(_GROUPED.fullmatch(text) for text in texts):
+        return Suggestion(name, "thousands") if any(_THOUSANDS.search(text) for text in texts) else None
+    odd = [place for place, text in enumerate(texts) if not _is_number(text)]
+    cells = int(counts[odd].sum())
+    if len(odd) <= 5 and cells <= counts.sum() / 4 and len(texts) - len(odd) > len(odd):
+        return Suggestion(name, "nearly numbers", codes=tuple(texts[place] for place in odd), cells=cells)
     return None
 
 
@@ -173,8 +158,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _short(value: float) -> int | float:
-    """Return a whole number as such."""
-    return int(value) if float(value).is_integer() and abs(value) < 1e15 else float(value)

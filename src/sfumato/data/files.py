@@ -4,16 +4,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
-from sfumato.data.csv_reading import MISSING, read_csv
-from sfumato.data.csv_writing import write_csv
-from sfumato.data.dialect import Dialect
-from sfumato.data.labelled import FAMILIES
+from sfumato.data.file_form import Dialect
+from sfumato.data.formats.csv.cells import MISSING
+from sfumato.data.formats.csv.reading import read_csv
+from sfumato.data.formats.csv.writing import write_csv
+from sfumato.data.formats.labelled.families import FAMILIES
+from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.schema_file import read_schema
@@ -38,8 +40,9 @@ def read(
 
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
     ``sfumato.data.microdata``. SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt) files say themselves
-    what their variables are, by the rule in ``sfumato.data.labelled_reading``; they need ``sfumato[labelled]``. The
-    other arguments are for text files (``encoding`` for labelled ones too) and say what is otherwise told by this rule:
+    what their variables are, by the rule in ``sfumato.data.formats.labelled.reading``; they need ``sfumato[labelled]``.
+    The other arguments are for text files (``encoding`` for labelled ones too) and say what is otherwise told by this
+    rule:
 
     - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
       is a delimiter at the end of every line.
@@ -56,28 +59,26 @@ def read(
     """
     file = Path(path)
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
-    if file.suffix.lower() in PARQUET:
-        if any(option is not None for option in (delimiter, decimal, encoding, missing)):
-            raise ParameterError(f"{file}: delimiter, decimal, encoding and missing are for text files, not Parquet")
-        table, dialect = _parquet(file), None
-    elif file.suffix.lower() in LABELLED:
-        if any(option is not None for option in (delimiter, decimal, missing)):
-            raise ParameterError(f"{file}: delimiter, decimal and missing are for text files, not {file.suffix} files")
-        return _read_labelled(file, stated, encoding)
+    suffix = file.suffix.lower()
+    if suffix in LABELLED:
+        from sfumato.data.formats.labelled.reading import read_labelled
+
+        _only_for_text(file, f"{file.suffix} files", delimiter=delimiter, decimal=decimal, missing=missing)
+        return read_labelled(file, stated, encoding)
+    if suffix in PARQUET:
+        _only_for_text(file, "Parquet", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
+        table, dialect = read_parquet(file, _content(file)), None
     else:
         _known_suffix(file)
         _check_options(delimiter, decimal, missing)
-        if delimiter is None and file.suffix.lower() == ".tsv":
-            delimiter = "\t"
-        numeric = frozenset(v.name for v in stated or () if v.kind == "numeric")
         table, dialect = read_csv(
             file,
             _content(file),
-            delimiter=delimiter,
+            delimiter="\t" if delimiter is None and suffix == ".tsv" else delimiter,
             decimal=decimal,
             encoding=encoding,
             missing=MISSING if missing is None else missing,
-            numeric=numeric,
+            numeric=frozenset(v.name for v in stated or () if v.kind == "numeric"),
         )
     arrow, origin = frames.to_arrow(table)
     try:
@@ -91,58 +92,45 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
 
     Text is written as it came: with the delimiter, decimal sign, encoding, line ends, quotes and missing markers of the
     file the table was read from; a table from elsewhere is written as plain CSV. Labelled files keep labels, missing
-    codes, formats and measurement levels (``sfumato.data.labelled_writing``). Numbers read back exactly. The file is
-    complete or not there at all. The file the table was read from is replaced only if ``overwrite`` says so.
+    codes, formats and measurement levels (``sfumato.data.formats.labelled.writing``). Numbers read back exactly. The
+    file is complete or not there at all. The file the table was read from is replaced only if ``overwrite`` says so.
 
     Returned is what the format could not hold, in sentences; nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), Path(path)
-    parquet, labelled = (file.suffix.lower() in suffixes for suffixes in (PARQUET, LABELLED))
-    if not parquet and not labelled:
+    suffix = file.suffix.lower()
+    if suffix not in (*PARQUET, *LABELLED):
         _known_suffix(file)
     source = table.origin.path
     if source is not None and not overwrite and _same(source, file):
         raise FileError(f"{file} is the file the table was read from; choose another name or say overwrite=True")
-    if labelled:
-        from sfumato.data.labelled_writing import write_labelled
+    if suffix in LABELLED:
+        from sfumato.data.formats.labelled.writing import write_labelled
 
         with replacing(file) as out:
             return write_labelled(table, file, out.name)
     arrow, _ = frames.to_arrow(table.to_frame())
     with replacing(file) as out:
-        if parquet:
-            import pyarrow.parquet as pq
-
-            pq.write_table(arrow, out)
-            return _labels_lost(table)
-        dialect = table.origin.dialect or Dialect()
-        if file.suffix.lower() == ".tsv":
-            dialect = replace(dialect, delimiter="\t")
-        try:
-            write_csv(arrow, dialect, out)
-        except UnicodeEncodeError as error:
-            raise FileError(
-                f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "
-                f"{dialect.encoding}, the encoding the table was read with"
-            ) from None
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
+        if suffix in PARQUET:
+            write_parquet(arrow, out)
+        else:
+            _write_text(arrow, table.origin.dialect or Dialect(), file, out)
     return _labels_lost(table)
 
 
-def _read_labelled(file: Path, stated: Schema | None, encoding: str | None) -> Microdata:
-    from sfumato.data.labelled_reading import read_labelled
-
+def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:
+    """Write delimited text in this dialect; a .tsv file has tabs whatever the file read had."""
+    if file.suffix.lower() == ".tsv":
+        dialect = replace(dialect, delimiter="\t")
     try:
-        table, schema, labelled, notes = read_labelled(file, stated, encoding)
-        arrow, origin = frames.to_arrow(table)
-        # the missing codes are out of the table by now, and need not be looked for again
-        plain = replace(schema, variables=tuple(replace(variable, missing=()) for variable in schema))
-        data = Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), labelled=labelled), plain)
-    except DataError as error:
-        raise type(error)(f"{file}: {error}") from None
-    coded = (replace(data.schema[variable.name], missing=variable.missing) for variable in schema if variable.missing)
-    return replace(data, schema=data.schema.replace(*coded), notes=notes)
+        write_csv(table, dialect, out)
+    except UnicodeEncodeError as error:
+        raise FileError(
+            f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "
+            f"{dialect.encoding}, the encoding the table was read with"
+        ) from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
 
 
 def _labels_lost(table: Microdata) -> tuple[str, ...]:
@@ -165,6 +153,13 @@ def _known_suffix(file: Path) -> None:
         raise FileError(f"{file} has {given}; Sfumato reads and writes {known}")
 
 
+def _only_for_text(file: Path, what: str, **options: object) -> None:
+    """Refuse options that a file which is no text has no use for."""
+    if any(option is not None for option in options.values()):
+        *others, last = options
+        raise ParameterError(f"{file}: {', '.join(others)} and {last} are for text files, not {what}")
+
+
 def _check_options(delimiter: str | None, decimal: str | None, missing: Sequence[str] | None) -> None:
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
         raise ParameterError(f"read: delimiter must be one character, for example ';'; got {delimiter!r}")
@@ -179,20 +174,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise FileError(f"cannot read {file}: {reason(error)}") from None
-
-
-def _parquet(file: Path) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    content = _content(file)
-    if not content:
-        raise FileError(f"{file} is empty")
-    try:
-        return pq.read_table(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
-        if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
-            raise FileError(f"{file} is a truncated Parquet file: its end is missing; fetch it again") from None
-        raise FileError(f"{file} cannot be read as Parquet: {error}") from None
 
 
 def _same(source: Path, target: Path) -> bool:

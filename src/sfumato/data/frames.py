@@ -1,5 +1,6 @@
 """Any frame in, the same kind of frame out: pandas, polars and pyarrow, through narwhals and arrow."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.dialect import Dialect
-from sfumato.data.labelled import Labelled
+from sfumato.data.file_form import Dialect, Labelled
 from sfumato.errors import DataError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -66,8 +66,8 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     if kind not in ("pandas", "polars", "pyarrow"):
         raise DataError(f"{kind} tables are not supported; turn it into pandas, polars or pyarrow first")
     names = list(wrapped.columns)
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
         raise DataError(f"the table has two columns of the same name: {', '.join(twice)}")
     arrays = [_arrow_column(wrapped, name) for name in names]
     dtypes = tuple(wrapped.schema.items())
@@ -102,10 +102,9 @@ def from_arrow(table: pa.Table, origin: Origin) -> Any:
     """Turn an arrow table into the kind of frame it came from, with its column types where nothing is lost by it."""
     known = origin.native or {}
     if origin.kind == "pyarrow":
-        for place, name in enumerate(table.column_names):
-            if name in known and table[name].type != known[name]:
-                table = table.set_column(place, name, _arrow_back(table[name], known[name]))
-        return table
+        columns = dict(zip(table.column_names, table.columns, strict=True))
+        changed = {n: _arrow_back(c, known[n]) for n, c in columns.items() if n in known and c.type != known[n]}
+        return pa.table({**columns, **changed}) if changed else table
     try:
         return _polars(table, known) if origin.kind == "polars" else _pandas(table, known, origin.index)
     except ModuleNotFoundError:

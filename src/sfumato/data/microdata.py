@@ -69,7 +69,8 @@ class Microdata:
         schema = Schema() if schema is None else schema  # a schema that names only the weight has no variables
         if table.num_rows == 0:
             raise DataError("the table has no records")
-        absent = [name for name in (*schema.names, *schema.special().values()) if name not in table.column_names]
+        present = set(table.column_names)
+        absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
             raise SchemaError(
                 f"the schema names {', '.join(map(repr, dict.fromkeys(absent)))}, which the table does not have; "
@@ -141,7 +142,9 @@ class Microdata:
     def to_arrow(self) -> pa.Table:
         """Return the table as arrow: numbers that are all whole come back as integers if they came as such."""
         whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
-        return pa.table({v.name: read_columns.write(v, self.columns[v.name], v.name in whole) for v in self.schema})
+        return pa.table(
+            {v.name: read_columns.write(v, self.columns[v.name], whole=v.name in whole) for v in self.schema}
+        )
 
     def replace(
         self, values: Mapping[str, NDArray[Any]], note: str = "", treatment: Treatment = PERTURBED

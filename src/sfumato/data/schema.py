@@ -1,8 +1,10 @@
 """What is known of each variable: its kind, its role, its categories."""
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from sfumato.data.treatment import UNTREATED, Treatment
@@ -88,12 +90,15 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
-        names = self.names
-        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-        if twice:
+        if len(self._by_name) < len(self.variables):
+            twice = sorted(name for name, times in Counter(self.names).items() if times > 1)
             raise SchemaError(f"the schema names {', '.join(map(repr, twice))} more than once")
 
-    @property
+    @cached_property
+    def _by_name(self) -> dict[str, Variable]:
+        return {variable.name: variable for variable in self.variables}
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all variables, in the order of the table."""
         return tuple(variable.name for variable in self.variables)
@@ -120,10 +125,9 @@ class Schema:
         )
 
     def __getitem__(self, name: str) -> Variable:
-        for variable in self.variables:
-            if variable.name == name:
-                return variable
-        raise SchemaError(self.unknown(name))
+        if name not in self._by_name:
+            raise SchemaError(self.unknown(name))
+        return self._by_name[name]
 
     def unknown(self, name: str) -> str:
         """Say that there is no such variable, and which one may be meant."""
@@ -133,7 +137,7 @@ class Schema:
         return f"there is no variable {name!r}{meant}; there are {', '.join(self.names)}"
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[Variable]:
         return iter(self.variables)

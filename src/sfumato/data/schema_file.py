@@ -84,6 +84,7 @@ def schema_text(data: Microdata | Schema) -> str:
         name = schema.special().get(special)
         lines.append(f'# {special} = "..."' if name is None else f"{special} = {toml_text.quoted(name)}")
     lines[-1] += "\n"
+    labelled = isinstance(data, Microdata) and data.origin.labelled is not None
     findings = describe(data) if isinstance(data, Microdata) else [None] * len(schema)
     for variable, finding in zip(schema, findings, strict=True):
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
@@ -94,9 +95,9 @@ def schema_text(data: Microdata | Schema) -> str:
         if variable.missing:
             lines.append(f"missing = {toml_text.values(variable.missing)}")
         if variable.categories:
-            lines.append(_categories(variable, finding is not None))
+            lines.append(_categories(variable, shorten=finding is not None))
         if variable.labels:
-            lines.append(_labels(variable, isinstance(data, Microdata) and data.origin.labelled is not None))
+            lines.append(_labels(variable, shorten=labelled))
         if variable.treatment:
             lines += _treatment(variable)
         lines[-1] += "\n"
@@ -164,10 +165,10 @@ def _comments(finding: Finding) -> list[str]:
         shown = ", ".join(_commented(example) for example in finding.examples)
         parts.append(f"most frequent: {shown}")
     lines = ["# " + "; ".join(parts)]
-    return [*lines, f"# {finding.suggestion}"] if finding.suggestion else lines
+    return [*lines, f"# {finding.suggestion.sentence}"] if finding.suggestion else lines
 
 
-def _categories(variable: Variable, shorten: bool) -> str:
+def _categories(variable: Variable, *, shorten: bool) -> str:
     number = len(variable.categories)
     if shorten and variable.kind == "nominal" and number > LISTED:
         return f"# categories: {number:,} different ones, not listed; all that occur are allowed"
@@ -177,7 +178,7 @@ def _categories(variable: Variable, shorten: bool) -> str:
         return f"# categories: {number:,} of a type TOML has no words for, not listed"
 
 
-def _labels(variable: Variable, shorten: bool) -> str:
+def _labels(variable: Variable, *, shorten: bool) -> str:
     number = len(variable.labels)
     if shorten and number > LISTED:
         return f"# labels: {number:,}, not listed; those of the file hold"

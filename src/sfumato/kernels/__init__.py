@@ -1,12 +1,21 @@
-"""Compiled kernels: arrays in, arrays out, nothing of the rest of the package imported.
+"""Numerical routines, one folder per idea: arrays in, arrays out, nothing of the rest of the package imported.
 
-Numba is imported only when a kernel module is, and callers import a kernel module only for tables large
-enough to repay compilation (``WORTH_COMPILING`` rows); below that, numpy and scipy do the work.
+A folder's own name offers the functions that callers use. Inside, ``compiled.py`` holds what numba turns into machine
+code and ``plain.py`` the same in numpy and scipy; the folder chooses by ``worth_compiling``, and only then imports
+numba.
 """
 
 import os
 
 WORTH_COMPILING = 5_000
+
+
+def worth_compiling(records: int, least: int = WORTH_COMPILING) -> bool:
+    """Tell whether a table has records enough to repay loading numba and, once per machine, compiling.
+
+    A kernel that asks with another ``least`` says why where it asks.
+    """
+    return records >= least
 
 
 def available_threads() -> int:

@@ -31,7 +31,7 @@ def equal_counts(counts: NDArray[np.integer], groups: int) -> list[int]:
     return [int(there[place + 1]) for place in np.unique(nearest)]
 
 
-def equal_widths(low: float, high: float, groups: int, whole: bool) -> list[float]:
+def equal_widths(low: float, high: float, groups: int, *, whole: bool) -> list[float]:
     """Return the cuts between so many classes of the same width, to round numbers within a tenth of that width."""
     width = (high - low) / groups
     unit = round_below(width / 5)
@@ -73,7 +73,7 @@ def roundest(below: float, upto: float) -> float:
     return upto
 
 
-def labels(edges: Sequence[float], whole: bool) -> tuple[str, ...]:
+def labels(edges: Sequence[float], *, whole: bool) -> tuple[str, ...]:
     """Name the classes between edges, the outer ones of which may be infinite; a class holds its lower edge.
 
     >>> labels([-math.inf, 18, 25, 26, math.inf], whole=True)
@@ -81,10 +81,10 @@ def labels(edges: Sequence[float], whole: bool) -> tuple[str, ...]:
     >>> labels([-math.inf, 1200, 3400.5, math.inf], whole=False)
     ('<1200', '[1200, 3400.5)', '>=3400.5')
     """
-    return tuple(_label(low, high, whole) for low, high in pairwise(edges))
+    return tuple(_label(low, high, whole=whole) for low, high in pairwise(edges))
 
 
-def _label(low: float, high: float, whole: bool) -> str:
+def _label(low: float, high: float, *, whole: bool) -> str:
     first, beyond = float(np.ceil(low)), float(np.ceil(high))
     if whole and first < beyond:  # 17.5 up to 24.5 holds the whole numbers 18 to 24
         low, high = first, beyond

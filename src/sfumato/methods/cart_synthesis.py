@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, Seed
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Variable
@@ -19,10 +18,10 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.cart_smoothing import Smoothing, smoothing
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 from sfumato.methods.cart_uniques import alone, among, digests
+from sfumato.registry import catalogued
 
 Column = NDArray[Any]
 
-WORTH_COMPILING = 50_000  # records times variables: many deep trees repay compilation sooner than one pass does
 MOST_CATEGORIES = 5_000  # a table of two such variables still fits
 MOST_REDRAWN = 0.05  # of the records; more would bend the distributions
 Replicated = Literal["redraw", "keep"]
@@ -121,7 +120,7 @@ class CARTSynthesis(Method):
         drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
         return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return self._drawn(data, self._models(data), rng)
 
     def _sequence(self, data: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -158,12 +157,12 @@ class CARTSynthesis(Method):
         if not stay and data.schema.weight is not None:
             drawn = (*drawn, data.schema.weight)
         cells = len(data) * (len(stay) + len(drawn))
-        rule = Rule(self.min_leaf, self.max_depth, self.cp, compiled=cells >= WORTH_COMPILING)
+        rule = Rule(self.min_leaf, self.max_depth, self.cp, cells)
         seen = {name: _predictor(data, name) for name in (*stay, *drawn)}
         models = {}
         for place, name in enumerate(drawn):
             before = (*stay, *drawn[:place])
-            models[name] = _model(data, name, [seen[other] for other in before], before, rule, self.smoothing)
+            models[name] = _model(data, name, [seen[other] for other in before], before, rule, smooth=self.smoothing)
         return _Models(stay, models, {variable.name: variable.kind for variable in data.schema})
 
     def _drawn(self, data: Microdata, models: "_Models", rng: np.random.Generator) -> Microdata:
@@ -174,7 +173,7 @@ class CARTSynthesis(Method):
         few = [name for name, model in models.by_name.items() if 0 < model.present < self.min_leaf]
         notes = [f"fewer than {self.min_leaf} values to draw from: {', '.join(few)}"] if few else []
         count = len(data) if self.records is None else self.records
-        columns = models.drawn({name: data.columns[name] for name in models.stay}, count, streams, self.proper)
+        columns = models.drawn({name: data.columns[name] for name in models.stay}, count, streams, proper=self.proper)
         if models.stay:
             return data.replace({name: columns[name] for name in models.by_name}, "; ".join(notes))
         if self.replicated_uniques == "redraw":
@@ -203,7 +202,7 @@ class CARTSynthesis(Method):
             if not copied.size:
                 break
             known = {name: columns[name][copied] for name in names[:kept]}
-            again = models.drawn(known, copied.size, streams, self.proper)
+            again = models.drawn(known, copied.size, streams, proper=self.proper)
             for name, column in again.items():
                 columns[name][copied] = column
             copied = copied[among(digests([again[name] for name in names]), unique)]
@@ -227,19 +226,19 @@ class _Model:
         """How many original values there are to draw from."""
         return 0 if self.tree is None else self.tree.members.size
 
-    def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, proper: bool) -> Column:
+    def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, *, proper: bool) -> Column:
         """Draw the variable for records that have the variables before it."""
         columns = [seen[name] for name in self.before]
         drawn = np.full(count, np.nan if self.kind == "numeric" else -1, dtype=self.values.dtype)
         present = np.ones(count, dtype=bool)
         if self.missing is not None:
-            donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper)
+            donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper=proper)
             present = ~self.gaps[donors]
         if self.tree is None:
             return drawn
         places = np.flatnonzero(present)
         leaf = self.tree.leaf([column[places] for column in columns], places.size)
-        donors = self.tree.donors(leaf, rng, proper)
+        donors = self.tree.donors(leaf, rng, proper=proper)
         drawn[places] = self.values[donors] if self.smooth is None else self.smooth.drawn(donors, rng)
         return drawn
 
@@ -253,20 +252,20 @@ class _Models:
     kinds: Mapping[str, Kind]
 
     def drawn(
-        self, known: Mapping[str, Column], count: int, streams: Mapping[str, np.random.Generator], proper: bool
+        self, known: Mapping[str, Column], count: int, streams: Mapping[str, np.random.Generator], *, proper: bool
     ) -> dict[str, Column]:
         """Draw every variable of ``count`` records that is not known yet, each given those before it."""
         columns = dict(known)
         seen = {name: visible(self.kinds[name], column) for name, column in columns.items()}
         for name, model in self.by_name.items():
             if name not in columns:
-                columns[name] = model.drawn(seen, count, streams[name], proper)
+                columns[name] = model.drawn(seen, count, streams[name], proper=proper)
                 seen[name] = visible(model.kind, columns[name])
         return columns
 
 
 def _model(
-    data: Microdata, name: str, predictors: list[Predictor], before: tuple[str, ...], rule: Rule, smooth: bool
+    data: Microdata, name: str, predictors: list[Predictor], before: tuple[str, ...], rule: Rule, *, smooth: bool
 ) -> _Model:
     variable, values = data.schema[name], data.columns[name]
     everyone = np.arange(len(data), dtype=np.int32)

@@ -18,7 +18,7 @@ MISSING_STAYS = "stays missing; the values present are masked among themselves"
 class ColumnMethod(Method):
     """A method that masks each numeric variable by itself; missing values stay where they are."""
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         masked = {}
         root = int(rng.integers(2**63))
         for name in self.masked(data):

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.registry import catalogued
 
 STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks, so that strips change nothing inside
 
@@ -47,7 +47,7 @@ class JPEG(Method):
         super().__post_init__()
         parameters.whole(self, "quality", least=1, most=100)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
         missing = np.isnan(values)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class CorrelatedNoise(Method):
         super().__post_init__()
         parameters.number(self, "c", least=0)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
         noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(self, values))
@@ -88,7 +88,7 @@ class KimNoise(Method):
         super().__post_init__()
         parameters.number(self, "alpha", least=0)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
         noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(self, values))
@@ -122,7 +122,7 @@ class NormalSynthesis(Method):
     everything beyond the first two moments is that of a normal distribution.
     """
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
         if len(data) <= len(names):
@@ -178,7 +178,7 @@ class ResidualNoise(Method):
         """Name the variables this method masks: those it was told, or those of the method it follows."""
         return super().masked(data) if self.variables is not None else self.of.masked(data)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         try:
             table = replace(self.of, variables=names).protect(data, rng=rng)

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.kernels.class_suppression import MOST_ENTRIES, cheapest_classes
-from sfumato.kernels.suppression import cheapest_shown
+from sfumato.kernels.suppression import MOST_ENTRIES, cheapest_classes, cheapest_shown
 from sfumato.methods.merging import only_present
+from sfumato.registry import catalogued
 
 Missing = Literal["matches", "category"]
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
@@ -101,7 +100,7 @@ class LocalSuppression(Method):
             return key_names("LocalSuppression", data, data.schema.analysed("ordinal", "nominal") or None)
         return key_names("LocalSuppression", data, self.variables)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
         codes = key_codes("LocalSuppression", data, names)
         self._check(data, names)

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.microaggregation import mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.registry import catalogued
 
 Labels = NDArray[np.intp]
 
@@ -101,7 +101,7 @@ class ProjectionMicroaggregation(Method):
         parameters.whole(self, "k")
         parameters.one_of(self, "axis", ("zscores", "pca"))
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         return _aggregated(self, data, [self.masked(data)], self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
@@ -158,20 +158,14 @@ class MDAV(Method):
         if self.at_a_time is not None:
             parameters.whole(self, "at_a_time")
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         size = self.at_a_time or len(names)
         blocks = [names[start : start + size] for start in range(0, len(names), size)]
         return _aggregated(self, data, blocks, self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
-        if len(z) < WORTH_COMPILING:
-            from sfumato.kernels import textbook
-
-            return textbook.mdav_groups(z, self.k)
-        from sfumato.kernels import microaggregation
-
-        return microaggregation.mdav_groups(z, self.k)
+        return mdav_groups(z, self.k)
 
 
 def consecutive_groups(n: int, k: int) -> Labels:

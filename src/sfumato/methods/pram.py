@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
@@ -18,6 +17,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.merging import listed, places
 from sfumato.methods.selection import Strata, checked, keys_or_all, refuse_special, strata
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -120,7 +120,7 @@ class PRAM(Method):
                 raise NotApplicable(f"{who}: variable {name!r} is numeric; it must be {' or '.join(self.about.kinds)}")
         others: tuple[str, ...] = ()
         if self.variables is not None:
-            others = chosen(self, data)
+            others = chosen(self, data.schema)
         elif self.retention is not None:
             others = keys_or_all(who, data, self.about.kinds, (*stated, *(self.strata or ())))
         refuse_special(who, data, (*stated, *others))
@@ -132,7 +132,7 @@ class PRAM(Method):
         parts = strata(type(self).__name__, table, self.strata or ())
         return {name: tuple(made for _, _, made in self._matrices(table, name, parts)) for name in self.masked(table)}
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
         parts = strata(type(self).__name__, data, self.strata or ())
         changed, said = {}, []

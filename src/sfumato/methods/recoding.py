@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
@@ -20,6 +19,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods import bands, hierarchies
 from sfumato.methods.merging import listed, merged, places
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
+from sfumato.registry import catalogued
 
 Column = tuple[Variable, NDArray[Any]]
 OTHER = "other"
@@ -131,7 +131,7 @@ class GlobalRecoding(Method):
         refuse_special(who, data, (*named, *others))
         return tuple(name for name in data.names if name in {*named, *others})
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, Column] = {}
         said = []
         for name in self.masked(data):
@@ -180,7 +180,7 @@ class GlobalRecoding(Method):
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)
         if isinstance(stated, tuple):
-            return _classed(variable, column, stated, bands.labels([-math.inf, *stated, math.inf], whole))
+            return _classed(variable, column, stated, bands.labels([-math.inf, *stated, math.inf], whole=whole))
         low, high = float(present.min()), float(present.max())
         if (high - low) / stated > MOST_CLASSES:
             raise NotApplicable(
@@ -189,7 +189,7 @@ class GlobalRecoding(Method):
             )
         edges = bands.of_width(low, high, stated)
         cuts = edges[1:-1] or edges[:1]  # where all values are in one class, its lower edge says so
-        return _classed(variable, column, cuts, bands.labels(edges, whole))
+        return _classed(variable, column, cuts, bands.labels(edges, whole=whole))
 
     def _named(self, variable: Variable, column: NDArray[Any], stated: Mapping[str, Any]) -> Column:
         """Put values into classes that have a name; all must be in one."""
@@ -240,11 +240,11 @@ class GlobalRecoding(Method):
             return variable, column
         whole = bands.is_whole(values)
         if self.by == "width":
-            cuts = bands.equal_widths(float(values[0]), float(values[-1]), groups, whole)
+            cuts = bands.equal_widths(float(values[0]), float(values[-1]), groups, whole=whole)
         else:
             starts = bands.equal_counts(counts, groups)
             cuts = [bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
-        return _classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole))
+        return _classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole))
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))

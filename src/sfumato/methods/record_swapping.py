@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
+from sfumato.data.units import units
 from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records
-from sfumato.kernels.partners import NO_PARTNER, SWAPPED, swap_pairs
-from sfumato.kernels.wildcards import frequencies
+from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
+from sfumato.registry import catalogued
 
 Integers = NDArray[np.int64]
 WHO = "RecordSwapping"
@@ -88,7 +89,7 @@ class RecordSwapping(Method):
             raise NotApplicable(f"{WHO}: the table has no nominal variable to swap; name the geography in variables")
         return nominal[:1]
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         homes = self._households(data, names)
         keys, left_out = self._keys(data, names)
@@ -135,14 +136,7 @@ class RecordSwapping(Method):
 
     def _households(self, data: Microdata, names: tuple[str, ...]) -> "_Households":
         """Gather the households, and check that each is in one place."""
-        if data.schema.household is None:
-            of = np.arange(len(data))
-        else:
-            column = data.columns[data.schema.household]
-            numbered = np.unique(column, return_inverse=True)[1].astype(np.int64)
-            alone = np.isnan(column) if column.dtype.kind == "f" else column < 0
-            numbered[alone] = len(data) + np.arange(len(data))[alone]
-            of, _ = classes(numbered[:, None])
+        of, _ = classes(units(data)[:, None])
         codes = key_codes(WHO, data, names)
         first = first_records(of)
         whole = np.bincount(of, weights=(codes < 0).any(axis=1)) == 0

@@ -3,11 +3,11 @@
 import numpy as np
 
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 
 @catalogued(
@@ -47,7 +47,7 @@ class VariableRemoval(Method):
         kept = {schema.weight, schema.household}
         return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names, who = self.masked(data), type(self).__name__
         if len(set(names)) == len(data.names):
             raise NotApplicable(f"{who}: no variable would be left; keep at least one")

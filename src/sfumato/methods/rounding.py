@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
@@ -18,6 +17,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.bands import is_whole, round_below, shown
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1
@@ -83,7 +83,7 @@ class Rounding(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method rounds in this table."""
         if not isinstance(self.base, Mapping):
-            return chosen(self, data)
+            return chosen(self, data.schema)
         checked(type(self).__name__, data, self.base)
         for name in self.base:
             if data.schema[name].kind != "numeric":
@@ -92,7 +92,7 @@ class Rounding(Method):
                 )
         return tuple(name for name in data.names if name in self.base)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
         said = []
         for name in self.masked(data):

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
+from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.methods.merging import only_present
 from sfumato.methods.selection import Strata, strata
+from sfumato.registry import catalogued
 
 Rows = NDArray[np.intp]
 
@@ -81,28 +82,29 @@ class Sampling(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name all variables: records are drawn whole."""
-        names = chosen(self, data)
+        names = chosen(self, data.schema)
         if self.variables is not None:
             raise NotApplicable(f"{type(self).__name__}: records are drawn whole, so leave variables out")
         return names
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         who = type(self).__name__
         self.masked(data)
         _refuse_small_weights(who, data)
         parts = strata(who, data, self.strata or ())
         fractions = self._fractions(parts)
-        unit, number = _units(data)
+        unit = units(data)
+        number = counted(unit)
         part_of_unit = _parts_of_units(who, parts, unit, number)
         drawn = np.zeros(number, dtype=bool)
         factor = np.ones(len(fractions))
         by_part = np.argsort(part_of_unit, kind="stable")  # once, however many strata there are
         ends = np.searchsorted(part_of_unit[by_part], np.arange(len(fractions) + 1))
         for stratum, fraction in enumerate(fractions):
-            units = by_part[ends[stratum] : ends[stratum + 1]]
-            count = min(max(1, int(fraction * units.size + 0.5 + 1e-9)), units.size)
-            drawn[rng.permutation(units)[:count]] = True
-            factor[stratum] = units.size / count
+            there = by_part[ends[stratum] : ends[stratum + 1]]
+            count = min(max(1, int(fraction * there.size + 0.5 + 1e-9)), there.size)
+            drawn[rng.permutation(there)[:count]] = True
+            factor[stratum] = there.size / count
         rows = np.flatnonzero(drawn[unit])
         taken = _weighted(_without_unseen(data.take(rows)), factor[parts.codes[rows]])
         what = "households" if data.schema.household is not None else "records"
@@ -133,18 +135,6 @@ def _key(stratum: Any) -> tuple[str, ...]:
     """Return a stratum so that 1 and "1", or a value alone and in a tuple, are the same."""
     values = stratum if isinstance(stratum, tuple) else (stratum,)
     return tuple("" if value is None else str(value) for value in values)
-
-
-def _units(data: Microdata) -> tuple[Rows, int]:
-    """Return the unit that each record belongs to, its household or itself, and the number of units."""
-    if data.schema.household is None:
-        return np.arange(len(data)), len(data)
-    column = data.columns[data.schema.household]
-    missing = np.isnan(column) if column.dtype.kind == "f" else column < 0
-    _, unit = np.unique(column, return_inverse=True)
-    unit[missing] = len(data) + np.arange(int(missing.sum()))
-    values, unit = np.unique(unit, return_inverse=True)
-    return unit, len(values)
 
 
 def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:

@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.methods.correlated_noise import normal_draws, root
 from sfumato.methods.rank_correlation import needed_correlations, normal_scores, proper
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Shuffling(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables that are shuffled: those told, the confidential numbers, or all numbers not given."""
-        names = chosen(self, data)
+        names = chosen(self, data.schema)
         if self.variables is not None:
             return names
         open_to = [name for name in names if name not in (self.given or ())]
@@ -89,7 +89,7 @@ class Shuffling(Method):
                 raise NotApplicable(f"Shuffling: given: variable {name!r} is nominal; it must be numeric or ordinal")
         return self.given
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         given = self._given(data, names)
         table = np.column_stack([_numbers(data, name) for name in (*names, *given)])

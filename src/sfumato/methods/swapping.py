@@ -1,14 +1,13 @@
 """Rank swapping."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.rank_swapping import swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.registry import catalogued
 
 
 @catalogued(
@@ -55,30 +54,8 @@ class RankSwapping(ColumnMethod):
         if window < 1:
             raise NotApplicable(f"p={self.p:g} of {n} values is less than one rank, so nothing would be swapped")
         draws = rng.random(n)
-        if n < WORTH_COMPILING:
-            partner = swap_partners(draws, window)
-        else:
-            from sfumato.kernels import swapping
-
-            partner = swapping.swap_partners(draws, window)
+        partner = swap_partners(draws, window)
         order = np.argsort(values, kind="stable")
         swapped = np.empty_like(values)
         swapped[order] = values[order[partner]]
         return swapped
-
-
-def swap_partners(draws: Floats, window: int) -> NDArray[np.intp]:
-    """Pair ranks from the lowest up: rank i with the floor(draws[i] * m)-th of the m free ranks in its window."""
-    n = draws.size
-    partner = np.arange(n)
-    free = np.ones(n, dtype=bool)
-    for i in range(n):
-        if not free[i]:
-            continue
-        free[i] = False
-        choices = np.flatnonzero(free[i + 1 : i + 1 + window])
-        if choices.size:
-            j = i + 1 + int(choices[int(draws[i] * choices.size)])
-            partner[i], partner[j] = j, i
-            free[j] = False
-    return partner

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
@@ -19,6 +18,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.bands import shown
 from sfumato.methods.merging import listed, merged, places
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 FEWEST = 3  # values whose mean or median is published
@@ -122,10 +122,10 @@ class TopBottomCoding(Method):
                 raise NotApplicable(f"{who}: variable {name!r} is nominal: its categories have no top and no bottom")
         others: tuple[str, ...] = ()
         if isinstance(self.share, float):
-            others = chosen(self, data)
+            others = chosen(self, data.schema)
         return tuple(name for name in data.names if name in named or name in others)
 
-    def _protect(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
         said: list[str] = []
         for name in self.masked(data):

@@ -1,4 +1,4 @@
-"""Disclosure through keys: whether who is alone stays alone, and whether a confidential value can be read off."""
+"""Attribution: whether a confidential value can be read off the protected table by someone who knows the keys."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -8,165 +8,19 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import recoding
 from sfumato.errors import NotApplicable
-from sfumato.kernels.groups import classes
-from sfumato.risk.footing import Codes, Floats, Notes, compared_keys, grouped
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
+from sfumato.risk.attribution_cells import TargetCells
+from sfumato.risk.compared_keys import MISSING_KEYS, ComparedKeys, Notes
+from sfumato.risk.replicated_uniques import SOURCE
 
-Integers = NDArray[np.int64]
-SOURCE = (
-    "Raab, Nowok and Dibben (2024), Practical privacy metrics for synthetic data; synthpop's vignette on disclosure"
-)
-MISSING_KEYS = "a missing key is a value like any other, equal to missing in the other table"
+Floats = NDArray[np.float64]
 MISSING_TARGETS = (
     f"{MISSING_KEYS}; a missing target is nothing to disclose: its record counts as not disclosed, but in the "
     "protected table it is a value like any other"
 )
-
-
-@catalogued(
-    MeasureAbout(
-        title="Replicated uniques (RepU)",
-        source=SOURCE,
-        purpose="risk",
-        better="lower",
-        range=(0.0, 1.0),
-        unit="share",
-        missing=MISSING_KEYS,
-        kinds=("numeric", "ordinal", "nominal"),
-        paired=False,
-        keys=True,
-        caveat="a unique record of a synthetic file may replicate one of the original by chance; what it discloses is "
-        "for DiSCO and TCAP to say",
-        formula="RepU = #{key combinations q: d_q = 1 and s_q = 1} / n\n"
-        "d_q, s_q = original and protected records with the keys q;   n = original records",
-        reading='Compare it with its part "unique in the original", what a copy would give. For a synthetic file '
-        "even a small share worries people who find themselves in it, right or wrong, and programs can remove such "
-        "records; for a masked file it is the share of people who stay alone on their keys. A few percent is common "
-        "with many keys: fewer keys, fewer uniques.",
-    )
-)
-class RepU(Measure):
-    """Share of original records that are unique in the keys and whose keys are unique in the protected table as well.
-
-    With d_q original and s_q protected records of key combination q: the number of q with d_q = s_q = 1, over the
-    number of original records. ``variables`` are the keys (by default those of that role); they are compared after the
-    original's values were recoded as the protected table's were. Nothing is said of whether the two records are about
-    the same person; of a synthetic file they are not, but an intruder may believe it. Parts: the share of originals
-    unique in the original itself (what a copy would give), of protected records unique in their table, of originals
-    whose keys occur in the protected table at all. ``by_record`` has one value per original record.
-
-    >>> import pyarrow as pa
-    >>> original = pa.table({"region": ["n", "n", "s", "e"]})
-    >>> protected = pa.table({"region": ["n", "s", "s", "e"]})
-    >>> RepU(variables=("region",)).evaluate(original, protected).value  # e is alone in both; n and s are not
-    0.25
-    """
-
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        _, before, after, notes = compared_keys(self, original, protected)
-        keys = _Keys.of(before, after)
-        ours, theirs = keys.originals, keys.protecteds
-        alone = (ours == 1) & (theirs == 1)
-        by_record = alone[keys.before].astype(np.float64)
-        return self.measurement(
-            by_record.mean(),
-            parts={
-                "unique in the original": float((ours[keys.before] == 1).mean()),
-                "unique in the protected table": float((theirs[keys.after] == 1).mean()),
-                "keys found": float((theirs[keys.before] > 0).mean()),
-            },
-            by_record=by_record,
-            notes=notes,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Keys:
-    """The key combination of every record, numbered alike in both tables, and how many records have each."""
-
-    before: Integers
-    after: Integers
-    originals: Integers
-    protecteds: Integers
-
-    @classmethod
-    def of(cls, before: Codes, after: Codes) -> "_Keys":
-        combination, sizes = classes(np.concatenate([before, after]))
-        ours, theirs = combination[: len(before)], combination[len(before) :]
-        counts = (np.bincount(side, minlength=len(sizes)) for side in (ours, theirs))
-        return cls(ours, theirs, *counts)
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """One table's records by keys and target: of each key combination its records, and its most frequent targets."""
-
-    size: Integers  # of each combination
-    greatest: Integers  # records with its most frequent target
-    modes: Integers  # targets as frequent as that
-    mode_share: Floats  # the mean share of these targets in the original at large
-
-    @classmethod
-    def of(cls, combination: Integers, cell: Integers, target: Codes, number: int, shares: Floats) -> "_Cells":
-        counts = np.bincount(cell)
-        size, greatest, modes = (np.zeros(number, dtype=np.int64) for _ in range(3))
-        mode_share = np.zeros(number)
-        first = np.unique(cell, return_index=True)[1]  # one record of each cell stands for it
-        where, count = combination[first], counts[cell[first]]
-        np.add.at(size, where, count)
-        np.maximum.at(greatest, where, count)
-        mode = count == greatest[where]
-        np.add.at(modes, where[mode], 1)
-        np.add.at(mode_share, where[mode], shares[target[first[mode]] + 1])
-        return cls(size, greatest, modes, mode_share / np.maximum(modes, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Target:
-    """A target as codes in both tables, and per original record how many records have its keys, or its target too."""
-
-    truth: Codes
-    found: Integers  # protected records with its keys
-    agreeing: Integers  # and with its target
-    greatest: Integers  # and with the most frequent target among them
-    modes: Integers
-    mode_share: Floats
-    share: Floats  # of the protected records, whatever their keys, that have its target
-    own: Integers  # originals with its keys
-    own_agreeing: Integers
-    own_greatest: Integers
-
-    @classmethod
-    def of(cls, keys: _Keys, truth: Codes, shown: Codes) -> "_Target":
-        number = len(keys.originals)
-        pairs = [np.column_stack([keys.before, truth]), np.column_stack([keys.after, shown])]
-        cell, sizes = classes(np.concatenate(pairs))
-        ours, theirs = cell[: len(truth)], cell[len(truth) :]
-        values = int(max(truth.max(), shown.max())) + 2
-        in_original, in_protected = (np.bincount(side + 1, minlength=values) / len(side) for side in (truth, shown))
-        here = _Cells.of(keys.before, ours, truth, number, in_original)
-        there = _Cells.of(keys.after, theirs, shown, number, in_original)
-        return cls(
-            truth=truth,
-            found=there.size[keys.before],
-            agreeing=np.bincount(theirs, minlength=len(sizes))[ours],
-            greatest=there.greatest[keys.before],
-            modes=there.modes[keys.before],
-            mode_share=there.mode_share[keys.before],
-            share=in_protected[truth + 1],
-            own=here.size[keys.before],
-            own_agreeing=np.bincount(ours, minlength=len(sizes))[ours],
-            own_greatest=here.greatest[keys.before],
-        )
-
-    @property
-    def told(self) -> NDArray[np.bool_]:
-        """Whether there is anything to disclose: the original's target is present."""
-        return self.truth >= 0
 
 
 class Attribution(Measure):
@@ -183,70 +37,70 @@ class Attribution(Measure):
         if both:
             raise parameters.refuse(self, f"{both[0]!r} is named as a key and as a target; it can only be one of them")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names, before, after, notes = compared_keys(self, original, protected)
-        keys = _Keys.of(before, after)
-        targets, more = self._targets(original, protected, names)
-        found = {}
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = ComparedKeys.of(pair, self.variables)
+        targets, notes = self._targets(pair, keys)
+        found: dict[str, _Attributed] = {}
         for name in targets:
-            seen = recoding(original, protected, name, matched=protected.matched)
+            seen = pair.footing(name)
             if not seen.comparable:
-                more = (*more, f"target left out, {name}: {seen.note}")
+                notes = (*notes, f"target left out, {name}: {seen.note}")
                 continue
-            truth, shown, cuts = grouped(seen.kind, seen.original, seen.protected, self.classes)
-            if not (truth >= 0).any():
-                more = (*more, f"target left out, every value is missing: {name}")
+            cells = TargetCells.of(pair, keys, name, self.classes)
+            if not cells.originals[cells.told].any():
+                notes = (*notes, f"target left out, every value is missing: {name}")
                 continue
-            found[name] = self._attributed(_Target.of(keys, truth, shown))
-            if cuts.size:
-                shown_cuts = ", ".join(f"{cut:g}" for cut in cuts)
-                more = (*more, f"{name} is compared in {len(cuts) + 1} classes of the original, cut at {shown_cuts}")
+            found[name] = self._attributed(cells)
+            if cells.cuts.size:
+                cuts = ", ".join(f"{cut:g}" for cut in cells.cuts)
+                notes = (*notes, f"{name} is compared in {len(cells.cuts) + 1} classes of the original, cut at {cuts}")
         if not found:
-            raise NotApplicable(f"{type(self).__name__}: no target can be compared; {'; '.join(more)}")
+            raise NotApplicable(f"no target can be compared; {'; '.join(notes)}")
         values = {name: each.value for name, each in found.items()}
         worst = max(values, key=lambda name: values[name])
         if len(found) > 1:
-            more = (*more, f"the value, its parts and the records are those of {worst}, the target most at risk")
+            notes = (*notes, f"the value, its parts and the records are those of {worst}, the target most at risk")
         unclaimed = [name for name, each in found.items() if each.parts.get("claims") == 0]
         if unclaimed:
-            more = (*more, f"no claim can be made, so that the value is 0: {', '.join(unclaimed)}")
-        who = type(self).__name__
+            notes = (*notes, f"no claim can be made, so that the value is 0: {', '.join(unclaimed)}")
+        title = type(self).__name__
         return self.measurement(
             values[worst],
             parts=found[worst].parts,
             by_variable=values,
-            by_record=found[worst].by_record,
-            tables={"targets": tuple({"target": n, who: each.value, **each.parts} for n, each in found.items())},
-            notes=(*notes, *more),
+            by_record=None if pair.in_parts else found[worst].by_record,
+            tables={"targets": tuple({"target": n, title: each.value, **each.parts} for n, each in found.items())},
+            notes=(*keys.notes, *notes),
         )
 
-    def _targets(
-        self, original: Microdata, protected: Microdata, keys: tuple[str, ...]
-    ) -> tuple[tuple[str, ...], Notes]:
-        who = type(self).__name__
-        named = self.targets if self.targets is not None else original.schema.analysed(role="confidential")
-        named = tuple(name for name in named if name not in keys)
+    def _targets(self, pair: Pair, keys: ComparedKeys) -> tuple[tuple[str, ...], Notes]:
+        """Name the targets, and note those that the protected table lacks."""
+        schema = pair.original.schema
+        named = self.targets if self.targets is not None else schema.analysed(role="confidential")
+        named = tuple(name for name in named if name not in keys.names)
         if not named:
             raise NotApplicable(
-                f"{who}: no variable but the keys has the role confidential; give targets=[...], or role = "
+                "no variable but the keys has the role confidential; give targets=[...], or role = "
                 '"confidential" in the schema to what must not become known'
             )
         for name in named:
-            if name not in original.schema:
-                raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(original.names)}")
-        gone = tuple(name for name in named if name not in protected.schema)
+            if name not in schema:
+                raise NotApplicable(schema.unknown(name))
+        gone = tuple(name for name in named if name not in pair.protected.schema)
         if gone and (self.targets is not None or len(gone) == len(named)):
-            raise NotApplicable(f"{who}: the protected table has no target {', '.join(gone)}")
+            raise NotApplicable(f"the protected table has no target {', '.join(gone)}")
         notes = (f"targets the protected table lacks, left out: {', '.join(gone)}",) if gone else ()
         return tuple(name for name in named if name not in gone), notes
 
     @abstractmethod
-    def _attributed(self, target: _Target) -> "_Attributed":
-        """Return the value, its parts, and one value per original record."""
+    def _attributed(self, cells: TargetCells) -> "_Attributed":
+        """Return the value, its parts, and what is said of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Attributed:
+    """The value of one target, its parts, and how far each original record is disclosed."""
+
     value: float
     parts: dict[str, float]
     by_record: Floats
@@ -264,6 +118,7 @@ class _Attributed:
         kinds=("numeric", "ordinal", "nominal"),
         paired=False,
         keys=True,
+        parts="columns",
         caveat="a target that nearly everyone shares is disclosed whatever is released: compare the part by chance",
         formula="DiSCO = #{i: s_q > 0 and all s_q protected records with the keys q of i show its target t_i} / n\n"
         "by chance: mean over i of p^s_q (0 where s_q = 0),  p = share of t_i among the protected records\n"
@@ -296,19 +151,19 @@ class DiSCO(Attribution):
     targets: tuple[str, ...] | None = None
     classes: int = 10
 
-    def _attributed(self, target: _Target) -> _Attributed:
-        told, there = target.told, target.found > 0
-        certain = there & (target.greatest == target.found)
-        right = (told & certain & (target.agreeing == target.found)).astype(np.float64)
-        chance = np.where(told & there, target.share ** np.maximum(target.found, 1), 0.0)
+    def _attributed(self, cells: TargetCells) -> _Attributed:
+        there = cells.found > 0
+        certain = there & (cells.greatest == cells.found)
+        right = cells.told & there & (cells.protecteds == cells.found)
+        chance = np.where(cells.told & there, cells.protected_share ** np.maximum(cells.found, 1), 0.0)
         parts = {
-            "by chance": float(chance.mean()),
-            "disclosive in the original": float((told & (target.own == target.own_greatest)).mean()),
-            "disclosive in the protected table": float(certain.mean()),
-            "keys found": float(there.mean()),
-            "most frequent value": _most_frequent(target),
+            "by chance": cells.mean(chance),
+            "disclosive in the original": cells.share(cells.told & (cells.own == cells.own_greatest)),
+            "disclosive in the protected table": cells.share(certain),
+            "keys found": cells.share(there),
+            "most frequent value": cells.most_frequent,
         }
-        return _Attributed(float(right.mean()), parts, right)
+        return _Attributed(cells.share(right), parts, right[cells.cell_of].astype(np.float64))
 
 
 @catalogued(
@@ -323,6 +178,7 @@ class DiSCO(Attribution):
         kinds=("numeric", "ordinal", "nominal"),
         paired=False,
         keys=True,
+        parts="columns",
         caveat="a share of the records an intruder would claim to know, which may be few: read it beside DiSCO",
         formula="TCAP = sum over claims i of [t_i is a mode of its keys] / (modes) over the number of claims\n"
         "claim on i:  s_q > 0 and max_t s_qt / s_q >= tau,  s_qt = protected records with q and target t\n"
@@ -363,21 +219,20 @@ class TCAP(Attribution):
         super().__post_init__()
         parameters.share(self, "tau")
 
-    def _attributed(self, target: _Target) -> _Attributed:
-        told = target.told
-        probability = target.greatest / np.maximum(target.found, 1)
-        claimed = (target.found > 0) & (probability >= self.tau * (1 - 1e-12))
-        right = np.where(told & claimed & (target.agreeing == target.greatest), 1 / np.maximum(target.modes, 1), 0.0)
-        claims = max(int(claimed.sum()), 1)
+    def _attributed(self, cells: TargetCells) -> _Attributed:
+        found, own = np.maximum(cells.found, 1), np.maximum(cells.own, 1)
+        claimed = (cells.found > 0) & (cells.greatest / found >= self.tau * (1 - 1e-12))
+        right = cells.told & claimed & cells.mode
+        claims = max(int(cells.originals[claimed].sum()), 1)
+        # whole numbers of right claims by how many modes share one, so that the order of records changes no digit
+        shared = np.bincount(cells.modes[right], cells.originals[right], minlength=1)
+        value = shared[1:] @ (1 / np.arange(1, len(shared))) / claims
         parts = {
-            "claims": float(claimed.mean()),
-            "by chance": float(target.mode_share[claimed].sum() / claims),
-            "DCAP": float(np.where(told, target.agreeing / np.maximum(target.found, 1), 0.0).mean()),
-            "DCAP of the original": float(np.where(told, target.own_agreeing / target.own, 0.0).mean()),
-            "most frequent value": _most_frequent(target),
+            "claims": cells.share(claimed),
+            "by chance": float((cells.mode_share * cells.originals)[claimed].sum() / claims),
+            "DCAP": cells.mean(np.where(cells.told, cells.protecteds / found, 0.0)),
+            "DCAP of the original": cells.mean(np.where(cells.told, cells.originals / own, 0.0)),
+            "most frequent value": cells.most_frequent,
         }
-        return _Attributed(float(right.sum() / claims), parts, right)
-
-
-def _most_frequent(target: _Target) -> float:
-    return float(np.bincount(target.truth[target.told]).max() / len(target.truth))
+        by_cell = np.where(right, 1 / np.maximum(cells.modes, 1), 0.0)
+        return _Attributed(float(value), parts, by_cell[cells.cell_of])

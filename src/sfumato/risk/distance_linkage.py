@@ -1,6 +1,6 @@
 """Distance-based record linkage: whether the nearest record is the right one."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import WORTH_COMPILING, available_threads
-from sfumato.kernels import mixed as mixed_kernel
+from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
+from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
-from sfumato.risk.footing import compared, mixed_points
-from sfumato.risk.known import Known, check_known, known_sets
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
+from sfumato.risk.compared_variables import compared
+from sfumato.risk.known_variables import Known, check_known, known_sets
+from sfumato.risk.mixed_points import points
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -99,19 +101,17 @@ class DistanceLinkage(Measure):
                 raise parameters.refuse(self, "standardise is for the Euclidean distance; Gower's scales by ranges")
             object.__setattr__(self, "about", MIXED)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        shared, notes = self._shared(original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        shared, notes = self.shared(pair)
+        original, _ = pair.tables()
         mixed = self.distance == "gower"
         if mixed:
-            columns, more = compared(self, original, protected, shared)
+            columns, more = compared(pair, shared, asked=self.variables is not None)
             shared, notes = tuple(columns), (*notes, *more)
-        sets = known_sets(self, self.known, original, shared)
+        sets = known_sets(self, self.known, original.schema, shared)
         names = tuple(dict.fromkeys(name for known in sets for name in known))
         places = {name: place for place, name in enumerate(names)}
-        if mixed:
-            before, after = mixed_points(columns[name] for name in names)
-        else:
-            before, after = self._standardised(original.numeric(names), protected.numeric(names), names)
+        before, after = points(pair, names) if mixed else self._standardised(pair, names)
         linked = np.zeros(len(original))
         nearest_two = np.zeros(len(original))
         parts: dict[str, float] = {}
@@ -131,19 +131,38 @@ class DistanceLinkage(Measure):
         by_record = linked + nearest_two if self.second else linked
         return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=notes)
 
-    def _standardised(self, before: Floats, after: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
-        scales = []
-        for table, values in (("original", before), ("protected", after)):
-            mean, spread = mean_and_spread(values)
-            if np.isnan(mean).any():
-                name = names[int(np.argmax(np.isnan(mean)))]
-                raise NotApplicable(f"DistanceLinkage: every value of {name!r} is missing in the {table} table")
-            if not np.isfinite(spread).all():
-                name = names[int(np.argmin(np.isfinite(spread)))]
-                raise NotApplicable(f"DistanceLinkage: {name!r} has values too large for a standard deviation")
-            scales.append((mean, spread))
-        other = scales[0] if self.standardise == "original" else scales[1]
-        return standardised(before, *scales[0]), standardised(after, *other)
+    def _standardised(self, pair: Pair, names: tuple[str, ...]) -> tuple[Floats, Floats]:
+        """Return the z-scores of both tables, by each table's own means and deviations or by the original's."""
+        ours = pair.original.keep(("z-scores", names), lambda: _scores(pair.original.table, names, "original"))
+        theirs = pair.protected.keep(("z-scores", names), lambda: _scores(pair.protected.table, names, "protected"))
+        if self.standardise == "own":
+            return ours.values, theirs.values
+        return ours.values, standardised(pair.protected.table.numeric(names), ours.mean, ours.spread)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """Variables of a table standardised by its own means and standard deviations, and these."""
+
+    values: Floats
+    mean: Floats
+    spread: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.values.nbytes
+
+
+def _scores(table: Microdata, names: tuple[str, ...], said: str) -> _Scores:
+    values = table.numeric(names)
+    mean, spread = mean_and_spread(values)
+    if np.isnan(mean).any():
+        raise NotApplicable(f"every value of {names[int(np.argmax(np.isnan(mean)))]!r} is missing in the {said} table")
+    if not np.isfinite(spread).all():
+        name = names[int(np.argmin(np.isfinite(spread)))]
+        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+    return _Scores(standardised(values, mean, spread), mean, spread)
 
 
 def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
@@ -152,32 +171,26 @@ def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats,
     Equal rows of ``there`` are one point of the tree with a number of copies, so that tables full of repeated records
     (microaggregation, zeros) cost no more than others.
     """
-    points, _, copies = distinct(there)
+    rows, _, copies = distinct(there)
     own = np.sqrt(((here - there) ** 2).sum(axis=1))
     # what rounding does to a distance grows with the coordinates, not only with the distance
     slack = own * SAME + 4 * np.finfo(np.float64).eps * np.abs(there).max()
     short, reach = np.maximum(own - slack, 0.0), own + slack
-    if len(there) < WORTH_COMPILING:
-        nearer, tied = nearer_and_tied(points, copies, here, short, reach)
-    else:
-        from sfumato.kernels import boxes
-        from sfumato.kernels import nearer as kernel
-
-        tree = boxes.build(points)
-        nearer, tied = kernel.nearer_and_tied(tree, copies, here, short, reach, threads=available_threads())
-    return _linked(nearer, tied, share)
+    nearer, tied = nearer_and_tied(rows, copies, here, short, reach)
+    return _linked(nearer, tied, share=share)
 
 
 def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell the same in the capped city-block distance of ``kernels/mixed.py``, which holds all kinds of variables."""
+    """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
     own = np.minimum(np.abs(here - there), 1.0).sum(axis=1)
     tie = mixed_kernel.slack(own, here.shape[1])
-    points = mixed_kernel.Points.of(there)
-    nearer, tied = mixed_kernel.nearer_and_tied(points, here, np.maximum(own - tie, 0.0), own + tie)
-    return _linked(nearer, tied, share)
+    nearer, tied = mixed_kernel.nearer_and_tied(
+        mixed_kernel.Points.of(there), here, np.maximum(own - tie, 0.0), own + tie
+    )
+    return _linked(nearer, tied, share=share)
 
 
-def _linked(nearer: Counts, tied: Counts, share: bool) -> tuple[Floats, Floats]:
+def _linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Floats]:
     """Tell how surely the own record comes first, and second, from how many are nearer and how many as near."""
     if not share:
         return (nearer == 0).astype(np.float64), (nearer == 1).astype(np.float64)
@@ -185,26 +198,6 @@ def _linked(nearer: Counts, tied: Counts, share: bool) -> tuple[Floats, Floats]:
     part = 1 / np.maximum(tied, 1)
     second = (nearer == 1) | ((nearer == 0) & (tied > 1))
     return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
-
-
-def nearer_and_tied(
-    points: Floats, copies: Counts, here: Floats, short: Floats, reach: Floats
-) -> tuple[Counts, Counts]:
-    """Count, for each row of ``here``, the points nearer than ``short`` (2 for more), and those up to ``reach``."""
-    from scipy.spatial import cKDTree
-
-    tree = cKDTree(points)
-    distance, found = tree.query(here, k=[1, 2, 3][: len(points)])
-    seen = np.isfinite(distance)
-    nearer = np.where(seen & (distance < short[:, None]), copies[found], 0).sum(axis=1)
-    as_near = np.where(seen & (distance >= short[:, None]) & (distance <= reach[:, None]), copies[found], 0)
-    tied = as_near.sum(axis=1)
-    # where the third nearest is as near as the own record, there may be more of them
-    for row in np.flatnonzero((nearer < 2) & (distance[:, -1] <= reach)):
-        ball = np.asarray(tree.query_ball_point(here[row], reach[row]))
-        apart = np.sqrt(((points[ball] - here[row]) ** 2).sum(axis=1))
-        tied[row] = copies[ball[apart >= short[row]]].sum()
-    return np.minimum(nearer, 2), tied
 
 
 def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:

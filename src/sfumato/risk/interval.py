@@ -1,23 +1,55 @@
 """Interval disclosure: whether the original value lies in a narrow interval around the protected one."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.spread import mean_and_spread
+from sfumato.pair import Pair
+from sfumato.pair.statistics import Statistic
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Told = Callable[[Microdata, Microdata], Iterator[NDArray[np.bool_]]]
 PERCENTS = tuple(float(p) for p in range(1, 11))
 MISSING = "a value missing in either table is left out (it is neither inside nor outside) and counted"
+
+
+@dataclass(frozen=True, eq=False)
+class Inside(Statistic):
+    """How many values of a variable lie inside intervals of several sizes, of those present in both tables.
+
+    ``sizes`` tells, for each record of a table in memory, how many of the sizes hold its value, and ``present`` whether
+    it is compared; of merged parts they are None, because the records are gone.
+    """
+
+    hits: Integers  # for each size
+    compared: int
+    sizes: Integers | None = None
+    present: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, inside: Iterable[NDArray[np.bool_]], present: NDArray[np.bool_]) -> Self:
+        """Count the values inside, told size by size, and those present."""
+        sizes, hits = np.zeros(len(present), dtype=np.int64), []
+        for held in inside:
+            sizes += held
+            hits.append(np.count_nonzero(held))
+        return cls(np.array(hits, dtype=np.int64), int(np.count_nonzero(present)), sizes, present)
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts."""
+        return type(self)(self.hits + other.hits, self.compared + other.compared)
 
 
 class IntervalDisclosure(Measure):
@@ -32,40 +64,49 @@ class IntervalDisclosure(Measure):
             raise parameters.refuse(self, f"percents must be numbers in (0, 100]; got {self.percents!r}")
         object.__setattr__(self, "percents", tuple(float(p) for p in sizes))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names, notes = self._shared(original, protected)
-        inside = np.zeros((len(original), len(names)))  # share of the interval sizes that hold the original value
-        compared = np.zeros(inside.shape, dtype=bool)
-        hits, by_variable = np.zeros(len(self.percents)), {}
-        for j, name in enumerate(names):
-            before, after = original.columns[name], protected.columns[name]
-            present = ~np.isnan(after)
-            compared[:, j] = present & ~np.isnan(before)
-            for place, (low, high) in enumerate(self._intervals(after[present])):
-                hit = (before[present] >= low) & (before[present] <= high)
-                inside[present, j] += hit
-                hits[place] += hit.sum()
-            inside[:, j] /= len(self.percents)
-            cells = compared[:, j]
-            by_variable[name] = float(inside[cells, j].mean()) if cells.any() else float("nan")
-        total = int(compared.sum())
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, notes = self.shared(pair)
+        found = {name: self._counted(pair, names, name) for name in names}
+        total, cells = sum(each.compared for each in found.values()), len(pair.original) * len(names)
         if total == 0:
-            raise NotApplicable(f"{type(self).__name__}: no value is present in both tables")
-        if total < compared.size:
-            notes = (*notes, f"{compared.size - total} of {compared.size} values left out: missing in one table")
-        counts = compared.sum(axis=1)
-        by_record = np.divide(inside.sum(axis=1), counts, out=np.full(len(original), np.nan), where=counts > 0)
+            raise NotApplicable("no value is present in both tables")
+        if total < cells:
+            notes = (*notes, f"{cells - total} of {cells} values left out: missing in one table")
+        hits = np.sum([each.hits for each in found.values()], axis=0)
+        sizes = len(self.percents)
         return self.measurement(
-            inside.sum() / total,
+            hits.sum() / sizes / total,
             parts={f"{p:g} %": float(h / total) for p, h in zip(self.percents, hits, strict=True)},
-            by_variable=by_variable,
-            by_record=by_record,
+            by_variable={
+                name: float(each.hits.sum() / sizes / each.compared) if each.compared else float("nan")
+                for name, each in found.items()
+            },
+            by_record=None if pair.in_parts else _by_record(found.values(), sizes),
             notes=notes,
         )
 
+    def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
+        """Count the values of one of the variables inside their intervals, part by part."""
+        inside = self._intervals(pair, names, name)
+
+        def of(before: Microdata, after: Microdata) -> Inside:
+            present = ~(np.isnan(before.columns[name]) | np.isnan(after.columns[name]))
+            return Inside.of(inside(before, after), present)
+
+        return pair.total(of)
+
     @abstractmethod
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        """Yield, for each size, the lower and upper ends of the intervals around the protected values."""
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        """Return what tells of a part, size by size, which original values lie inside; a missing one does not."""
+
+
+def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
+    """Return, for each record, the share of its values inside, averaged over sizes; NaN if none is compared."""
+    held = [(each.sizes, each.present) for each in variables if each.sizes is not None and each.present is not None]
+    inside, compared = (np.sum(side, axis=0) for side in zip(*held, strict=True))
+    by_record: Floats = np.full(len(inside), np.nan)
+    np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
+    return by_record
 
 
 @catalogued(
@@ -78,6 +119,7 @@ class IntervalDisclosure(Measure):
         unit="share",
         missing=MISSING,
         joint=False,
+        parts="summaries",
         caveat="looks at one variable at a time; a table of unrelated draws still scores about the interval's width",
         formula="ID = mean over sizes p, variables j and records i of [ y_(r - d) <= x_ij <= y_(r + d) ]\n"
         "r = rank of y_ij among the n protected values of j (ties: mean rank),  d = floor(p n / 100)\n"
@@ -99,14 +141,24 @@ class RankInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        ordered = np.sort(after)
-        rank = (np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right") - 1) / 2
-        for p in self.percents:
-            reach = int(p * after.size / 100 + 1e-9)
-            low = np.ceil(np.maximum(rank - reach, 0)).astype(np.intp)
-            high = np.floor(np.minimum(rank + reach, after.size - 1)).astype(np.intp)
-            yield ordered[low], ordered[high]
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        ours, theirs = pair.original.values(name), pair.protected.values(name)
+        n = theirs.present
+        reaches = [int(p * n / 100 + 1e-9) for p in self.percents]
+        # with r the rank of y, y_(r - d) <= x if more than r - d protected values are no larger than x, and
+        # x <= y_(r + d) if no more than r + d are smaller; far away is what lies beyond all of them, or is missing
+        far = 2 * n + 1
+        rank, smaller, upto = theirs.ranks(theirs.values), theirs.below(ours.values), theirs.not_above(ours.values)
+        upto, smaller = (np.append(side, end) for side, end in ((np.where(upto > 0, upto, -far), -far), (smaller, far)))
+        smaller[smaller == n] = far
+        low, high = np.append(np.ceil(rank), far).astype(np.int64), np.append(np.floor(rank), far).astype(np.int64)
+
+        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
+            x, y = pair.original.codes(before, (name,))[:, 0], pair.protected.codes(after, (name,))[:, 0]
+            needed = np.maximum(low[y] - upto[x] + 1, smaller[x] - high[y])
+            return (needed <= reach for reach in reaches)
+
+        return inside
 
 
 @catalogued(
@@ -119,6 +171,7 @@ class RankInterval(IntervalDisclosure):
         unit="share",
         missing=MISSING,
         joint=False,
+        parts="summaries",
         caveat="looks at one variable at a time; for skewed variables the standard deviation is wide, the figure high",
         formula="ID2 = mean over sizes p, variables j and records i of [ |x_ij - y_ij| <= (p / 100) s_j / 2 ]\n"
         "s_j = standard deviation (n - 1) of the protected variable;   x original, y protected",
@@ -138,8 +191,12 @@ class SpreadInterval(IntervalDisclosure):
 
     percents: tuple[float, ...] = PERCENTS
 
-    def _intervals(self, after: Floats) -> Iterator[tuple[Floats, Floats]]:
-        _, deviation = mean_and_spread(after[:, None])
-        for p in self.percents:
-            half = p / 100 * deviation[0] / 2
-            yield after - half, after + half
+    def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
+        deviation = pair.protected.moments(names).spread[names.index(name)]
+        halves = [p / 100 * deviation / 2 for p in self.percents]
+
+        def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
+            x, y = before.columns[name], after.columns[name]
+            return ((x >= y - half) & (x <= y + half) for half in halves)
+
+        return inside

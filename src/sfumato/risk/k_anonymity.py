@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
-from sfumato.risk.classes import MISSING_KEYS, key_classes, smallest
+from sfumato.pair import Keys, Pair
+from sfumato.pair.keys import MISSING_KEYS
+from sfumato.registry import catalogued
 
 LEVELS = (2, 3, 5)
 
@@ -26,6 +26,7 @@ LEVELS = (2, 3, 5)
         paired=False,
         keys=True,
         records="protected",
+        parts="summaries",
         caveat="takes the sample for the population, and says nothing of what a class of k has in common",
         formula="value = #{i: f_i < k} / n\n"
         "f_i = records that agree with record i in all keys, itself included; missing agrees with all",
@@ -57,17 +58,18 @@ class KAnonymity(Measure):
         super().__post_init__()
         parameters.whole(self, "k", least=2)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = key_classes(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = Keys.of(pair, self.variables)
+        found = keys.classes
         levels = sorted({*LEVELS, self.k})
         return self.measurement(
-            float((found.counts < self.k).mean()),
+            found.share(found.counts < self.k),
             parts={
-                **{f"violating {level}": float((found.counts < level).mean()) for level in levels},
+                **{f"violating {level}": found.share(found.counts < level) for level in levels},
                 "smallest class": float(found.counts.min()),
-                "classes": float(len(found.sizes)),
+                "classes": float(len(found)),
             },
-            by_record=(found.counts < self.k).astype(np.float64),
-            tables={"smallest classes": smallest(found, protected)},
-            notes=found.notes,
+            by_record=found.by_record(found.counts < self.k),
+            tables={"smallest classes": keys.rarest()},
+            notes=keys.notes,
         )

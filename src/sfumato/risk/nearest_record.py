@@ -4,13 +4,16 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
-from sfumato.kernels.mixed import Points, nearest, nearest_others, slack
-from sfumato.risk.footing import Floats, Notes, compared, followed, mixed_points, units
+from sfumato.kernels.mixed_distance import Points, nearest, slack
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
+from sfumato.risk.compared_variables import Floats, Notes, compared, followed
+from sfumato.risk.mixed_points import mixed_points
+from sfumato.risk.nearest_links import Bridge
 
 CLOSEST = 0.05
 WEAK = (
@@ -84,20 +87,20 @@ class NearestRecord(Measure):
         """The holdout: a store of figures knows it by its content."""
         return () if self.holdout is None else (self.holdout,)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names, notes = self._shared(original, protected)
-        columns, more = compared(self, original, protected, names)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, _ = pair.tables()
+        names, notes = self.shared(pair)
+        columns, more = compared(pair, names, asked=self.variables is not None)
         notes = (*notes, *more)
         if self.holdout is not None:
             return self._against_holdout(original, columns, notes)
         if len(original) < 2:
-            raise NotApplicable("NearestRecord: with one original record there is no other to compare distances with")
-        before, after = mixed_points(columns.values())
-        points = Points.of(before, units(original))
-        others = nearest_others(points).distance[points.place]
+            raise NotApplicable("with one original record there is no other to compare distances with")
+        bridge = Bridge.between(pair, tuple(columns))
+        others = bridge.near_others.distance[bridge.people.place]
         if not np.isfinite(others).all():
-            raise NotApplicable("NearestRecord: all original records are of one household; there is no other person")
-        return self._measured(nearest(points, after).distance, others, len(columns), {}, notes)
+            raise NotApplicable("all original records are of one household; there is no other person")
+        return self._measured(bridge.near_file.distance[bridge.file.place], others, len(columns), {}, notes)
 
     def _against_holdout(self, original: Microdata, columns: dict[str, Recoding], notes: Notes) -> Measurement:
         kept = self._held_out(original, tuple(columns))
@@ -109,14 +112,15 @@ class NearestRecord(Measure):
         away = nearest(Points.of(held), after).distance
         tie = np.abs(near - away) <= slack(near, len(columns))
         nearer = np.where(tie, 0.5, near < away).mean()
-        copies = int((nearest(points, held).distance == 0).sum())
+        others = nearest(points, held).distance
+        copies = int((others == 0).sum())
         if copies:
             notes = (*notes, f"{copies:,} of {len(held):,} held-out records equal an original: were they released?")
         parts = {
             "nearer to an original than to the holdout": float(nearer),
             "expected so": len(before) / (len(before) + len(held)),
         }
-        return self._measured(near, nearest(points, held).distance, len(columns), parts, notes)
+        return self._measured(near, others, len(columns), parts, notes)
 
     def _held_out(self, original: Microdata, names: tuple[str, ...]) -> Microdata:
         from sfumato.data.files import read
@@ -125,20 +129,20 @@ class NearestRecord(Measure):
         kept = Microdata.beside(original, read(self.holdout).to_arrow())
         absent = [name for name in names if name not in kept.schema]
         if absent:
-            raise NotApplicable(f"NearestRecord: the holdout {self.holdout!r} has no {', '.join(absent)}")
+            raise NotApplicable(f"the holdout {self.holdout!r} has no {', '.join(absent)}")
         for name in names:
             if kept.schema[name].kind != original.schema[name].kind:
                 raise NotApplicable(
-                    f"NearestRecord: {name!r} is {original.schema[name].kind} in the original and "
-                    f"{kept.schema[name].kind} in the holdout; it must hold records as the original does"
+                    f"{name!r} is {original.schema[name].kind} in the original and {kept.schema[name].kind} in the "
+                    "holdout; it must hold records as the original does"
                 )
         key = original.schema.id
         if key is not None and key in kept.schema:
             ids, others = (set(table.to_arrow()[key].to_pylist()) for table in (original, kept))
             if ids & others:
                 raise NotApplicable(
-                    f"NearestRecord: {len(ids & others):,} of the {len(kept):,} held-out records have the id of an "
-                    "original; the holdout must have had no part in making the protected table"
+                    f"{len(ids & others):,} of the {len(kept):,} held-out records have the id of an original; the "
+                    "holdout must have had no part in making the protected table"
                 )
         return kept
 

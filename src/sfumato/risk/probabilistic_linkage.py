@@ -1,14 +1,19 @@
 """Probabilistic record linkage: agreement patterns, Fellegi-Sunter weights, one-to-one assignment."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.risk.known import Known, check_known, known_sets
+from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
+from sfumato.risk.known_variables import Known, check_known, known_sets
+
+Floats = NDArray[np.float64]
 
 
 @catalogued(
@@ -57,26 +62,27 @@ class ProbabilisticLinkage(Measure):
         object.__setattr__(self, "known", check_known(self, self.known))
         parameters.whole(self, "bins", least=2)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        from sfumato.kernels import linkage
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        from sfumato.kernels import probabilistic_linkage as linkage
 
-        shared, notes = self._shared(original, protected)
-        sets = known_sets(self, self.known, original, shared)
+        shared, notes = self.shared(pair)
+        original, protected = pair.tables()
+        sets = known_sets(self, self.known, original.schema, shared)
         longest = max(sets, key=len)
         if len(longest) > linkage.MOST_VARIABLES:
             raise NotApplicable(
-                f"ProbabilisticLinkage: {len(longest)} variables known at once have too many agreement patterns; "
-                f"{linkage.MOST_VARIABLES} is the most"
+                f"{len(longest)} variables known at once have too many agreement patterns; {linkage.MOST_VARIABLES} is "
+                "the most"
             )
-        for name in {name for known in sets for name in known}:
+        for name in dict.fromkeys(name for known in sets for name in known):
             if np.isnan(original.columns[name]).all() or np.isnan(protected.columns[name]).all():
-                raise NotApplicable(f"ProbabilisticLinkage: every value of {name!r} is missing in one of the tables")
+                raise NotApplicable(f"every value of {name!r} is missing in one of the tables")
         nested = all(known == longest[: len(known)] for known in sets)
-        chains = [longest] if nested else sets  # prefixes of one list share their pattern counts
         found = {}
-        for chain in chains:
-            before, after = original.numeric(chain), protected.numeric(chain)
-            for result in linkage.nested_linkage(before, after, bins=self.bins, rng=rng):
+        for chain in [longest] if nested else sets:  # prefixes of one list share their pattern counts
+            first = _first_file(pair.original, chain, self.bins)
+            right = linkage.agreement_bins(protected.numeric(chain), first.cuts)
+            for result in linkage.nested_linkage(first.codes, right, first.apart, rng):
                 found[chain[: result.variables]] = result
         by_record = np.mean([found[known].probability for known in sets], axis=0)
         faint = sum(bool((m.match_agreement <= m.non_match_agreement).any()) for m in (found[k].model for k in sets))
@@ -94,3 +100,31 @@ class ProbabilisticLinkage(Measure):
             by_record=by_record,
             notes=notes,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _FirstFile:
+    """The original's records in agreement bins, where these are cut, and how many of its own pairs agree."""
+
+    cuts: tuple[Floats, ...]
+    codes: NDArray[np.int32]
+    apart: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.codes.nbytes + self.apart.nbytes
+
+
+def _first_file(original: Half, names: tuple[str, ...], bins: int) -> _FirstFile:
+    """Put the original's records into bins; what every candidate is linked with is computed once."""
+    from sfumato.kernels import probabilistic_linkage as linkage
+
+    def binned() -> _FirstFile:
+        values = original.table.numeric(names)
+        cuts = linkage.bin_cuts(values, bins)
+        codes = linkage.agreement_bins(values, cuts)
+        return _FirstFile(cuts, codes, linkage.agreeing_within(codes))
+
+    found: _FirstFile = original.keep(("agreement bins", names, bins), binned)
+    return found

@@ -7,16 +7,16 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
-from sfumato.kernels import WORTH_COMPILING, available_threads
-from sfumato.risk.known import Known, check_known, known_sets
+from sfumato.kernels.rank_windows import search_windows
+from sfumato.pair import Pair
+from sfumato.pair.statistics import Values
+from sfumato.registry import catalogued
+from sfumato.risk.known_variables import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 MISSING = -1e10  # the place of a missing value: far from every rank, so that only missing ones are in its window
-_CELLS = 500_000  # pairs of records held at once
 
 
 @catalogued(
@@ -34,7 +34,7 @@ _CELLS = 500_000  # pairs of records held at once
         "value made missing is not found by an intruder who knows that value",
         column_order=True,
         caveat="made against rank swapping; of other methods, which move most values little, it says next to nothing",
-        formula="candidates of i: masked records c with |rank_j(c) - rank_j(x_i)| <= w_j in each known variable j\n"
+        formula="candidates of i: protected records c, |rank_j(c) - rank_j(x_i)| <= w_j in each known variable j\n"
         "w_j = floor(p n), or the largest move there is in j\n"
         "taken: the candidate with the greatest sum_j |rank_j(c) - rank_j(x_i)| / (w_j + 1)\n"
         "value = mean over the sets of known variables of (sum_i 1 / t_i where the own is taken) / n\n"
@@ -49,15 +49,16 @@ class RankSwappingAttack(Measure):
     """Share of records found by an intruder who knows how rank swapping moves values.
 
     A value swapped with one at most p n ranks away lies in a known window. For each variable an intruder knows, the
-    candidates are the masked records whose value is at most that many ranks from the known one (from its first to its
-    last rank where it ties; where it does not occur, from its place in the order); the own record is in every one of
-    these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the one
-    that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free ones
-    of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have more
-    often been taken before; so the product of these frequencies over the variables is greatest where the sum of d/w is.
-    Candidates as far share the link. (The nearest, the choice of distance linkage, would be worse than a guess.) The
-    figure is the mean over the sets of variables that become ``known``, as in :class:`DistanceLinkage`, which it should
-    be read beside: distance linkage alone understates the risk of rank swapping, several times over where p is large.
+    candidates are the protected records whose value is at most that many ranks from the known one (from its first to
+    its last rank where it ties; where it does not occur, from its place in the order); the own record is in every one
+    of these sets, so it is in their intersection, which shrinks with each further variable. Of the candidates left the
+    one that has moved farthest is taken: swapping from the lowest rank up, with a partner drawn evenly from the free
+    ones of the next w ranks, moves a value by d ranks with a frequency proportional to 2^(d/w), for near ranks have
+    more often been taken before; so the product of these frequencies over the variables is greatest where the sum of
+    d/w is. Candidates as far share the link. (The nearest, the choice of distance linkage, would be worse than a
+    guess.) The figure is the mean over the sets of variables that become ``known``, as in :class:`DistanceLinkage`,
+    which it should be read beside: distance linkage alone understates the risk of rank swapping, several times over
+    where p is large.
 
     ``p`` is the share of the records that a value may have moved, as in ``RankSwapping``; None means the largest move
     there is in each variable, which an intruder who knows the method knows well enough. Parts hold the share for each
@@ -82,24 +83,28 @@ class RankSwappingAttack(Measure):
         if self.p is not None:
             parameters.share(self, "p")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        shared, notes = self._shared(original, protected)
-        sets = known_sets(self, self.known, original, shared)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        shared, notes = self.shared(pair)
+        original, protected = pair.tables()
+        sets = known_sets(self, self.known, original.schema, shared)
         names = tuple(dict.fromkeys(name for known in sets for name in known))
-        windows = {name: _window(original.columns[name], protected.columns[name], self.p) for name in names}
+        windows = {
+            name: _window(pair.protected.values(name), original.columns[name], protected.columns[name], self.p)
+            for name in names
+        }
         found = np.zeros(len(original))
         parts: dict[str, float] = {}
         rows: list[dict[str, object]] = []
         for known in sets:
             table, low, high, centre = (
                 np.column_stack([getattr(windows[name], side) for name in known])
-                for side in ("masked", "low", "high", "centre")
+                for side in ("protected", "low", "high", "centre")
             )
             # whole numbers, so that sums of mean ranks are exact and candidates that have moved as far tie
             steps = np.array([np.round(2**20 / (windows[name].reach + 1)) for name in known])
             there = ((low <= table) & (table <= high)).all(axis=1)
             own = (np.abs(table - centre) * steps).sum(axis=1)
-            inside, farther, tied = _searched(table, low, high, centre, own, steps)
+            inside, farther, tied = search_windows(table, low, high, centre, own, steps)
             linked = np.where(there & (farther == 0), 1 / np.maximum(tied, 1), 0.0)
             found += linked / len(sets)
             parts[f"knows {', '.join(known)}"] = float(linked.mean())
@@ -127,69 +132,37 @@ class RankSwappingAttack(Measure):
 
 @dataclass(frozen=True, eq=False)
 class _Window:
-    """One variable: the mean rank of each masked value, and where that of each original value may have gone."""
+    """One variable: the mean rank of each protected value, and where that of each original value may have gone."""
 
-    masked: Floats
+    protected: Floats
     low: Floats
     high: Floats
     centre: Floats
     reach: int
 
 
-def _window(before: Floats, after: Floats, p: float | None) -> _Window:
-    """Place both columns among the ranks of the masked values present, from 0; ties have their mean rank."""
-    masked, low, high, centre = (np.full(len(before), MISSING) for _ in range(4))
+def _window(ranked: Values, before: Floats, after: Floats, p: float | None) -> _Window:
+    """Place both columns among the ranks of the protected values present, from 0; ties have their mean rank."""
+    protected, low, high, centre = (np.full(len(before), MISSING) for _ in range(4))
     known, there = ~np.isnan(before), ~np.isnan(after)
-    ordered = np.sort(after[there])
-    n = len(ordered)
+    n = ranked.present
     if n == 0 or not known.any():  # nobody is in a window of ranks, but those missing in both
         high[known], low[known] = -1.0, 0.0
-        masked[there] = 0.0
-        return _Window(masked, low, high, centre, 0)
-    first, last = np.searchsorted(ordered, before, "left"), np.searchsorted(ordered, before, "right") - 1
-    their_first, their_last = np.searchsorted(ordered, after, "left"), np.searchsorted(ordered, after, "right") - 1
+        protected[there] = 0.0
+        return _Window(protected, low, high, centre, 0)
+    first, last = ranked.below(before), ranked.not_above(before) - 1
+    their_first, their_last = ranked.below(after), ranked.not_above(after) - 1
     if p is None:
         both = known & there
         moved = np.maximum(their_first - last, first - their_last)[both]
         reach = int(max(moved.max(initial=0), 0))
     else:
         reach = int(p * n + 1e-9)  # 0.29 * 100 is 28.999..., yet 29 ranks are meant
-    mean_rank = (np.searchsorted(ordered, ordered, "left") + np.searchsorted(ordered, ordered, "right") - 1) / 2
-    masked[there] = (their_first[there] + their_last[there]) / 2
+    mean_rank = np.repeat(ranked.ranks(ranked.values), ranked.counts)
+    protected[there] = (their_first[there] + their_last[there]) / 2
     centre[known] = (first[known] + last[known]) / 2
     from_rank, to_rank = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
     # a window without any rank, of a value that does not occur, holds nobody: its ends change places
     low[known] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][known]
     high[known] = np.append(mean_rank, -np.inf)[to_rank][known]
-    return _Window(masked, low, high, centre, reach)
-
-
-def _searched(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
-) -> tuple[Integers, Integers, Integers]:
-    if len(table) < WORTH_COMPILING:
-        return search_windows(table, low, high, centre, own, steps)
-    from sfumato.kernels import windows
-
-    return windows.search_windows(table, low, high, centre, own, steps, threads=available_threads())
-
-
-def search_windows(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats
-) -> tuple[Integers, Integers, Integers]:
-    """Count the rows of ``table`` inside each window, those farther than ``own`` from its centre, and those as far."""
-    inside, farther, tied = (np.zeros(len(low), dtype=np.int64) for _ in range(3))
-    block = max(1, _CELLS // len(table))
-    for start in range(0, len(low), block):
-        part = slice(start, start + block)
-        within = np.ones((len(low[part]), len(table)), dtype=bool)
-        for column, least, most in zip(table.T, low[part].T, high[part].T, strict=True):
-            within &= column >= least[:, None]
-            within &= column <= most[:, None]
-        record, candidate = np.nonzero(within)
-        moved = (np.abs(table[candidate] - centre[part][record]) * steps).sum(axis=1)
-        size = len(within)
-        inside[part] = np.bincount(record, minlength=size)
-        farther[part] = np.bincount(record, moved > own[part][record], minlength=size) > 0
-        tied[part] = np.bincount(record, moved == own[part][record], minlength=size)
-    return inside, farther, tied
+    return _Window(protected, low, high, centre, reach)

@@ -136,7 +136,7 @@ def run(
         setting=SETTING,
         columns=("IL", "DLD", EXTRA, "PLD", "ID", "Score"),
         lines=lines,
-        findings=(*findings(lines, bool(table)), attacked(census, replicates=replicates or 1, seed=seed)),
+        findings=(*findings(lines, printed=bool(table)), attacked(census, replicates=replicates or 1, seed=seed)),
         reasons=REASONS,
         seed=seed,
         replicates=results.replicates,
@@ -180,7 +180,7 @@ def compared(results: Results, printed: dict[str, dict[str, float]]) -> tuple[Li
     return tuple(sorted(lines, key=lambda line: line.figures["Score"].ours))
 
 
-def findings(lines: tuple[Line, ...], printed: bool) -> tuple[Finding, ...]:
+def findings(lines: tuple[Line, ...], *, printed: bool) -> tuple[Finding, ...]:
     """Check the statements that must hold, and those of the paper's own conclusions."""
     by_name = {line.name: line.figures for line in lines}
     exact = [f"{f}{k:02d}" for f in ("MicIR", "MicZ", "MicPCP") for k in (3, 4, 5, 6, 8, 9, 10)]

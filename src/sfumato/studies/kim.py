@@ -133,7 +133,7 @@ def run(
         )
     table = printed_tables(printed) if printed is not None and records is None else {}
     cells: dict[Cell, list[tuple[float, ...]]] = {}
-    for found in _repeated(repetitions, seed, sizes, workers, progress):
+    for found in _repeated(repetitions, seed, sizes, workers, progress=progress):
         for cell, figures in found.items():
             cells.setdefault(cell, []).append(figures)
     lines = _lines(cells, sizes, table)
@@ -235,7 +235,7 @@ def _lines(
 
 
 def _repeated(
-    repetitions: int, seed: int, sizes: tuple[int, ...], workers: int, progress: bool
+    repetitions: int, seed: int, sizes: tuple[int, ...], workers: int, *, progress: bool
 ) -> Iterator[dict[Cell, tuple[float, ...]]]:
     """Carry out the repetitions, in their order whatever the workers."""
     with watch(repetitions, 0, shown=progress) as bar:

@@ -1,25 +1,14 @@
 """How far the joint distribution functions of two tables lie apart, at the largest and on average."""
 
-from dataclasses import dataclass, replace
-from math import fsum, sqrt
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category
 from sfumato.errors import NotApplicable
-from sfumato.kernels import available_threads
-from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
-
-Floats = NDArray[np.float64]
-Ranks = NDArray[np.int32]
-Places = NDArray[np.intp]
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
+from sfumato.utility.joint_distribution import Differences, Pooled
 
 SOURCE = (
     "Woo, Reiter, Oganian and Karr, New Measures of Data Utility, section 2.1; weighted: Kim, Measures of Data Utility "
@@ -44,23 +33,25 @@ class CDFDifference(Measure):
         super().__post_init__()
         if self.points is not None:
             parameters.whole(self, "points", least=2)
-            self._known_as(random=True)
+            self.known_as(random=True)
+        if self.points is not None or self.variables is None or len(self.variables) > 1:
+            self.known_as(parts="memory")  # several variables together, and a sample, need the records themselves
 
-    def _known_as(self, **changes: Any) -> None:
-        """Say of this instance what its parameters make different from its class."""
-        object.__setattr__(self, "about", replace(self.about, **changes))
-
-    def _differences(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> "Differences":
-        names, notes = self._comparable(original, protected)
-        pooled = Pooled.of(self, original, protected, names)
+    def differences(self, pair: Pair, rng: np.random.Generator) -> Differences:
+        """Compare the joint distribution functions at the pooled records, or at a sample of them."""
+        names, notes = self._comparable(pair)
+        if len(names) > 1 or self.points is not None:
+            pair.tables()
+        pooled = Pooled.of(pair, names)
         return Differences.of(pooled, self.points, rng, (*notes, *pooled.notes))
 
-    def _comparable(self, original: Microdata, protected: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        names, notes = self._shared(original, protected)
-        odd = [name for name in names if original.schema[name].kind != protected.schema[name].kind]
+    def _comparable(self, pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        names, notes = self.shared(pair)
+        before, after = pair.original.schema, pair.protected.schema
+        odd = [name for name in names if before[name].kind != after[name].kind]
         if odd and (self.variables is not None or len(odd) == len(names)):
-            kinds = f"{original.schema[odd[0]].kind} in the original and {protected.schema[odd[0]].kind}"
-            raise NotApplicable(f"{type(self).__name__}: {odd[0]!r} is {kinds} in the protected table")
+            kinds = f"{before[odd[0]].kind} in the original and {after[odd[0]].kind}"
+            raise NotApplicable(f"{odd[0]!r} is {kinds} in the protected table")
         if odd:
             notes = (*notes, f"left out, numeric in one table and ordinal in the other: {', '.join(odd)}")
         return tuple(name for name in names if name not in odd), notes
@@ -77,6 +68,8 @@ class CDFDifference(Measure):
         weights=True,
         missing=MISSING,
         paired=False,
+        parts="summaries",
+        parts_if="one variable",
         caveat=MANY,
         formula="max over a of |S_X(a) - S_Y(a)|,   a = every record of both tables\n"
         "S_X(a) = sum of w_i over the records with x_i <= a in every variable, over the sum of all w_i",
@@ -107,8 +100,8 @@ class CDFMaximum(CDFDifference):
 
     points: int | None = None
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = self._differences(original, protected, rng)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
         if found.sampled:
             # were the share s of the records larger, a sample of q without any had a chance of (1 - s)^q at the most
@@ -134,6 +127,8 @@ class CDFMaximum(CDFDifference):
         weights=True,
         missing=MISSING,
         paired=False,
+        parts="summaries",
+        parts_if="one variable",
         caveat=MANY,
         formula="sum over a of (S_X(a) - S_Y(a))^2 / (n + m),   a = the n + m records of both tables\n"
         "total=True: the sum itself;   S as in CDFMaximum",
@@ -169,10 +164,10 @@ class CDFSquares(CDFDifference):
         super().__post_init__()
         parameters.one_of(self, "total", (True, False))
         if self.total:
-            self._known_as(title="Sum of squared CDF differences (MCM)", range=(0.0, np.inf))
+            self.known_as(title="Sum of squared CDF differences (MCM)", range=(0.0, np.inf))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = self._differences(original, protected, rng)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
         times = found.pooled.size if self.total else 1
         if found.sampled:
@@ -186,194 +181,3 @@ class CDFSquares(CDFDifference):
             name: times * float(copies @ gaps**2 / copies.sum()) for name, gaps, copies in found.pooled.one_by_one()
         }
         return self.measurement(times * found.mean_square, parts=parts, by_variable=by_variable, notes=notes)
-
-
-@dataclass(frozen=True)
-class Pooled:
-    """The records of both tables as ranks that compare across them, and the signed weight of each.
-
-    A record of the original weighs w / W, one of the protected table -w / W, with W the sum of its table's weights:
-    what a set of records weighs is then the difference of the two tables' shares in it. The weights are kept times
-    both sums, which makes them whole numbers where the tables have none of their own: sums of them are exact.
-    """
-
-    tables: tuple[Microdata, Microdata]
-    names: tuple[str, ...]
-    records: tuple[Places, Places]  # those with a weight, by table
-    ranks: Ranks
-    signed: Floats
-    scale: float
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, measure: Measure, original: Microdata, protected: Microdata, names: tuple[str, ...]) -> "Pooled":
-        """Pool the records of positive weight."""
-        tables = original, protected
-        weights = [table.weights() for table in tables]
-        before, after = (np.flatnonzero(w > 0) for w in weights)
-        ranks = np.empty((len(before) + len(after), len(names)), dtype=np.int32, order="F")
-        gaps = [0, 0]
-        for j, name in enumerate(names):
-            columns = _comparable_columns(measure, original, protected, name)
-            kept = columns[0][before], columns[1][after]
-            ranks[:, j] = dense_ranks(np.concatenate(kept))
-            gaps = [gap + int((column == _BELOW_ALL).sum()) for gap, column in zip(gaps, kept, strict=True)]
-        # by powers of two, which round nothing, the largest weight comes near 1, so that no product overflows
-        scaled = [w[w > 0] / 2.0 ** np.frexp(w.max())[1] for w in weights]
-        sums = [fsum(w) for w in scaled]
-        signed = np.concatenate([scaled[0] * sums[1], -scaled[1] * sums[0]])
-        notes = []
-        nobody = len(original) + len(protected) - len(signed)
-        if nobody:
-            notes.append(f"{nobody:,} record{'s' if nobody > 1 else ''} of weight zero left out")
-        if (original.schema.weight is None) != (protected.schema.weight is None):
-            bare = "original" if original.schema.weight is None else "protected"
-            notes.append(f"the {bare} table has no weight: its records count alike, those of the other by weight")
-        if any(gaps):
-            notes.append(f"missing values, taken as below all others: {gaps[0]:,} before, {gaps[1]:,} after")
-        return cls(tables, names, (before, after), ranks, signed, sums[0] * sums[1], tuple(notes))
-
-    @property
-    def size(self) -> int:
-        """The number of pooled records."""
-        return len(self.signed)
-
-    def one_by_one(self) -> list[tuple[str, Floats, NDArray[np.intp]]]:
-        """Return, for each variable alone, the differences at its values and how many records have each value."""
-        found = []
-        for name, ranks in zip(self.names, self.ranks.T, strict=True):
-            gaps = np.cumsum(np.bincount(ranks, weights=self.signed)) / self.scale
-            found.append((name, gaps, np.bincount(ranks)))
-        return found
-
-    def shares_at(self, record: int) -> tuple[float, float]:
-        """Return the share of each table at or below a pooled record."""
-        below = (self.ranks <= self.ranks[record]).all(axis=1)
-        cut = len(self.records[0])
-        shares = self.signed[:cut] @ below[:cut], self.signed[cut:] @ below[cut:]
-        return float(shares[0] / self.scale), abs(float(shares[1] / self.scale))
-
-    def spelled(self, record: int) -> str:
-        """Write out the values of a pooled record."""
-        before, after = self.records
-        table, row = (0, before[record]) if record < len(before) else (1, after[record - len(before)])
-        values = []
-        for name in self.names:
-            value, variable = self.tables[table].columns[name][row], self.tables[table].schema[name]
-            if variable.kind == "numeric":
-                values.append(f"{name} {'missing' if np.isnan(value) else format(value, '.6g')}")
-            else:
-                values.append(f"{name} {'missing' if value < 0 else variable.categories[value]}")
-        return ", ".join(values)
-
-
-@dataclass(frozen=True)
-class Differences:
-    """The difference of the two joint distribution functions at the pooled records, or at a sample of them."""
-
-    pooled: Pooled
-    size: int  # records looked at
-    mean_square: float
-    variance: float  # of the squares
-    largest: float
-    where: int  # the pooled record with the largest difference
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, pooled: Pooled, points: int | None, rng: np.random.Generator, notes: tuple[str, ...]) -> "Differences":
-        """Sum the signed weights at or below each record; equal records are summed once."""
-        rows, place = distinct_rows(pooled.ranks[:, np.argsort(-pooled.ranks.max(axis=0), kind="stable")])
-        if points is None or points >= pooled.size:
-            copies = np.bincount(place)
-        else:
-            copies = np.bincount(place[rng.choice(pooled.size, points, replace=False)], minlength=len(rows))
-        weights = np.asarray(np.bincount(place, weights=pooled.signed), dtype=np.float64)
-        gaps = dominance_sums(rows, weights, copies > 0, threads=available_threads()) / pooled.scale
-        squares, size = gaps**2, int(copies.sum())
-        mean = float(copies @ squares) / size
-        variance = float(copies @ (squares - mean) ** 2) / max(size - 1, 1)
-        widest = int(np.argmax(np.abs(gaps)))
-        largest = min(float(abs(gaps[widest])), 1.0)  # weights that are no whole numbers may round beyond
-        where = int(np.argmax(place == widest))
-        if largest > 0:
-            share = [f"{share:.4g}" for share in pooled.shares_at(where)]
-            scope = "of the records looked at, " if size < pooled.size else ""
-            notes = (
-                *notes,
-                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies "
-                f"{share[0]} of the original and {share[1]} of the protected table",
-            )
-        return cls(pooled, size, mean, variance, largest, where, notes)
-
-    @property
-    def sampled(self) -> bool:
-        """Whether some records were not looked at."""
-        return self.size < self.pooled.size
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the mean square of a sample drawn without replacement."""
-        return sqrt(self.variance / self.size * (1 - self.size / self.pooled.size))
-
-    def parts(self) -> dict[str, float]:
-        """Both figures, and the two shares at the point where they differ most."""
-        before, after = self.pooled.shares_at(self.where)
-        return {
-            "largest difference": self.largest,
-            "mean of squares": self.mean_square,
-            "original at or below the point": before,
-            "protected at or below the point": after,
-        }
-
-
-_BELOW_ALL = -np.inf
-
-
-def _comparable_columns(
-    measure: Measure, original: Microdata, protected: Microdata, name: str
-) -> tuple[Floats, Floats]:
-    """Return a variable of both tables as numbers in one order; missing values lie below all others."""
-    before, after = original.columns[name], protected.columns[name]
-    if original.schema[name].kind == "numeric":
-        return np.where(np.isnan(before), _BELOW_ALL, before), np.where(np.isnan(after), _BELOW_ALL, after)
-    lists = original.schema[name].categories, protected.schema[name].categories
-    used = [
-        {listed[code] for code in np.unique(column[column >= 0])}
-        for listed, column in zip(lists, (before, after), strict=True)
-    ]
-    order = {category: place for place, category in enumerate(one_order(measure, name, lists, (used[0], used[1])))}
-    placed = []
-    for listed, column in zip(lists, (before, after), strict=True):
-        places = np.array([*(order.get(category, np.nan) for category in listed), _BELOW_ALL])
-        placed.append(places[column])  # the code of a missing value, -1, finds the last one
-    return placed[0], placed[1]
-
-
-def one_order(
-    measure: Measure,
-    name: str,
-    lists: tuple[tuple[Category, ...], tuple[Category, ...]],
-    used: tuple[set[Category], set[Category]],
-) -> list[Category]:
-    """Merge the ordered categories of both tables into one order; refuse where the two leave it open."""
-    # a category that only one table lists and no record has needs no place
-    first = [c for c in lists[0] if c in lists[1] or c in used[0]]
-    second = [c for c in lists[1] if c in lists[0] or c in used[1]]
-    common = [c for c in first if c in second]
-    if common != [c for c in second if c in first]:
-        raise NotApplicable(
-            f"{type(measure).__name__}: the two tables list the categories of {name!r} in different orders: "
-            f"{', '.join(map(repr, lists[0]))} and {', '.join(map(repr, lists[1]))}"
-        )
-    merged: list[Category] = []
-    for stop in (*common, None):  # what either table has up to the next category in common
-        ahead = [listed[: listed.index(stop)] if stop is not None else listed for listed in (first, second)]
-        if ahead[0] and ahead[1]:
-            raise NotApplicable(
-                f"{type(measure).__name__}: the order of {name!r} is unknown: only the original has "
-                f"{', '.join(map(repr, ahead[0]))}, only the protected table {', '.join(map(repr, ahead[1]))}; "
-                "list all categories from lowest to highest in the schemas of both"
-            )
-        merged += ahead[0] + ahead[1] + ([stop] if stop is not None else [])
-        first, second = first[len(ahead[0]) + 1 :], second[len(ahead[1]) + 1 :]
-    return merged

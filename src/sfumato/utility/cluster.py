@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.frames import Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
+from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.kernels.average_linkage import partition
 from sfumato.kernels.boxes import distinct
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 SHOWN = 3  # clusters told of in the notes
@@ -102,8 +104,8 @@ class ClusterUtility(Measure):
         """
         import pyarrow as pa
 
-        before, after = self._tables(original, protected)
-        found = self._found(before, after)
+        pair = Pair.of(original, protected)
+        found = self._found(pair)
         order = np.argsort(-found.adds, kind="stable")
         counts = (np.bincount(found.labels[found.rows.protected == side], minlength=len(order)) for side in (0, 1))
         columns: dict[str, Any] = dict(zip(("original", "protected"), (count[order] for count in counts), strict=True))
@@ -111,10 +113,10 @@ class ClusterUtility(Measure):
         for variable, centre in zip(found.rows.variables, found.centres, strict=True):
             shown = [_category(variable, place) for place in centre[order]] if variable.categories else centre[order]
             columns[f"centre of {variable.name}"] = shown
-        return from_arrow(pa.table(columns), Origin(before.origin.kind))
+        return from_arrow(pa.table(columns), Origin(pair.original.table.origin.kind))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = self._found(original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        found = self._found(pair)
         value = float(found.adds.sum())
         per = "mean per record" if self.weights == "size" else "mean per cluster"
         parts = {
@@ -130,15 +132,13 @@ class ClusterUtility(Measure):
             notes.append("no more than chance: two samples of one population are expected to differ as much")
         return self.measurement(value, parts=parts, notes=(*notes, *found.where_most()))
 
-    def _found(self, original: Microdata, protected: Microdata) -> "_Clusters":
+    def _found(self, pair: Pair) -> "_Clusters":
         """Pool the records and cluster them."""
-        rows = _pool(self, original, protected)
+        rows = _pool(self, pair)
         n = len(rows.values)
         g = self.g if isinstance(self.g, int) else max(1, int(self.g * n + 0.5))
         if g > n:
-            raise NotApplicable(
-                f"ClusterUtility: g = {g:,} clusters are more than the {n:,} records of both tables together"
-            )
+            raise NotApplicable(f"g = {g:,} clusters are more than the {n:,} records of both tables together")
         points, place, _ = distinct(_scaled(rows, self.standardise))
         labels = partition(points, _sums(place, rows.mass), min(g, len(points)))[place]
         if len(points) < g:
@@ -233,11 +233,11 @@ class _Clusters:
         return notes
 
 
-def _pool(measure: ClusterUtility, original: Microdata, protected: Microdata) -> _Rows:
+def _pool(measure: ClusterUtility, pair: Pair) -> _Rows:
     """Put the records of both tables together, those without weight left out."""
-    shared, said = measure._shared(original, protected)
+    shared, said = measure.shared(pair)
     notes, variables, columns, odd = list(said), [], [], []
-    tables = (original, protected)
+    original, protected = tables = pair.tables()
     for name in sorted(shared):  # by name, so that the order of the columns breaks no tie either
         found = _comparable(name, original, protected)
         if isinstance(found, str):
@@ -246,7 +246,7 @@ def _pool(measure: ClusterUtility, original: Microdata, protected: Microdata) ->
             variables.append(original.schema[name])
             columns.append(np.concatenate(found))
     if odd and (measure.variables is not None or not columns):
-        raise NotApplicable(f"ClusterUtility: the protected table has no comparable {', '.join(odd)}")
+        raise NotApplicable(f"the protected table has no comparable {', '.join(odd)}")
     if odd:
         notes.append(f"left out, not comparable: {', '.join(odd)}")
     counted = [table.weights() > 0 for table in tables]
@@ -254,9 +254,8 @@ def _pool(measure: ClusterUtility, original: Microdata, protected: Microdata) ->
         if not keep.all():
             notes.append(f"left out, of weight 0: {int((~keep).sum()):,} records of the {which} table")
     weights = [table.weights()[keep] for table, keep in zip(tables, counted, strict=True)]
-    parts = [weight / weight.max() for weight in weights]  # equal weights become exactly one
-    mass = np.concatenate([part * (len(part) / part.sum()) for part in parts])
-    side = np.concatenate([np.full(len(part), which, dtype=bool) for which, part in enumerate(parts)])
+    mass = np.concatenate([normalised(weight) for weight in weights])
+    side = np.repeat([False, True], [len(weight) for weight in weights])
     values = np.stack(columns, axis=1)[np.concatenate(counted)]
     order = np.lexsort((mass, *values.T))
     return _Rows(tuple(variables), values[order], side[order], mass[order], tuple(notes))

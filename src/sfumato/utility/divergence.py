@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import ROUNDING
+from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
 from sfumato.utility.models.design import Column, Number
 from sfumato.utility.models.rows import Usable
-from sfumato.utility.models.statistics import Moments
+from sfumato.utility.models.statistics import Sufficient
 
 Direction = Literal["original to protected", "protected to original"]
 SINGULAR = 1e-12  # of the largest eigenvalue of a correlation matrix: below it there is no spread
@@ -30,6 +32,7 @@ OUTSIDE = 1e-10  # variance of one table, in the other's units, in a direction i
         range=(0.0, np.inf),
         weights=True,
         paired=False,
+        parts="summaries",
         missing="records with a missing value in one of the variables are left out, and counted in a note",
         caveat="it sees means and covariances only, as if both tables were multivariate normal",
         formula="KL = [ (m1 - m2)' S2^-1 (m1 - m2) + sum_i (l_i - 1 - log l_i) ] / 2\n"
@@ -66,15 +69,16 @@ class KullbackLeibler(Measure):
         super().__post_init__()
         parameters.one_of(self, "direction", get_args(Direction))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        names, shared = self._shared(original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, shared = self.shared(pair)
         notes = list(shared)
-        found = [self._moments(table, label, names, notes) for table, label in _labelled(original, protected)]
+        found = [
+            self._moments(half, label, names, notes)
+            for half, label in ((pair.original, "original"), (pair.protected, "protected"))
+        ]
         varied = self._varied(found, names, notes)
-        names = tuple(np.array(names, dtype=object)[varied])
-        scale = np.sqrt(np.diag(found[0][1])[varied])
-        means = [(m[varied] - found[0][0][varied]) / scale for m, _ in found]
-        covariances = [c[np.ix_(varied, varied)] / np.outer(scale, scale) for _, c in found]
+        names = tuple(name for name, varies in zip(names, varied, strict=True) if varies)
+        means, covariances = _standardised(found, varied)
         basis = self._range(means, covariances, names, notes)
         order = (0, 1) if self.direction == "original to protected" else (1, 0)
         gap = basis.T @ (means[1] - means[0])
@@ -93,14 +97,14 @@ class KullbackLeibler(Measure):
             notes=tuple(notes),
         )
 
-    def _moments(self, table: Microdata, label: str, names: tuple[str, ...], notes: list[str]) -> tuple[Floats, Floats]:
-        rows = Usable(table, label).rows(names)
+    def _moments(self, half: Half, label: str, names: tuple[str, ...], notes: list[str]) -> tuple[Floats, Floats]:
+        rows = Usable(half, label).rows(names)
         if not rows.count:
-            raise NotApplicable(f"KullbackLeibler: no record of the {label} table has all of {', '.join(names)}")
+            raise NotApplicable(f"no record of the {label} table has all of {', '.join(names)}")
         if rows.incomplete:
             notes.append(f"{rows.incomplete:,} records of the {label} table left out: a value is missing")
-        moments = Moments.of(rows, [Column(name, ((Number(name), 0),)) for name in names])
-        return moments.means, moments.products / rows.count
+        gathered = Sufficient.of(rows, tuple(Column(name, ((Number(name), 0),)) for name in names))
+        return gathered.means, gathered.products / rows.count
 
     def _varied(
         self, found: list[tuple[Floats, Floats]], names: tuple[str, ...], notes: list[str]
@@ -109,14 +113,14 @@ class KullbackLeibler(Measure):
         spread = [np.diag(c) > 1e-26 * (m**2 + np.diag(c)) for m, c in found]
         for j, name in enumerate(names):
             if spread[0][j] and not spread[1][j]:
-                raise NotApplicable(f"KullbackLeibler: {name!r} is constant in the protected table only: infinite")
+                raise NotApplicable(f"{name!r} is constant in the protected table only: infinite")
             if not spread[0][j] and (
                 spread[1][j] or not np.isclose(found[0][0][j], found[1][0][j], rtol=1e-12, atol=0)
             ):
-                raise NotApplicable(f"KullbackLeibler: {name!r} is constant in the original only: infinite")
+                raise NotApplicable(f"{name!r} is constant in the original only: infinite")
         constant = [name for name, varies in zip(names, spread[0], strict=True) if not varies]
         if len(constant) == len(names):
-            raise NotApplicable(f"KullbackLeibler: {', '.join(names)} constant: there is no covariance")
+            raise NotApplicable(f"{', '.join(names)} constant: there is no covariance")
         if constant:
             notes.append(f"left out, the same constant in both tables: {', '.join(constant)}")
         varied: NDArray[np.bool_] = np.asarray(spread[0])
@@ -133,35 +137,42 @@ class KullbackLeibler(Measure):
             without = values <= SINGULAR * values[-1]
             bases.append((vectors[:, ~without] * own[:, None], vectors[:, without] / own[:, None]))
         for place, (label, other) in enumerate((("original", "protected"), ("protected", "original"))):
-            nowhere = bases[place][1] / np.linalg.norm(bases[place][1], axis=0)
-            outside = np.einsum("ij,ik,kj->j", nowhere, covariances[1 - place], nowhere)
+            nowhere = np.linalg.qr(bases[place][1])[0]
+            outside, turned = np.linalg.eigh(nowhere.T @ covariances[1 - place] @ nowhere)
             if (outside > OUTSIDE).any():
-                tied = _tied(nowhere[:, int(outside.argmax())], names)
+                tied = _tied((nowhere @ turned)[:, -1:], names)
                 raise NotApplicable(
-                    f"KullbackLeibler: infinite, for {tied} are tied by an exact linear relation in the {label} table "
-                    f"that the {other} does not keep; leave one out by variables="
+                    f"infinite, for {tied} are tied by an exact linear relation in the {label} table that the {other} "
+                    "does not keep; leave one out by variables="
                 )
-            if (np.abs(nowhere.T @ (means[1] - means[0])) > np.sqrt(OUTSIDE)).any():
+            if np.linalg.norm(nowhere.T @ (means[1] - means[0])) > np.sqrt(OUTSIDE):
                 raise NotApplicable(
-                    f"KullbackLeibler: infinite, for an exact linear relation of the {label} table has another "
-                    f"constant in the {other}; leave one variable out by variables="
+                    f"infinite, for an exact linear relation of the {label} table has another constant in the {other}; "
+                    "leave one variable out by variables="
                 )
         within, nowhere = bases[0]
         if nowhere.shape[1]:
+            relation = "an exact linear relation" if nowhere.shape[1] == 1 else "exact linear relations"
             notes.append(
-                f"both covariances are singular ({_tied(nowhere[:, 0], names)} are tied by an exact linear relation): "
-                f"computed in the {within.shape[1]} of {len(names)} dimensions in which the tables spread"
+                f"both covariances are singular ({_tied(nowhere, names)} are tied by {relation}): computed in the "
+                f"{within.shape[1]} of {len(names)} dimensions in which the tables spread"
             )
         return np.asarray(np.linalg.qr(within)[0])
 
 
-def _labelled(original: Microdata, protected: Microdata) -> tuple[tuple[Microdata, str], tuple[Microdata, str]]:
-    return (original, "original"), (protected, "protected")
+def _standardised(found: list[tuple[Floats, Floats]], varied: NDArray[np.bool_]) -> tuple[list[Floats], list[Floats]]:
+    """Return means and covariances with the original at mean 0 and variance 1; means apart by rounding are equal."""
+    (mean, covariance), _ = found
+    scale = np.sqrt(np.diag(covariance))
+    gaps = [np.where(np.abs(m - mean) <= ROUNDING * np.hypot(mean, scale), 0.0, m - mean) for m, _ in found]
+    scaled = scale[varied]
+    means = [gap[varied] / scaled for gap in gaps]
+    return means, [c[np.ix_(varied, varied)] / np.outer(scaled, scaled) for _, c in found]
 
 
-def _tied(direction: Floats, names: tuple[str, ...]) -> str:
-    """Name the variables that have a part in a linear relation."""
-    parts = np.abs(direction)
+def _tied(directions: Floats, names: tuple[str, ...]) -> str:
+    """Name the variables that have a part in linear relations, given directions without spread."""
+    parts = np.linalg.norm(np.linalg.qr(directions)[0], axis=1)  # whichever basis the directions are
     return ", ".join(name for name, part in zip(names, parts, strict=True) if part > 1e-6 * parts.max())
 
 
@@ -170,6 +181,7 @@ def _divergence(gap: Floats, first: Floats, second: Floats) -> tuple[float, floa
     root = np.linalg.cholesky(second)
     half = np.linalg.solve(root, first)
     excess = np.linalg.eigvalsh(np.linalg.solve(root, half.T)) - 1
+    excess[np.abs(excess) <= ROUNDING * np.linalg.cond(second)] = 0.0  # equal but for rounding
     whitened = np.linalg.solve(root, gap)
     # 1 - l + log l = log1p(l - 1) - (l - 1), which keeps its digits where the covariances hardly differ
     return float(whitened @ whitened / 2), max(0.0, float(np.sum(excess - np.log1p(excess)) / 2))

@@ -7,12 +7,13 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measurement
-from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.quadratic_form import Probability, ellipsoid_probability
-from sfumato.utility.models.fit import Fit, Pair
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
+from sfumato.utility.models.fit import BothFits, Fit
 from sfumato.utility.models.measure import ModelMeasure
 from sfumato.utility.overlap import MISSING, SOURCE, check_level
 
@@ -33,6 +34,7 @@ BLOCK = 20_000  # draws at a time
         weights=True,
         paired=False,
         missing=MISSING,
+        parts="summaries",
         caveat="it speaks for the models given and no others; it falls with the number of coefficients, since any one "
         "that differs is enough, and with the number of records, since both ellipsoids shrink; equal tables score the "
         "level, not 1",
@@ -87,28 +89,27 @@ class EllipsoidOverlap(ModelMeasure):
         about = replace(type(self).about, range=(0.0, most), random=drawn)
         object.__setattr__(self, "about", about)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        fitted = self.fitted(original, protected)
-        found = [self._both(pair, rng) for pair in fitted.pairs]
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        fitted = self.fitted(pair)
+        found = [self._both(fits, rng) for fits in fitted.both]
         overlaps = [(first.value + second.value) / 2 for first, second in found]
         parts = {
             FIRST: fitted.mean([first.value for first, _ in found]),
             SECOND: fitted.mean([second.value for _, second in found]),
         }
         if len(found) > 1 and self.model is not None:
-            parts |= {pair.model.label: value for pair, value in zip(fitted.pairs, overlaps, strict=True)}
+            parts |= {fits.model.label: value for fits, value in zip(fitted.both, overlaps, strict=True)}
         value, notes = fitted.mean(overlaps), []
         if value > self.about.range[1] + ROUNDING:
             notes.append(f"the mean is {value:.4g}; more than the level comes of unequal numbers of records")
         value = min(value, self.about.range[1])
         errors = [(first.error, second.error) for first, second in found]
-        notes += self._accuracy(value, errors, [pair.model.weight for pair in fitted.pairs])
+        notes += self._accuracy(value, errors, [fits.model.weight for fits in fitted.both])
         by_variable = fitted.by_variable(overlaps)
         return self.measurement(value, parts=parts, by_variable=by_variable, notes=(*fitted.notes, *notes))
 
-    def _both(self, pair: Pair, rng: np.random.Generator) -> tuple[Probability, Probability]:
-        who = type(self).__name__
-        before, after = _posterior(pair.original, "original", who), _posterior(pair.protected, "protected", who)
+    def _both(self, fits: BothFits, rng: np.random.Generator) -> tuple[Probability, Probability]:
+        before, after = _posterior(fits.original, "original"), _posterior(fits.protected, "protected")
         if self.monte_carlo is None:
             return computed(before, self.level, after), computed(after, self.level, before)
         first = drawn(before, self.level, after, self.monte_carlo, rng)
@@ -181,11 +182,11 @@ def drawn(ellipsoid: Posterior, level: float, under: Posterior, draws: int, rng:
     return Probability(inside / draws, math.sqrt(spread) / draws)
 
 
-def _posterior(fit: Fit, which: str, who: str) -> Posterior:
+def _posterior(fit: Fit, which: str) -> Posterior:
     try:
         return Posterior.of(fit.coefficients, fit.covariance, fit.degrees_of_freedom)
     except np.linalg.LinAlgError:
         raise NotApplicable(
-            f"{who}: the coefficients of {fit.model.label!r} have no ellipsoid in the {which} table, their covariance "
+            f"the coefficients of {fit.model.label!r} have no ellipsoid in the {which} table, their covariance "
             "being singular; a response without residuals, or survey weights with a group of one record, do that"
         ) from None

@@ -1,21 +1,23 @@
 """Information loss: how far values, means, variances, covariances and correlations moved (Table 1 of the paper)."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.spread import ROUNDING, mean_and_spread
+from sfumato.kernels.spread import ROUNDING
+from sfumato.pair import Pair
+from sfumato.pair.statistics import Moments, Sums
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
-Statistic = Literal["data", "means", "covariances", "variances", "correlations"]
+Of = Literal["data", "means", "covariances", "variances", "correlations"]
 Error = Literal["mean square error", "mean absolute error", "mean variation"]
 
 SOURCE = "Domingo-Ferrer, Mateo-Sanz and Torres, Concepts for the Evaluation of Anonymized Data"
@@ -38,6 +40,7 @@ UNSTABLE = (
         range=(0.0, np.inf),
         unit="percent",
         missing=MISSING,
+        parts="summaries",
         caveat=UNSTABLE,
         formula="IL = 100 (V(X) + V(m) + V(C) + V(v) + A(R)) / 5\n"
         "V(T) = mean of |t - t'| / |t| over the figures t of T that are not 0;   A(T) = mean of |t - t'|\n"
@@ -59,8 +62,8 @@ class InformationLoss(Measure):
     variation of each variable's values, times 100.
     """
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        changes = Changes.between(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        changes = Changes.between(self, pair)
         parts = {
             "values": changes.loss("data", "mean variation"),
             "means": changes.loss("means", "mean variation"),
@@ -80,6 +83,7 @@ class InformationLoss(Measure):
         range=(0.0, np.inf),
         unit="percent",
         missing=MISSING,
+        parts="summaries",
         caveat=UNSTABLE,
         formula="IL = 100 (IL1 + IL2 + IL3) / 3\n"
         "IL1 = V(X);   IL2 = (V(m) + V(v)) / 2;   IL3 = (V(C) + A(R)) / 2\n"
@@ -97,8 +101,8 @@ class InformationLossTorres(Measure):
     times 100.
     """
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        changes = Changes.between(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        changes = Changes.between(self, pair)
         parts = {
             "IL1": changes.loss("data", "mean variation"),
             "IL2": (changes.loss("means", "mean variation") + changes.loss("variances", "mean variation")) / 2,
@@ -115,6 +119,7 @@ class InformationLossTorres(Measure):
         better="lower",
         range=(0.0, np.inf),
         missing=MISSING,
+        parts="summaries",
         caveat=UNSTABLE,
         formula="mean square error    mean of (t - t')^2\n"
         "mean absolute error  mean of |t - t'|\n"
@@ -138,18 +143,26 @@ class StructureLoss(Measure):
     0.16666666666666666
     """
 
-    of: Statistic = "data"
+    of: Of = "data"
     error: Error = "mean variation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parameters.one_of(self, "of", get_args(Statistic))
+        parameters.one_of(self, "of", get_args(Of))
         parameters.one_of(self, "error", get_args(Error))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        changes = Changes.between(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        changes = Changes.between(self, pair)
         value = changes.loss(self.of, self.error)
         return self.measurement(value, notes=tuple(changes.notes))
+
+
+class Figures(NamedTuple):
+    """A statistic of both tables, figure by figure, and the size beside which a difference is but rounding."""
+
+    before: Floats
+    after: Floats
+    size: Floats
 
 
 @dataclass
@@ -158,35 +171,54 @@ class Changes:
 
     measure: Measure
     names: tuple[str, ...]
-    before: Floats
-    after: Floats
+    before: Moments
+    after: Moments
+    values: Sums  # of the values' differences, variable by variable
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def between(cls, measure: Measure, original: Microdata, protected: Microdata) -> "Changes":
+    def between(cls, measure: Measure, pair: Pair) -> "Changes":
         """Take the variables both tables have."""
-        names, notes = measure._shared(original, protected)
-        before, after = original.numeric(names), protected.numeric(names)
-        empty = [name for j, name in enumerate(names) if np.isnan(before[:, j]).all() or np.isnan(after[:, j]).all()]
+        names, notes = measure.shared(pair)
+        before, after = pair.original.moments(names), pair.protected.moments(names)
+        present = np.minimum(before.present, after.present)
+        empty = [name for name, count in zip(names, present, strict=True) if not count]
         if empty:
-            raise NotApplicable(f"{type(measure).__name__}: every value of {', '.join(empty)} is missing")
-        if len(before) < 2:
-            raise NotApplicable(f"{type(measure).__name__}: variances need at least two records; there is one")
-        changes = cls(measure, names, before, after, list(notes))
-        missing = int((np.isnan(before) | np.isnan(after)).sum())
+            raise NotApplicable(f"every value of {', '.join(empty)} is missing")
+        if len(pair.original) < 2:
+            raise NotApplicable("variances need at least two records; there is one")
+        values = pair.total(lambda one, two: _differences(one, two, names), ("differences of values", names))
+        changes = cls(measure, names, before, after, values, list(notes))
+        missing = int(values["missing"].sum())
         if missing:
-            changes.notes.append(f"{missing} of {before.size} values left out: missing in one of the tables")
+            size = len(pair.original) * len(names)
+            changes.notes.append(f"{missing} of {size} values left out: missing in one of the tables")
         return changes
 
-    def loss(self, of: Statistic, error: Error) -> float:
+    def loss(self, of: Of, error: Error) -> float:
         """Return one cell of Table 1."""
-        before, after = self._statistics(of)
-        return self._mean(before, after, of, error)
+        if of == "data":
+            return self._of_values(error)
+        before, after, size = self._figures(of)
+        defined = np.isfinite(before) & np.isfinite(after)
+        zero = defined & (before == 0)
+        used = defined & ~zero if error == "mean variation" else defined
+        if not used.any():
+            raise _nothing(of, error, zero=bool(zero.any()))
+        if error == "mean variation" and zero.any():
+            self.notes.append(f"{int(zero.sum())} of {before.size} {of} left out of the mean variation: zero")
+        if not defined.all():
+            self.notes.append(f"{int((~defined).sum())} of {before.size} {of} left out: not defined in both tables")
+        gap = np.abs(before[used] - after[used])
+        gap = np.where(gap <= ROUNDING * size[used], 0.0, gap)  # as of a mean that swapping leaves as it is
+        if error == "mean square error":
+            return float(np.mean(gap**2))
+        return float(np.mean(gap / np.abs(before[used]) if error == "mean variation" else gap))
 
     def correlation_error(self) -> float:
         """Return the mean absolute error of the correlations; 0 where there is nothing to correlate."""
         upper = np.triu_indices(len(self.names), 1)
-        defined = np.isfinite(correlations(self.before)[upper]) & np.isfinite(correlations(self.after)[upper])
+        defined = np.isfinite(self.before.correlations[upper]) & np.isfinite(self.after.correlations[upper])
         if not defined.any():
             self.notes.append("no two variables that vary: there is no correlation, its error counts as 0")
             return 0.0
@@ -194,93 +226,73 @@ class Changes:
 
     def measured(self, value: float, parts: dict[str, float]) -> Measurement:
         """Dress the value, times 100."""
-        by_variable = {}
-        for j, name in enumerate(self.names):
-            pair = self.before[:, j], self.after[:, j]
-            by_variable[name] = 100 * self._mean(*pair, "data", "mean variation", quiet=True)
+        used = self.values["defined"] - self.values["zero"]
+        with np.errstate(invalid="ignore"):
+            own = 100 * (self.values["relative"] / used)
         return self.measure.measurement(
             100 * value,
             parts={name: 100 * part for name, part in parts.items()},
-            by_variable=by_variable,
+            by_variable=dict(zip(self.names, own.tolist(), strict=True)),
             notes=tuple(self.notes),
         )
 
-    def _statistics(self, of: Statistic) -> tuple[Floats, Floats]:
-        if of == "data":
-            return self.before.ravel(), self.after.ravel()
+    def _of_values(self, error: Error) -> float:
+        found = {name: value.sum() for name, value in self.values.named.items()}
+        relative = error == "mean variation"
+        used = found["defined"] - found["zero"] if relative else found["defined"]
+        if not used:
+            raise _nothing("data", error, zero=bool(found["zero"]))
+        if relative and found["zero"]:
+            size = int(found["defined"] + found["missing"])
+            self.notes.append(f"{int(found['zero'])} of {size} data left out of the mean variation: zero")
+        summed = {"mean variation": "relative", "mean absolute error": "absolute", "mean square error": "square"}
+        return float(found[summed[error]] / used)
+
+    def _figures(self, of: Of) -> Figures:
+        before, after = self.before, self.after
         if of == "means":
-            return _means(self.before), _means(self.after)
-        pair = covariances(self.before), covariances(self.after)
+            return Figures(_means(before), _means(after), before.size)
+        spread = np.outer(before.spread, before.spread)
         if of == "variances":
-            return np.diag(pair[0]).copy(), np.diag(pair[1]).copy()
+            return Figures(np.diag(before.covariances), np.diag(after.covariances), np.diag(spread))
         if of == "covariances":
             upper = np.triu_indices(len(self.names))
-            return pair[0][upper], pair[1][upper]
+            return Figures(before.covariances[upper], after.covariances[upper], spread[upper])
         if len(self.names) == 1:
-            raise NotApplicable(f"{type(self.measure).__name__}: correlations need at least two variables")
+            raise NotApplicable("correlations need at least two variables")
         upper = np.triu_indices(len(self.names), 1)
-        return correlations(self.before)[upper], correlations(self.after)[upper]
-
-    def _mean(self, before: Floats, after: Floats, of: Statistic, error: Error, *, quiet: bool = False) -> float:
-        defined = np.isfinite(before) & np.isfinite(after)
-        zero = defined & (before == 0)
-        used = defined & ~zero if error == "mean variation" else defined
-        if not used.any():
-            if quiet:
-                return float("nan")
-            why = "every original figure is zero" if zero.any() else "none is defined in both tables"
-            raise NotApplicable(f"{type(self.measure).__name__}: no {error} of the {of}: {why}")
-        if not quiet:
-            if error == "mean variation" and zero.any():
-                self.notes.append(f"{int(zero.sum())} of {before.size} {of} left out of the mean variation: zero")
-            if of != "data" and not defined.all():
-                self.notes.append(f"{int((~defined).sum())} of {before.size} {of} left out: not defined in both tables")
-        gap = np.abs(before[used] - after[used])
-        if error == "mean square error":
-            return float(np.mean(gap**2))
-        return float(np.mean(gap / np.abs(before[used]) if error == "mean variation" else gap))
+        return Figures(before.correlations[upper], after.correlations[upper], np.ones(len(upper[0])))
 
 
-def _means(values: Floats) -> Floats:
+def _nothing(of: Of, error: Error, *, zero: bool) -> NotApplicable:
+    why = "every original figure is zero" if zero else "none is defined in both tables"
+    return NotApplicable(f"no {error} of the {of}: {why}")
+
+
+def _differences(original: Microdata, protected: Microdata, names: tuple[str, ...]) -> Sums:
+    """Sum the differences of matching values, for each variable: how many there are, their errors, what is left out."""
+    columns = [_difference(original.columns[name], protected.columns[name]) for name in names]
+    return Sums({name: np.array([column[name] for column in columns]) for name in columns[0]})
+
+
+def _difference(before: Floats, after: Floats) -> dict[str, float]:
+    defined = ~(np.isnan(before) | np.isnan(after))
+    if not defined.all():
+        before, after = before[defined], after[defined]
+    gap, size = np.abs(before - after), np.abs(before)
+    zero = len(size) - np.count_nonzero(size)
+    with np.errstate(over="ignore"):
+        relative = gap / size if not zero else gap[size > 0] / size[size > 0]
+        return {
+            "defined": float(len(gap)),
+            "missing": float(len(defined) - len(gap)),
+            "zero": float(zero),
+            "absolute": float(gap.sum()),
+            "square": float((gap**2).sum()),
+            "relative": float(relative.sum()),
+        }
+
+
+def _means(moments: Moments) -> Floats:
     """Return the means; one that is nothing but rounding, as of a centred variable, is 0."""
-    mean, _ = mean_and_spread(values)
-    size = np.nanmean(np.abs(values), axis=0)
-    return np.where(np.abs(mean) <= ROUNDING * size, 0.0, mean)
-
-
-def covariances(values: Floats) -> Floats:
-    """Return the covariance matrix (n - 1 in the denominator), each entry over the records that have both values.
-
-    An entry that is nothing but rounding (of a constant, or of two unrelated variables) is 0.
-    """
-    mean, spread = mean_and_spread(values)
-    found = _raw_covariances(values, mean)
-    apart = np.outer(spread, spread) + np.outer(np.abs(mean), spread) + np.outer(spread, np.abs(mean))
-    dust = (np.abs(found) <= ROUNDING * apart) | (np.outer(spread, spread) == 0)
-    return np.where(dust & ~np.isnan(found), 0.0, found)
-
-
-def _raw_covariances(values: Floats, mean: Floats) -> Floats:
-    present = ~np.isnan(values)
-    centred = np.where(present, values - mean, 0.0)
-    both = present.astype(np.float64)
-    counts = both.T @ both
-    sums = centred.T @ both  # entry (j, k): the sum of j over the records that also have k
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = (centred.T @ centred - sums * sums.T / counts) / (counts - 1)
-    return np.where(counts > 1, found, np.nan)
-
-
-def correlations(values: Floats) -> Floats:
-    """Return the correlation matrix over the records that have both values; NaN where a variable is constant."""
-    present = ~np.isnan(values)
-    mean, deviation = mean_and_spread(values)
-    centred = np.where(present & (deviation > 0), values - mean, 0.0)
-    both = present.astype(np.float64)
-    counts, sums, squares = both.T @ both, centred.T @ both, (centred**2).T @ both
-    with np.errstate(invalid="ignore", divide="ignore"):
-        products = centred.T @ centred - sums * sums.T / counts
-        spread = squares - sums**2 / counts  # of j over the records that also have k
-        spread = np.where(spread > 1e-12 * squares, spread, 0.0)  # what rounding leaves of a constant is no spread
-        found: Floats = products / np.sqrt(spread * spread.T)
-    return np.clip(np.where(np.isfinite(found), found, np.nan), -1.0, 1.0)
+    return np.where(np.abs(moments.mean) <= ROUNDING * moments.size, 0.0, moments.mean)

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
-from sfumato.core import Measurement
+from sfumato.core import Measurement, speaking
 from sfumato.data.frames import FrameKind, Origin, from_arrow
-from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.microdata import Floats
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.models.copies import Combine, combined
-from sfumato.utility.models.fit import Pair
+from sfumato.utility.models.fit import BothFits
 from sfumato.utility.models.measure import Fitted, ModelMeasure, told
 
 SOURCE = "Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of data altered to "
@@ -35,6 +36,7 @@ Change = Literal["same", "sign switched", "significance lost", "significance gai
         weights=True,
         paired=False,
         missing=MISSING,
+        parts="summaries",
         caveat="it speaks for the models given and no others: name those that users of the file will fit",
         formula="probability:  I_k = (P(L'_k < b_k < U'_k | original) + P(L_k < b_k < U_k | protected)) / 2\n"
         "length:       J_k = ((U_in - L_in) / (U_k - L_k) + (U_in - L_in) / (U'_k - L'_k)) / 2\n"
@@ -95,8 +97,8 @@ class IntervalOverlap(ModelMeasure):
         most = self.level if self.kind == "probability" else 1.0
         object.__setattr__(self, "about", replace(type(self).about, range=(least, most)))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        return self._measured(self.fitted(original, protected))
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        return self._measured(self.fitted(pair))
 
     def evaluate_copies(self, original: Any, copies: Sequence[Any], *, combine: Combine) -> Measurement:
         """Measure two or more synthetic copies of a file, their estimates combined by the rule named.
@@ -104,18 +106,21 @@ class IntervalOverlap(ModelMeasure):
         ``combine`` is "rubin" (imputed missing values), "reiter partially" (some values replaced) or "reiter fully"
         (whole populations drawn anew); the formulas are in ``sfumato.utility.models.copies``.
         """
-        return self._measured(self._fitted_copies(original, copies, combine), (f"combined by the rule {combine!r}",))
+        with speaking(self):
+            fitted = self._fitted_copies(original, copies, combine)
+            return self._measured(fitted, (f"combined by the rule {combine!r}",))
 
     def table(self, original: Any, protected: Any, *, kind: FrameKind | None = None) -> Any:
         """Return a frame of the coefficients: estimate, standard error and interval in both tables, and the overlap.
 
         Without a kind it is that of the original table.
         """
-        before, after = self._tables(original, protected)
-        fitted = self.fitted(before, after)
-        overlaps = np.concatenate([self._overlaps(pair) for pair in fitted.pairs])
+        with speaking(self):
+            pair = Pair.of(original, protected)
+            fitted = self.fitted(pair)
+        overlaps = np.concatenate([self._overlaps(fits) for fits in fitted.both])
         rows = pa.table({**intervals(fitted, self.level), "overlap": overlaps})
-        return from_arrow(rows, Origin(kind or before.origin.kind))
+        return from_arrow(rows, Origin(kind or pair.original.parts[0].origin.kind))
 
     def _fitted_copies(self, original: Any, copies: Sequence[Any], combine: Combine) -> Fitted:
         if combine not in get_args(Combine):
@@ -123,35 +128,36 @@ class IntervalOverlap(ModelMeasure):
             raise parameters.refuse(self, f"combine must be one of {named}; got {combine!r}")
         if len(copies) < 2:
             raise parameters.refuse(self, f"the rules need at least two copies; got {len(copies)}")
-        tables = [self._tables(original, copy) for copy in copies]
-        before, after = self.fitted_copies(tables[0][0], [copy for _, copy in tables])
-        pairs = tuple(
-            Pair(one, combined([fits[place] for fits in after], combine, one.records))
+        first = Pair.of(original, copies[0])
+        others = [first.protected, *(Pair.of(first.original, copy).protected for copy in copies[1:])]
+        before, after = self.fitted_copies(first.original, others)
+        both = tuple(
+            BothFits(one, combined([fits[place] for fits in after], combine, one.records))
             for place, one in enumerate(before)
         )
-        return Fitted(pairs, tuple(told(pairs, named=self.model is not None)))
+        return Fitted(both, tuple(told(both, named=self.model is not None)))
 
     def _measured(self, fitted: Fitted, notes: tuple[str, ...] = ()) -> Measurement:
-        overlaps = [self._overlaps(pair) for pair in fitted.pairs]
+        overlaps = [self._overlaps(fits) for fits in fitted.both]
         values = [float(found.mean()) for found in overlaps]
         parts: dict[str, float] = {}
         if self.model is not None:
-            for pair, value, found in zip(fitted.pairs, values, overlaps, strict=True):
-                several = len(fitted.pairs) > 1
-                lead = f"{pair.model.label}: " if several else ""
-                parts |= {pair.model.label: value} if several else {}
-                parts |= {f"{lead}b[{name}]": float(o) for name, o in zip(pair.original.names, found, strict=True)}
+            several = len(fitted.both) > 1
+            for fits, value, found in zip(fitted.both, values, overlaps, strict=True):
+                lead = f"{fits.model.label}: " if several else ""
+                parts |= {fits.model.label: value} if several else {}
+                parts |= {f"{lead}b[{name}]": float(o) for name, o in zip(fits.original.names, found, strict=True)}
         value = min(fitted.mean(values), self.about.range[1])  # what rounding adds to the largest is no overlap
         by_variable = fitted.by_variable(values)
         return self.measurement(value, parts=parts, by_variable=by_variable, notes=(*notes, *fitted.notes))
 
-    def _overlaps(self, pair: Pair) -> Floats:
-        (low, high), (other_low, other_high) = pair.original.interval(self.level), pair.protected.interval(self.level)
+    def _overlaps(self, fits: BothFits) -> Floats:
+        (low, high), (other_low, other_high) = fits.original.interval(self.level), fits.protected.interval(self.level)
         if self.kind == "length":
             common = np.minimum(high, other_high) - np.maximum(low, other_low)
             found: Floats = (common / (high - low) + common / (other_high - other_low)) / 2  # (5)
             return np.maximum(found, 0.0) if self.clip else found
-        first, second = pair.original.probability(other_low, other_high), pair.protected.probability(low, high)
+        first, second = fits.original.probability(other_low, other_high), fits.protected.probability(low, high)
         found = (first + second) / 2  # (3)
         if self.penalty:
             gap = np.minimum(np.abs(other_low - high), np.abs(low - other_high)) / (high - low)
@@ -170,6 +176,7 @@ class IntervalOverlap(ModelMeasure):
         weights=True,
         paired=False,
         missing=MISSING,
+        parts="summaries",
         caveat="it speaks for the models given and no others; a coefficient near the limit of significance may "
         "change its side by chance alone",
         formula="share of the coefficients whose verdict differs between the tables\n"
@@ -198,20 +205,20 @@ class ConclusionChanges(ModelMeasure):
         super().__post_init__()
         check_level(self)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        fitted = self.fitted(original, protected)
-        changes = [self._changes(pair) for pair in fitted.pairs]
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        fitted = self.fitted(pair)
+        changes = [self._changes(fits) for fits in fitted.both]
         values = [float(np.mean([c != "same" for c in found])) for found in changes]
         parts = {
             kind: fitted.mean([found.count(kind) / len(found) for found in changes]) for kind in get_args(Change)[1:]
         }
         if self.model is not None and len(changes) > 1:
-            parts |= {pair.model.label: value for pair, value in zip(fitted.pairs, values, strict=True)}
+            parts |= {fits.model.label: value for fits, value in zip(fitted.both, values, strict=True)}
         told_ = [
-            f"{kind}: b[{name}] of {pair.model.label!r}, {pair.original.coefficients[k]:.4g} and then "
-            f"{pair.protected.coefficients[k]:.4g}"
-            for pair, found in zip(fitted.pairs, changes, strict=True)
-            for k, (name, kind) in enumerate(zip(pair.original.names, found, strict=True))
+            f"{kind}: b[{name}] of {fits.model.label!r}, {fits.original.coefficients[k]:.4g} and then "
+            f"{fits.protected.coefficients[k]:.4g}"
+            for fits, found in zip(fitted.both, changes, strict=True)
+            for k, (name, kind) in enumerate(zip(fits.original.names, found, strict=True))
             if kind != "same"
         ]
         if len(told_) > 10:
@@ -225,14 +232,15 @@ class ConclusionChanges(ModelMeasure):
 
         Without a kind it is that of the original table.
         """
-        before, after = self._tables(original, protected)
-        fitted = self.fitted(before, after)
-        changes = [change for pair in fitted.pairs for change in self._changes(pair)]
+        with speaking(self):
+            pair = Pair.of(original, protected)
+            fitted = self.fitted(pair)
+        changes = [change for fits in fitted.both for change in self._changes(fits)]
         rows = pa.table({**intervals(fitted, self.level), "change": changes})
-        return from_arrow(rows, Origin(kind or before.origin.kind))
+        return from_arrow(rows, Origin(kind or pair.original.parts[0].origin.kind))
 
-    def _changes(self, pair: Pair) -> list[Change]:
-        before, after = (_direction(*fit.interval(self.level)) for fit in (pair.original, pair.protected))
+    def _changes(self, fits: BothFits) -> list[Change]:
+        before, after = (_direction(*fit.interval(self.level)) for fit in (fits.original, fits.protected))
         return [_change(int(a), int(b)) for a, b in zip(before, after, strict=True)]
 
 
@@ -252,13 +260,12 @@ def _change(before: int, after: int) -> Change:
 
 def intervals(fitted: Fitted, level: float) -> dict[str, Any]:
     """Lay out the coefficients of all models with their estimates, standard errors and intervals in both tables."""
-    pairs = fitted.pairs
     columns: dict[str, Any] = {
-        "model": [pair.model.label for pair in pairs for _ in pair.original.names],
-        "coefficient": [name for pair in pairs for name in pair.original.names],
+        "model": [both.model.label for both in fitted.both for _ in both.original.names],
+        "coefficient": [name for both in fitted.both for name in both.original.names],
     }
     for which in ("original", "protected"):
-        fits = [getattr(pair, which) for pair in pairs]
+        fits = [getattr(both, which) for both in fitted.both]
         ends = [fit.interval(level) for fit in fits]
         columns[f"{which} estimate"] = np.concatenate([fit.coefficients for fit in fits])
         columns[f"{which} standard error"] = np.concatenate([fit.standard_errors for fit in fits])

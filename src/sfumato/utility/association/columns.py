@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.kernels.ranks import Ranked, ranked
+from sfumato.kernels.ranks import Placed, Ranked, ranked
 from sfumato.kernels.spread import ROUNDING, mean_and_spread
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,26 @@ class Column:
                 f"variable {self.name!r}: codes must be 0 to {self.count - 1}, or -1 for missing; "
                 f"they go from {low} to {high}"
             )
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of its values and of their ranks, once they are asked for."""
+        return int(self.values.nbytes) + (0 if self.scale == "nominal" else 4 * len(self.values))
+
+    @cached_property
+    def placed(self) -> Placed:
+        """The records by the order of their values."""
+        return Placed.of(self.values)
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no value is missing."""
+        return not bool((np.isnan(self.values) if self.values.dtype.kind == "f" else self.values < 0).any())
+
+    @cached_property
+    def used(self) -> int:
+        """How many of the categories occur."""
+        return int(np.count_nonzero(np.bincount(self.values[self.values >= 0], minlength=1)))
 
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN where missing."""
@@ -116,16 +136,12 @@ class File:
     @cached_property
     def ranks(self) -> Ranked:
         """All other columns by rank."""
-        return ranked([self.columns[place].values for place in self.ordered], self.records)
+        return ranked([self.columns[place].placed for place in self.ordered], self.records)
 
     @cached_property
     def complete(self) -> NDArray[np.bool_]:
         """Which columns have no missing value."""
-        found = np.empty(len(self.columns), dtype=np.bool_)
-        for place, column in enumerate(self.columns):
-            gaps = np.isnan(column.values) if column.values.dtype.kind == "f" else column.values < 0
-            found[place] = not gaps.any()
-        return found
+        return np.array([column.complete for column in self.columns], dtype=np.bool_)
 
     def blocks(self, size: int = BLOCK) -> list[slice]:
         """Cut the records into blocks."""

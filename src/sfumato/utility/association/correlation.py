@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.ranks import Progress, rank_correlations
+from sfumato.kernels.ranks import rank_correlations
+from sfumato.kernels.threads import Progress
 from sfumato.utility.association.columns import BLOCK, CELLS, File, Floats, Indices, Standardised
 
 CANCELLED = 1e-6  # a sum of squares of which less than this share is left is computed again, in two passes
@@ -30,7 +31,7 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
         rows = np.unique(np.concatenate([i[easy], j[easy]]))
         place = np.zeros(len(file.ordered), dtype=np.intp)
         place[rows] = np.arange(len(rows))
-        tables = [file.ranks.table(row) for row in rows]
+        tables = [file.ranks.tables[row] for row in rows]
         gram = np.zeros((len(rows), len(rows)))
         for block in file.blocks(max(BLOCK, CELLS // len(rows))):
             ranks = np.empty((block.stop - block.start, len(rows)))

@@ -72,7 +72,7 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
             records,
             records.astype(np.float64),
         )
-    tables = [file.ranks.table(row) for row in rows]
+    tables = [file.ranks.tables[row] for row in rows]
     present = file.ranks.present[rows]
     squares = np.array([table[2] for table in tables])
 

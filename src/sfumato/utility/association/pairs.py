@@ -1,6 +1,6 @@
 """Every pair of variables of a file tested for association, each by the test that fits its two scales."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,13 +54,22 @@ class PairTests:
     reason: NDArray[np.int8]
     size: int
 
+    @property
+    def nbytes(self) -> int:
+        """The memory its arrays take."""
+        return sum(entry.nbytes for entry in vars(self).values() if isinstance(entry, np.ndarray))
+
     def place(self, i: Indices | int, j: Indices | int) -> Indices:
         """Return the place of the pair of columns i and j, in either order."""
         return pair_place(np.minimum(i, j), np.maximum(i, j), self.size)
 
 
 def pair_tests(
-    columns: Sequence[Column], *, weights: Floats | None = None, progress: Callable[[int], None] | None = None
+    columns: Sequence[Column],
+    *,
+    weights: Floats | None = None,
+    progress: Callable[[int], None] | None = None,
+    known: tuple[PairTests, Flags] | None = None,
 ) -> PairTests:
     """Test every pair of columns for association, over the records that have both.
 
@@ -79,6 +88,9 @@ def pair_tests(
     P values fall with the number of records: at 100,000 nearly every pair of a real survey is significant, so read
     them together with the squared coefficients. ``progress`` gets the number of pairs finished so far.
 
+    ``known``: the tests of another file with the same weights, and which of its columns are the same here. Pairs of
+    such columns are not tested again.
+
     >>> region = Column("region", "nominal", np.array([0, 0, 1, 1, 1]), 2)
     >>> income = Column("income", "normal", np.array([1.0, 2.0, 4.0, 5.0, np.nan]))
     >>> found = pair_tests([region, income])
@@ -88,7 +100,7 @@ def pair_tests(
     if len({column.name for column in columns}) < len(columns):
         raise DataError("two columns have the same name; each needs one of its own")
     file = File(columns, weights)
-    found = _Found(file, progress)
+    found = _Found(file, progress, known)
     found.tables()
     found.ranks_by_group()
     found.values_by_group()
@@ -105,8 +117,10 @@ def pair_place(i: Indices, j: Indices, size: int) -> Indices:
 class _Found:
     """The tests of a file in the making."""
 
-    def __init__(self, file: File, progress: Callable[[int], None] | None) -> None:
-        self.file, self.progress, self.done = file, progress, 0
+    def __init__(
+        self, file: File, progress: Callable[[int], None] | None, known: tuple[PairTests, Flags] | None
+    ) -> None:
+        self.file, self.progress = file, progress
         self.size = len(file.columns)
         first, second = np.triu_indices(self.size, 1)
         self.first, self.second = first.astype(np.intp), second.astype(np.intp)
@@ -114,13 +128,26 @@ class _Found:
         self.test = TABLE_1[scales[self.first], scales[self.second]]
         self.normal: Indices = np.flatnonzero(scales == SCALES.index("normal"))
         self.other: Indices = np.setdiff1d(file.ordered, self.normal)
-        self.statistic, self.p, self.coefficient, self.squared = (np.full(len(first), np.nan) for _ in range(4))
-        self.count, self.effective = np.zeros(len(first), dtype=np.int64), np.zeros(len(first))
-        self.reason = np.zeros(len(first), dtype=np.int8)
+        if known is None:
+            self.statistic, self.p, self.coefficient, self.squared = (np.full(len(first), np.nan) for _ in range(4))
+            self.count, self.effective = np.zeros(len(first), dtype=np.int64), np.zeros(len(first))
+            self.reason = np.zeros(len(first), dtype=np.int8)
+            self.same = np.zeros(self.size, dtype=np.bool_)
+        else:
+            tests, self.same = known
+            self.statistic, self.p, self.coefficient, self.squared = (
+                figures.copy() for figures in (tests.statistic, tests.p, tests.coefficient, tests.squared)
+            )
+            self.count, self.effective, self.reason = tests.count.copy(), tests.effective.copy(), tests.reason.copy()
+        self.wanted = ~(self.same[self.first] & self.same[self.second])
+        self.done = len(first) - int(self.wanted.sum())
 
     @cached_property
     def scores(self) -> Standardised:
-        return Standardised.of([self.file.columns[place] for place in self.normal])
+        return self._standardised(self.normal)
+
+    def _standardised(self, places: Indices) -> Standardised:
+        return Standardised.of([self.file.columns[place] for place in places])
 
     def tests(self) -> PairTests:
         found = (self.statistic, self.p, self.coefficient, self.squared)
@@ -128,10 +155,22 @@ class _Found:
             figures[self.reason > 0] = np.nan
         return PairTests(self.first, self.second, self.test, *found, self.count, self.effective, self.reason, self.size)
 
+    def _of(self, test: str) -> Indices:
+        """Return the places of the pairs that are to be tested so."""
+        return np.flatnonzero(self.wanted & (self.test == TESTS.index(test)))
+
+    def _grouped(self, others: Indices) -> Iterator[tuple[Indices, Indices]]:
+        """Yield nominal variables beside others, so that each pair to be tested comes once."""
+        nominal = self.file.nominal
+        same, fresh = nominal[self.same[nominal]], others[~self.same[others]]
+        for groups, beside in ((nominal[~self.same[nominal]], others), (same, fresh)):
+            if len(groups) and len(beside):
+                yield groups, beside
+
     def tables(self) -> None:
         from scipy.special import chdtrc
 
-        where = np.flatnonzero(self.test == 0)
+        where = self._of("chi-squared")
         rows, columns = np.zeros(len(where), dtype=np.int64), np.zeros(len(where), dtype=np.int64)
 
         def take(k: int, table: Table) -> None:
@@ -152,7 +191,7 @@ class _Found:
     def ranks_by_group(self) -> None:
         from scipy.special import chdtrc
 
-        for groups in rank_groups(self.file, self.file.nominal, self.other):
+        for groups in (g for sides in self._grouped(self.other) for g in rank_groups(self.file, *sides)):
             where = self._place(groups)
             present = groups.present()
             self._say(where, constant=(present < 2) | (groups.total <= 0))
@@ -163,31 +202,37 @@ class _Found:
             self._advance(len(where))
 
     def values_by_group(self) -> None:
+        for nominals, others in self._grouped(self.normal):
+            scores = self.scores if len(others) == len(self.normal) else self._standardised(others)
+            for groups in value_groups(self.file, nominals, others, scores):
+                self._analyse(groups, scores)
+
+    def _analyse(self, groups: Groups, scores: Standardised) -> None:
+        """Analyse the variance of normal variables between the groups of a nominal one."""
         from scipy.special import fdtrc
 
-        for groups in value_groups(self.file, self.file.nominal, self.normal, self.scores):
-            where = self._place(groups)
-            between, total = groups.between(), groups.total.copy()
-            within = total - between
-            for k in np.flatnonzero((within <= CANCELLED * total) | (total <= CANCELLED * groups.squares)):
-                total[k], within[k] = two_passes(self.file, groups.nominal, self.scores, int(k))
-                between[k] = total[k] - within[k]
-            present = groups.present()
-            rest = groups.effective - present
-            self._say(where, constant=(present < 2) | (total <= 0), single=rest <= 0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                self.statistic[where] = (between / (present - 1)) / (within / rest)
-                self.squared[where] = self.coefficient[where] = np.clip(between / total, 0.0, 1.0)
-            there = self.reason[where] == 0
-            self.p[where[there]] = fdtrc((present - 1)[there], rest[there], self.statistic[where[there]])
-            self._advance(len(where))
+        where = self._place(groups)
+        between, total = groups.between(), groups.total.copy()
+        within = total - between
+        for k in np.flatnonzero((within <= CANCELLED * total) | (total <= CANCELLED * groups.squares)):
+            total[k], within[k] = two_passes(self.file, groups.nominal, scores, int(k))
+            between[k] = total[k] - within[k]
+        present = groups.present()
+        rest = groups.effective - present
+        self._say(where, constant=(present < 2) | (total <= 0), single=rest <= 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.statistic[where] = (between / (present - 1)) / (within / rest)
+            self.squared[where] = self.coefficient[where] = np.clip(between / total, 0.0, 1.0)
+        there = self.reason[where] == 0
+        self.p[where[there]] = fdtrc((present - 1)[there], rest[there], self.statistic[where[there]])
+        self._advance(len(where))
 
     def rank_correlations(self) -> None:
-        where = np.flatnonzero(self.test == TESTS.index("Spearman"))
+        where = self._of("Spearman")
         self._correlated(where, spearman(self.file, self.first[where], self.second[where], self._report))
 
     def correlations(self) -> None:
-        where = np.flatnonzero(self.test == TESTS.index("Pearson"))
+        where = self._of("Pearson")
         i, j = (np.searchsorted(self.normal, side[where]) for side in (self.first, self.second))
         if len(where):
             self._correlated(where, pearson(self.file, self.normal, i, j, self.scores))

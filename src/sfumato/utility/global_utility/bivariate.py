@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
-from sfumato.data.recoding import Recoding
-from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, pair_tests, turned
+from sfumato.utility.association import REASONS, TESTS, Column, PairTests, pair_tests, turned
+from sfumato.utility.global_utility.sides import Side
 from sfumato.utility.global_utility.univariate import Weights
 
 Changed = Literal["left open", "same test"]  # a variable that became classes, beside a nominal one
@@ -39,28 +39,6 @@ OUTCOMES = (
     "removed",
 )
 (SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(len(OUTCOMES))
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One variable as the tests take it: on its own footing in each table, and on the common one for directions."""
-
-    name: str
-    before: Column
-    after: Column
-    shared: tuple[Column, Column] | None  # None where which category became which cannot be told
-
-
-def side(name: str, recoding: Recoding, scales: tuple[Scale, Scale], column: NDArray[Any], number: int) -> Side:
-    """Lay out a variable; ``column`` is the original's own, with ``number`` categories."""
-    count = len(recoding.categories)
-    before = Column(name, scales[0], column, number)
-    after = Column(name, scales[1], recoding.protected, count)
-    if not recoding.comparable and "nominal" in scales:
-        return Side(name, before, after, None)
-    if "nominal" in scales:
-        return Side(name, before, after, (Column(name, scales[1], recoding.original, count), after))
-    return Side(name, before, after, (before, after))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +90,22 @@ class Pairs:
         before, after = TESTS[self.before.test[place]], TESTS[self.after.test[place]]
         return before if before == after else f"{before}, then {after}"
 
-    def row(self, place: int, labels: Mapping[str, str]) -> Mapping[str, Any]:
-        """Lay out one row of the table of pairs."""
+    def rows(self, labels: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """Lay out the table of pairs."""
+        figures = {
+            "p_before": self.before.p,
+            "p_after": self.after.p,
+            "before": self.before.coefficient,
+            "after": self.after.coefficient,
+            "utility": self.utility,
+            "effect": self.effect,
+        }
+        told = {
+            name: [None if value != value else value for value in found.tolist()] for name, found in figures.items()
+        }
+        return [self._row(place, labels, {name: told[name][place] for name in told}) for place in range(len(self))]
+
+    def _row(self, place: int, labels: Mapping[str, str], figures: Mapping[str, float | None]) -> Mapping[str, Any]:
         first, second = self.ends(place)
         outcome = self.outcome[place]
         judged = outcome in (SAME, WEAKER, STRONGER)
@@ -123,13 +115,13 @@ class Pairs:
             "first_label": labels[first],
             "second_label": labels[second],
             "test": self.test(place),
-            "p_before": _figure(self.before.p[place]),
-            "p_after": _figure(self.after.p[place]),
-            "before": _figure(self.before.coefficient[place]),
-            "after": _figure(self.after.coefficient[place]),
+            "p_before": figures["p_before"],
+            "p_after": figures["p_after"],
+            "before": figures["before"],
+            "after": figures["after"],
             "direction": "reversed" if outcome == REVERSED else "same" if judged else "",
-            "utility": _figure(self.utility[place]),
-            "effect": _figure(self.effect[place]),
+            "utility": figures["utility"],
+            "effect": figures["effect"],
             "reason": self.reason(place),
             "outcome": OUTCOMES[outcome],
         }
@@ -151,22 +143,23 @@ def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[s
     }
 
 
-def _figure(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def compared(
     sides: Sequence[Side],
+    before: PairTests,
     threshold: float,
-    weights: Weights,
+    weights: Weights | None,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
 ) -> Pairs:
-    """Test every pair in both tables and follow the three steps: significance, direction, strength."""
-    of_before, of_after = weights if weights is not None else (None, None)
-    before = pair_tests([s.before for s in sides], weights=of_before, progress=progress)
+    """Test every pair in the protected table too, and follow the three steps: significance, direction, strength.
+
+    ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
+    were, keep them.
+    """
+    of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
+    same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
     told = None if progress is None else lambda done: progress(len(before.p) + done)
-    after = pair_tests([s.after for s in sides], weights=of_after, progress=told)
+    after = pair_tests([s.after for s in sides], weights=of_after, progress=told, known=(before, same))
     outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)
     utility = np.full(len(before.p), np.nan)
     per_cell = _records_per_cell([s.before for s in sides], before)
@@ -189,7 +182,8 @@ def compared(
         outcome[open_ & found], utility[open_ & found] = result, worth
     # step 2: direction
     both = open_ & seen & seen_after
-    opposite = _opposite(sides, before, after, both, (of_before, of_after))
+    moved = both & ~(same[before.first] & same[before.second])
+    opposite = _opposite(sides, before, after, moved, (of_before, of_after))
     outcome[both & opposite], utility[both & opposite] = REVERSED, 0.0
     # step 3: strength
     both &= ~opposite
@@ -241,17 +235,10 @@ def _untold(
 
 def _records_per_cell(columns: Sequence[Column], tests: PairTests) -> Floats:
     """Return how many records a cell of each pair's contingency table holds in the mean."""
-    used = np.array([_used(column) for column in columns], dtype=np.float64)
+    used = np.array([column.used if column.scale == "nominal" else 1 for column in columns], dtype=np.float64)
     cells = used[tests.first] * used[tests.second]
     table = tests.test == TESTS.index("chi-squared")
     return np.where(table, tests.count / np.maximum(cells, 1.0), np.inf)
-
-
-def _used(column: Column) -> int:
-    """Return how many categories of a nominal variable occur."""
-    if column.scale != "nominal":
-        return 1
-    return int(np.count_nonzero(np.bincount(column.values[column.values >= 0], minlength=1)))
 
 
 def _opposite(

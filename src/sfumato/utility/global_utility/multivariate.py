@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.utility.models.design import Coding, Design
 from sfumato.utility.models.generalised import estimate
 from sfumato.utility.models.linear import gather
 from sfumato.utility.models.model import Model
 from sfumato.utility.models.rows import Rows, Usable
-from sfumato.utility.models.statistics import Moments, filled, triangle
+from sfumato.utility.models.statistics import Sufficient, filled, triangle
 
 Figures = Mapping[str, float]  # the coefficient that counts first, then those listed beside it
 
@@ -71,30 +72,30 @@ def _alike(name: str, a: float, b: float) -> float:
     return 0.0 if a * b < 0 else _ratio(a * a, b * b)
 
 
-def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
     """Fit models to both tables, in the original's coding; what only the protected table refuses is an outcome."""
     usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
     coding, found = Coding(usable[0]), []
     for model in models:
-        design = coding.design(model, who)
-        before = _strength(design, usable[0], tables[0])
+        design = coding.design(model)
+        before = _strength(design, usable[0], tables[0].schema)
         after: Figures = {}
         note = ""
         try:
-            after = _strength(design, usable[1], tables[0])
+            after = _strength(design, usable[1], tables[0].schema)
         except NotApplicable as refusal:
-            note = str(refusal).removeprefix(f"{who}: ")
+            note = refusal.text
         found.append(Outcome(model.label, model.weight, before, after, note))
     return found
 
 
-def _strength(design: Design, usable: Usable, original: Microdata) -> Figures:
+def _strength(design: Design, usable: Usable, original: Schema) -> Figures:
     rows = design.rows(usable, original)
     moments = gather([design], rows)
     return _linear(design, moments, rows) if design.model.family == "linear" else _likelihood(design, moments, rows)
 
 
-def _linear(design: Design, moments: Moments, rows: Rows) -> Figures:
+def _linear(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     count, start = len(design.columns), int(design.intercept)
     factor = triangle(moments.factor(design), design, rows)
     coefficients = np.linalg.solve(factor[:count, :count], factor[:count, count])
@@ -112,7 +113,7 @@ def _linear(design: Design, moments: Moments, rows: Rows) -> Figures:
     return found
 
 
-def _likelihood(design: Design, moments: Moments, rows: Rows) -> Figures:
+def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     """Return Cox and Snell's R squared, 1 - (L0 / L)^(2/n), and the odds (or rate) ratios."""
     coefficients = estimate(design, moments, robust=False).coefficients
     logistic = design.model.family == "logistic"
@@ -122,7 +123,7 @@ def _likelihood(design: Design, moments: Moments, rows: Rows) -> Figures:
     for block in rows.blocks():
         values = filled(block, (*design.columns, design.response))
         weights = block.weights()
-        gains = _gain(values[:, :-1] @ coefficients, values[:, -1], mean, logistic)
+        gains = _gain(values[:, :-1] @ coefficients, values[:, -1], mean, logistic=logistic)
         gain += float(gains.sum() if weights is None else weights @ gains)
     found = {"Cox and Snell's R squared": float(-np.expm1(-2 * gain / rows.count))}
     word = "odds ratio" if logistic else "rate ratio"
@@ -132,7 +133,7 @@ def _likelihood(design: Design, moments: Moments, rows: Rows) -> Figures:
     return found
 
 
-def _gain(predictor: Floats, response: Floats, mean: float, logistic: bool) -> Floats:
+def _gain(predictor: Floats, response: Floats, mean: float, *, logistic: bool) -> Floats:
     """Return the log-likelihood of each record above that of the model that knows the mean only."""
     if logistic:
         null = float(np.log(mean / (1 - mean)))
@@ -140,29 +141,29 @@ def _gain(predictor: Floats, response: Floats, mean: float, logistic: bool) -> F
     return np.asarray(response * (predictor - np.log(mean)) - np.exp(predictor) + mean)
 
 
-def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata], who: str) -> list[Outcome]:
+def scales_compared(scales: Sequence[tuple[str, ...]], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
     """Compare Cronbach's alpha of scales, and alpha without each item."""
     found = []
     for items in scales:
         name = f"scale of {', '.join(items)}"
-        before = _alphas(items, tables[0], "original", who)
+        before = _alphas(items, tables[0], "original")
         after: Figures = {}
         note = ""
         try:
-            after = _alphas(items, tables[1], "protected", who)
+            after = _alphas(items, tables[1], "protected")
         except NotApplicable as refusal:
-            note = str(refusal).removeprefix(f"{who}: ")
+            note = refusal.text
         found.append(Outcome(name, 1.0, before, after, note))
     return found
 
 
-def _alphas(items: tuple[str, ...], table: Microdata, label: str, who: str) -> Figures:
+def _alphas(items: tuple[str, ...], table: Microdata, label: str) -> Figures:
     for name in items:
         if name not in table.schema:
-            raise NotApplicable(f"{who}: the {label} table has no variable {name!r} for the scale")
+            raise NotApplicable(f"the {label} table has no variable {name!r} for the scale")
         if table.schema[name].kind == "nominal":
             raise NotApplicable(
-                f"{who}: item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
+                f"item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
             )
     columns = [table.columns[name].astype(np.float64) for name in items]
     for name, column in zip(items, columns, strict=True):
@@ -172,11 +173,11 @@ def _alphas(items: tuple[str, ...], table: Microdata, label: str, who: str) -> F
     weights = table.weights()
     complete = ~np.isnan(values).any(axis=1) & (weights > 0)
     if np.count_nonzero(complete) < 2:
-        raise NotApplicable(f"{who}: fewer than two records of the {label} table have all items of {', '.join(items)}")
+        raise NotApplicable(f"fewer than two records of the {label} table have all items of {', '.join(items)}")
     products = np.cov(values[complete], rowvar=False, aweights=weights[complete])
     found = {"Cronbach's alpha": _alpha(products)}
     if np.isnan(found["Cronbach's alpha"]):
-        raise NotApplicable(f"{who}: the sum of {', '.join(items)} does not vary in the {label} table")
+        raise NotApplicable(f"the sum of {', '.join(items)} does not vary in the {label} table")
     if len(items) > 2:
         for place, name in enumerate(items):
             others = np.delete(np.delete(products, place, axis=0), place, axis=1)

@@ -1,19 +1,49 @@
 """What is left of each variable by itself: sections 3.2 and 3.3 of the paper."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.microdata import Floats, Microdata
-from sfumato.data.recoding import Recoding
+from sfumato.data.microdata import Floats
+from sfumato.pair import Half, Pair
+from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import Alternative, kept
-from sfumato.utility.global_utility.distribution import Comparison, categories_alike, numbers_alike
+from sfumato.utility.global_utility.distribution import (
+    ALIKE,
+    Comparison,
+    categories_alike,
+    numbers_alike,
+    weighted_numbers_alike,
+)
+
+Rows = NDArray[np.intp]
 
 SPARSE = 0.2  # Cochran's rule: at most a fifth of the expected counts below 5
-Weights = tuple[Floats, Floats] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The survey weights of both tables."""
+
+    before: Floats
+    after: Floats
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether record by record they are the same."""
+        return np.array_equal(self.before, self.after)
+
+    @cached_property
+    def orders(self) -> tuple[Rows, Rows]:
+        """The records of both tables from the lightest to the heaviest.
+
+        Sums in this order do not depend on that of the records, which a small difference of two sums would show.
+        """
+        return np.argsort(self.before, kind="stable"), np.argsort(self.after, kind="stable")
 
 
 @dataclass(frozen=True)
@@ -65,46 +95,72 @@ class VariableUtility:
         }
 
 
-def removed(original: Microdata, name: str) -> VariableUtility:
+def removed(original: Half, name: str) -> VariableUtility:
     """Describe a variable that the protected table lacks: its utility is 0 (section 3.5)."""
     variable = original.schema[name]
-    missing = _missing(original.columns[name]), 1.0
+    missing = _missing(original.column(name)), 1.0
     return VariableUtility(name, variable.title, (variable.kind, "removed"), missing, 0.0, notes=("removed",))
 
 
-def compared(
-    original: Microdata, protected: Microdata, name: str, recoding: Recoding, how: Alternative, weights: Weights
-) -> VariableUtility:
-    """Compare the distributions of a variable, and what was lost before by putting values together: their product."""
-    variable, after = original.schema[name], protected.schema[name]
-    kinds = variable.kind, after.kind
-    columns = original.columns[name], protected.columns[name]
-    missing = _missing(columns[0]), _missing(columns[1])
-    notes = [recoding.note] if recoding.note else []
-    if missing[0] == 1:
-        return VariableUtility(name, variable.title, kinds, missing, None, notes=("no value in the original",))
-    if missing[1] == 1:
-        return VariableUtility(name, variable.title, kinds, missing, 0.0, notes=(*notes, "no value is left"))
+def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: Weights | None) -> VariableUtility:
+    """Compare the distributions of a variable, and what was lost before by putting values together: their product.
+
+    The pair is in memory; ``original`` keeps what depends on the original alone.
+    """
+    recoding = pair.footing(name)
+    columns = pair.original.column(name), pair.protected.column(name)
+    found = VariableUtility(
+        name,
+        pair.original.schema[name].title,
+        (pair.original.schema[name].kind, pair.protected.schema[name].kind),
+        (_missing(columns[0]), _missing(columns[1])),
+        None,
+        notes=(recoding.note,) if recoding.note else (),
+    )
+    if found.missing[0] == 1:
+        return replace(found, notes=("no value in the original",))
+    if found.missing[1] == 1:
+        return replace(found, utility=0.0, notes=(*found.notes, "no value is left"))
     if not recoding.comparable:
-        return VariableUtility(name, variable.title, kinds, missing, None, notes=tuple(notes))
-    there = [_present(column) for column in (recoding.original, recoding.protected)]
-    values = [column[rows] for column, rows in zip((recoding.original, recoding.protected), there, strict=True)]
-    own = None if weights is None else (weights[0][there[0]], weights[1][there[1]])
-    if own is not None and not (own[0].any() and own[1].any()):
-        return VariableUtility(name, variable.title, kinds, missing, None, notes=(*notes, "every value has weight 0"))
-    if recoding.kind == "numeric":
-        test = numbers_alike(values[0], values[1], own)
-    else:
-        test = categories_alike(values[0], values[1], len(recoding.categories), own)
-        if test.sparse > SPARSE and test.p < 1:
-            notes.append(f"{100 * test.sparse:.0f} % of the expected counts are below 5: P is rough")
-    left = None
-    if recoding.recoded:
-        rows = there[0]
-        left = kept(how, columns[0][rows], recoding.original[rows], None if own is None else own[0])
-    utility = test.utility * (1.0 if left is None else left)
-    found = recoding.source if recoding.recoded else ""
-    return VariableUtility(name, variable.title, kinds, missing, utility, test, left, found, tuple(notes))
+        return found
+    rows = _rows(recoding.original, recoding.protected, weights)
+    if weights is not None and not (weights.before[rows[0]].any() and weights.after[rows[1]].any()):
+        return replace(found, notes=(*found.notes, "every value has weight 0"))
+    test = _tested(pair, original, name, rows, weights)
+    rough = test.sparse > SPARSE and test.p < 1
+    said = (f"{100 * test.sparse:.0f} % of the expected counts are below 5: P is rough",) if rough else ()
+    found = replace(found, utility=test.utility, comparison=test, notes=(*found.notes, *said))
+    if not recoding.recoded:
+        return found
+    own = None if weights is None else weights.before[rows[0]]
+    left = kept(how, columns[0][rows[0]], recoding.original[rows[0]], own)
+    return replace(found, utility=test.utility * left, recoding=left, found=recoding.source)
+
+
+def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) -> tuple[Rows, Rows]:
+    """Return the records of both tables that have a value; with weights from the lightest to the heaviest."""
+    there = _present(before), _present(after)
+    if weights is None:
+        return np.flatnonzero(there[0]), np.flatnonzero(there[1])
+    one, other = weights.orders
+    return one[there[0][one]], other[there[1][other]]
+
+
+def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weights: Weights | None) -> Comparison:
+    """Test whether the values of these records are distributed alike."""
+    recoding = pair.footing(name)
+    before, after = recoding.original, recoding.protected
+    own = None if weights is None else (weights.before[rows[0]], weights.after[rows[1]])
+    if recoding.kind != "numeric":
+        return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
+    if np.array_equal(before, after, equal_nan=True) and (weights is None or weights.alike):
+        return ALIKE
+    if own is not None:
+        return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
+    return numbers_alike(
+        original.values(name) if before is pair.original.column(name) else Values.of(before),
+        pair.protected.values(name) if after is pair.protected.column(name) else Values.of(after),
+    )
 
 
 def _present(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""The paragraph an archive can publish with the file, and what the result says of its own limits."""
+"""The paragraph an archive can publish with the file."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ TRIVIAL_DISTANCE = 0.02  # between two distributions: two in a hundred records w
 TRIVIAL_EFFECT = 0.01  # between squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
 APART = 0.1  # between two distributions: not close, though with few records it may be chance
 HALF = 0.5  # below it a test at the level of 5 % tells the two distributions apart
-FEW = 100  # records below which little is significant
 LISTED = 12  # pairs and variables named in a sentence
 PREDICATES = (
     (steps.WEAKER, "is weaker than in the original", "are weaker than in the original"),
@@ -45,10 +44,10 @@ def statement(variables: Sequence[VariableUtility], pairs: Pairs, models: Sequen
     """
     there = [variable for variable in variables if not variable.removed]
     labels = _labels(there)
-    pairs_too = f" and {_count(len(pairs), 'pair')} of variables" if len(pairs) else ""
+    pairs_too = f" and {count_of(len(pairs), 'pair')} of variables" if len(pairs) else ""
     said = [
         "This note tells users how far results from this file agree with the data it was made from. It covers "
-        f"{_count(len(there), 'variable')}{pairs_too}."
+        f"{count_of(len(there), 'variable')}{pairs_too}."
     ]
     return " ".join([*said, *_distributions(there, labels), *_associations(pairs, labels), *map(_model, models)])
 
@@ -122,7 +121,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
     if trivial.any():
         slight = int(trivial.sum())
         said.append(
-            f"In {_count(slight, 'pair')} the association is weak and differs slightly from the original, which may "
+            f"In {count_of(slight, 'pair')} the association is weak and differs slightly from the original, which may "
             "decide whether it is significant."
         )
     untold = np.flatnonzero(pairs.outcome == steps.INCOMPARABLE)
@@ -142,7 +141,7 @@ def trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
 def _share(number: int, every: int) -> str:
     if number == every:
         return "The pair" if every == 1 else "All pairs"
-    return f"{number:,} of the {_count(every, 'pair')}"
+    return f"{number:,} of the {count_of(every, 'pair')}"
 
 
 def _model(outcome: Outcome) -> str:
@@ -167,7 +166,7 @@ def _named(pairs: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> str:
         said.append(f"of {lead} with {_listed([pair[0] if pair[1] == lead else pair[1] for pair in own])}")
         left = [pair for pair in left if lead not in pair]
     if len(pairs) > LISTED:
-        said.append(f"of {_count(len(pairs) - LISTED, 'other pair')}")
+        said.append(f"of {count_of(len(pairs) - LISTED, 'other pair')}")
     joined = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
     return f"{'s' if len(pairs) > 1 else ''} {joined}"
 
@@ -178,52 +177,6 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _count(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
+    """Write a number of things: "1 pair", "1,200 pairs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-# what the result says of its own limits
-
-
-def size_notes(variables: Sequence[VariableUtility], pairs: Pairs, records: int, threshold: float) -> list[str]:
-    """Say where the number of records alone drives the score, up or down."""
-    said = []
-    driven = [
-        v
-        for v in variables
-        if v.comparison and v.comparison.utility < HALF and v.comparison.distance < TRIVIAL_DISTANCE
-    ]
-    if driven:
-        worst = min(driven, key=lambda v: v.comparison.utility if v.comparison else 1.0)
-        test = worst.comparison
-        assert test is not None
-        word = "K-S distance" if test.test.startswith("K") else "total variation distance"
-        said.append(
-            f"the number of records alone lowers the score of {_count(len(driven), 'variable')}: for {worst.name!r} a "
-            f"{word} of {test.distance:.2g} is trivial (below {TRIVIAL_DISTANCE:g}), but with {records:,} records it "
-            f"is significant (P = {test.p:.2g}); see the parts named effect size"
-        )
-    trivial = trivial_pairs(pairs) & (np.nan_to_num(pairs.utility, nan=1.0) < HALF)
-    if trivial.any():
-        count = int(trivial.sum())
-        said.append(
-            f"{_count(count, 'pair')} of {len(pairs):,} score{'s' if count == 1 else ''} below one half though the "
-            f"squared coefficients differ by less than {TRIVIAL_EFFECT:g}: there the number of records and the "
-            f"threshold of {threshold:g} decide, not the strength of the association"
-        )
-    if records < FEW:
-        said.append(
-            f"with {_count(records, 'record')} the tests see little ({_least(records, threshold)}), and what is not "
-            "seen in either table counts as kept: the score flatters"
-        )
-    return said
-
-
-def _least(records: int, threshold: float) -> str:
-    """Say which correlations a test at this level does not see: r = t / sqrt(n - 2 + t^2)."""
-    if records < 3:
-        return "no correlation at all"
-    from scipy.special import stdtrit
-
-    t = float(stdtrit(records - 2, 1 - threshold / 2))
-    return f"no correlation below {t / np.sqrt(records - 2 + t * t):.2f}"

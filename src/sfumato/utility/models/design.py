@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.microdata import Floats
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.utility.models import formula
 from sfumato.utility.models.formula import Factor
 from sfumato.utility.models.model import Model
-from sfumato.utility.models.rows import Block, Rows, Usable, levels_of
+from sfumato.utility.models.rows import Block, Rows, Usable
 
 MOST_LEVELS = 500
 PILOT = 100  # records that tell formulaic which variables are numbers
@@ -54,22 +55,22 @@ class Categories:
     def values(self, block: Block, place: int) -> Floats:
         """Return 1 where a record has the level, else 0."""
         level = self.levels[place + self.reduced]
-        variable = block.owner.table.schema[self.variable]
+        variable = block.owner.half.schema[self.variable]
         sought = level if variable.kind == "numeric" else variable.categories.index(level)
         found: Floats = (block.column(self.variable) == sought).astype(np.float64)
         return found
 
     def check(self, rows: Rows, where: str) -> None:
         """Refuse a table that lacks a level, or has one the original lacks."""
-        variable = rows.table.schema[self.variable]
-        found = levels_of(rows, self.variable)
+        variable = rows.half.schema[self.variable]
+        found = rows.levels(self.variable)
         have = {float(v) for v in found} if variable.kind == "numeric" else {variable.categories[v] for v in found}
         lost = [level for level in self.levels if level not in have]
         if lost:
             raise NotApplicable(
                 f"{where}: no record of the {rows.label} table has the level {lost[0]!r} of {self.text}"
             )
-        new = [level for level in have if level not in self.levels]
+        new = sorted((level for level in have if level not in self.levels), key=str)
         if new:
             raise NotApplicable(
                 f"{where}: the {rows.label} table has the level {new[0]!r} of {self.text}, which the original lacks"
@@ -89,34 +90,35 @@ class Expression:
 
     @classmethod
     def learn(cls, factor: Factor, rows: Rows, where: str) -> "Expression":
-        """Evaluate on the original's records, so that means, knots and levels are the same for both tables."""
+        """Evaluate on the original's records, so that means, knots and levels are the same for both tables.
+
+        Whole columns are needed for that, of the expression's variables alone.
+        """
         formulaic = formula.load()
         from formulaic.parser.types import Term
 
         term = formulaic.Formula([Term([factor.parsed])])
         variables = tuple(sorted(formula.variables_of(factor.parsed)))
         text = formulaic.Formula([*formulaic.Formula("1"), Term([factor.parsed])]) if factor.reduced else term
-        matrix = cls._evaluate(text, rows.whole().frame(variables), where, factor.text, output="pandas")
+        matrix = cls._evaluate(text, rows.frame(variables), where, factor.text, output="pandas")
         first = int(factor.reduced)
         return cls(factor.text, variables, matrix.model_spec, tuple(matrix.columns[first:]), first, where)
 
     def values(self, block: Block, place: int) -> Floats:
         """Return the values of one column; they must all be numbers.
 
-        They are kept for the next pass: formulaic takes longer over them than everything else does.
+        They are held for the next pass: formulaic takes longer over them than everything else does.
         """
-        held, key = block.owner.cache, (self, block.start)
-        if key not in held:
-            matrix = self._evaluate(self.spec, block.frame(self.variables), self.where, self.text, output="numpy")
-            held[key] = np.asarray(matrix, dtype=np.float64)
-        found: Floats = held[key][:, place + self.first]
-        bad = np.count_nonzero(~np.isfinite(found))
-        if bad:
+        found: Floats = block.held(self, lambda: self._matrix(block))[:, place + self.first]
+        if not np.isfinite(found).all():
             raise NotApplicable(
-                f"{self.where}: {self.text} is not a finite number in {bad:,} or more records of the "
-                f"{block.owner.label} table"
+                f"{self.where}: {self.text} is not a finite number in some records of the {block.owner.label} table"
             )
         return found
+
+    def _matrix(self, block: Block) -> Floats:
+        matrix = self._evaluate(self.spec, block.frame(self.variables), self.where, self.text, output="numpy")
+        return np.asarray(matrix, dtype=np.float64)
 
     @staticmethod
     def _evaluate(what: Any, frame: Any, where: str, text: str, output: str) -> Any:
@@ -175,7 +177,7 @@ class Design:
         """The names of the coefficients."""
         return tuple(column.name for column in self.columns)
 
-    def rows(self, usable: Usable, original: Microdata) -> Rows:
+    def rows(self, usable: Usable, original: Schema) -> Rows:
         """Find the records of a table that the model can use; refuse a table that it does not fit."""
         _check_variables(self.variables, original, usable, self.where)
         rows = usable.rows(self.variables)
@@ -199,10 +201,10 @@ class Coding:
         self.usable = usable
         self._expressions: dict[tuple[str, bool, int], Expression] = {}
 
-    def design(self, model: Model, who: str) -> Design:
+    def design(self, model: Model) -> Design:
         """Build the design of a model."""
-        parsed, where = formula.parse(model.formula), f"{who}: model {model.label!r}"
-        original = self.usable.table
+        parsed, where = formula.parse(model.formula), f"model {model.label!r}"
+        original = self.usable.half.schema
         _check_variables(parsed.variables, original, self.usable, where)
         rows = self.usable.rows(parsed.variables)
         _check_count(rows, where)
@@ -210,14 +212,15 @@ class Coding:
         if parsed.simple:
             response, terms = Factor(parsed.left, parsed.left), ((),)
             if parsed.right is not None:
-                categorical = original.schema[parsed.right].kind != "numeric"
+                categorical = original[parsed.right].kind != "numeric"
                 terms = (), (Factor(parsed.right, parsed.right, categorical, reduced=categorical),)
         else:
-            response, terms = formula.sides(parsed, rows.first(PILOT).frame(parsed.variables), where)
-        if response.variable is not None and original.schema[response.variable].kind != "numeric":
+            response, terms = formula.sides(parsed, rows.frame(parsed.variables, PILOT), where)
+        if response.variable is not None and original[response.variable].kind != "numeric":
+            variable = original[response.variable]
             raise NotApplicable(
-                f"{where}: the response {response.text!r} is {original.schema[response.variable].kind}; compare a "
-                f"category: I({response.text} == {original.schema[response.variable].categories[0]!r})"
+                f"{where}: the response {response.text!r} is {variable.kind}; compare a category: "
+                f"I({response.text} == {variable.categories[0]!r})"
             )
         (left,) = self._columns((response,), rows, where)
         return Design(model, where, left, tuple(c for term in terms for c in self._columns(term, rows, where)))
@@ -235,7 +238,7 @@ class Coding:
             return self._expressions[key]
         if not factor.categorical:
             return Number(factor.variable)
-        variable, found = rows.table.schema[factor.variable], levels_of(rows, factor.variable)
+        variable, found = rows.half.schema[factor.variable], rows.levels(factor.variable)
         numeric = variable.kind == "numeric"
         levels = tuple(map(float, found)) if numeric else tuple(variable.categories[code] for code in found)
         if len(levels) > MOST_LEVELS:
@@ -245,16 +248,16 @@ class Coding:
         return Categories(factor.text, factor.variable, levels, factor.reduced)
 
 
-def _check_variables(names: tuple[str, ...], original: Microdata, usable: Usable, where: str) -> None:
-    table, which = usable.table, usable.label
+def _check_variables(names: tuple[str, ...], original: Schema, usable: Usable, where: str) -> None:
+    schema, which = usable.half.schema, usable.label
     for name in names:
-        if name not in original.schema:
+        if name not in original:
             near = get_close_matches(name, original.names, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(original.names)}"
             raise NotApplicable(f"{where}: there is no variable {name!r}{hint}")
-        if name not in table.schema:
+        if name not in schema:
             raise NotApplicable(f"{where}: the {which} table has no variable {name!r}")
-        before, after = original.schema[name].kind, table.schema[name].kind
+        before, after = original[name].kind, schema[name].kind
         if (before == "numeric") is not (after == "numeric"):
             raise NotApplicable(f"{where}: {name!r} is {before} in the original and {after} in the {which} table")
 

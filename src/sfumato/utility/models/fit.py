@@ -1,13 +1,15 @@
 """Fitting models to a table, or to both tables in the original's coding."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from sfumato.data.microdata import Floats, Microdata
+from sfumato.data.schema import Schema
+from sfumato.pair import Half, Pair
 from sfumato.utility.models import generalised, linear
 from sfumato.utility.models.design import Coding, Design
 from sfumato.utility.models.model import Family, Model
@@ -57,7 +59,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Pair:
+class BothFits:
     """A model fitted to both tables."""
 
     original: Fit
@@ -74,64 +76,67 @@ class Pair:
         return (*self.original.notes, *self.protected.notes)
 
 
-def fit(model: Model | str, table: Microdata, *, who: str = "fit") -> Fit:
-    """Fit a model to a table.
+def fit(model: Model | str, table: Half | Microdata) -> Fit:
+    """Fit a model to a table, whole or in parts.
 
     >>> import pyarrow as pa
     >>> table = Microdata.from_frame(pa.table({"y": [1.0, 2.0, 6.0]}))
     >>> fit("y ~ 1", table).coefficients.round(9).tolist()
     [3.0]
     """
-    chosen = Model(model) if isinstance(model, str) else model
     usable = Usable(table, "given")
-    design = Coding(usable).design(chosen, who)
-    (found,) = _fit_all([design], usable, table, None)
+    design = Coding(usable).design(Model(model) if isinstance(model, str) else model)
+    robust = usable.rows(design.variables).unequal
+    (found,) = _fit_all((design,), usable, usable.half.schema, (robust,))
     return found
 
 
-def fit_both(models: Sequence[Model], original: Microdata, protected: Microdata, *, who: str) -> tuple[Pair, ...]:
-    """Fit models to both tables, in the original's coding; ``who`` is named in what is refused.
+def fit_both(models: Sequence[Model], pair: Pair) -> tuple[BothFits, ...]:
+    """Fit models to both tables, in the original's coding.
 
     Unequal survey weights in one of the tables give robust standard errors in both.
     """
-    (first, *others) = fit_tables(models, (original, protected), who=who)
-    return tuple(Pair(*fits) for fits in zip(first, *others, strict=True))
+    before, after = fit_halves(models, pair.original, (pair.protected,))
+    return tuple(BothFits(*fits) for fits in zip(before, after, strict=True))
 
 
-def fit_tables(models: Sequence[Model], tables: Sequence[Microdata], *, who: str) -> list[list[Fit]]:
-    """Fit models to the original (the first table) and to others in its coding."""
-    labels = ["original", *("protected" if len(tables) == 2 else f"{i}. protected" for i in range(1, len(tables)))]
-    usable = [Usable(table, label) for table, label in zip(tables, labels, strict=True)]
+def fit_halves(models: Sequence[Model], original: Half, others: Sequence[Half]) -> list[tuple[Fit, ...]]:
+    """Fit models to the original and to others in its coding; each table keeps its fits, for other measures."""
+    labels = ["protected"] if len(others) == 1 else [f"{i}. protected" for i in range(1, len(others) + 1)]
+    usable = [Usable(half, label) for half, label in zip((original, *others), ("original", *labels), strict=True)]
     coding = Coding(usable[0])
-    designs = [coding.design(model, who) for model in models]
-    robust = [any(one.rows(d.variables).unequal for one in usable if _has(one, d)) for d in designs]
-    return [_fit_all(designs, one, tables[0], robust) for one in usable]
+    designs = tuple(original.keep(("design", model), partial(coding.design, model)) for model in models)
+    robust = tuple(any(one.rows(d.variables).unequal for one in usable if _has(one, d)) for d in designs)
+    return [
+        one.half.keep(("fits", one.label, designs, robust), partial(_fit_all, designs, one, original.schema, robust))
+        for one in usable
+    ]
 
 
 def _has(usable: Usable, design: Design) -> bool:
-    return all(name in usable.table.schema for name in design.variables)
+    return all(name in usable.half.schema for name in design.variables)
 
 
-def _fit_all(designs: list[Design], usable: Usable, original: Microdata, robust: list[bool] | None) -> list[Fit]:
+def _fit_all(
+    designs: tuple[Design, ...], usable: Usable, original: Schema, robust: tuple[bool, ...]
+) -> tuple[Fit, ...]:
     """Fit models to one table, those that use the same records from one set of sufficient statistics."""
     rows = [design.rows(usable, original) for design in designs]
-    shared: dict[int, list[int]] = {}
+    alike: dict[int, list[int]] = {}
     for place, one in enumerate(rows):
-        shared.setdefault(id(one), []).append(place)
+        alike.setdefault(id(one), []).append(place)
     fits: dict[int, Fit] = {}
-    for places in shared.values():
-        moments = linear.gather([designs[place] for place in places], rows[places[0]])
+    for places in alike.values():
+        gathered = linear.gather([designs[place] for place in places], rows[places[0]])
         for place in places:
-            design, here = designs[place], rows[place]
-            errors = here.unequal if robust is None else robust[place]
-            estimate: Callable[..., linear.Estimate] = linear.estimate
-            if design.model.family != "linear":
-                estimate = generalised.estimate
-            fits[place] = _dressed(design, here, estimate(design, moments, errors), errors)
-    return [fits[place] for place in range(len(designs))]
+            design = designs[place]
+            family = linear if design.model.family == "linear" else generalised
+            found = family.estimate(design, gathered, robust=robust[place])
+            fits[place] = _dressed(design, rows[place], found, robust=robust[place])
+    return tuple(fits[place] for place in range(len(designs)))
 
 
-def _dressed(design: Design, rows: Rows, found: linear.Estimate, robust: bool) -> Fit:
+def _dressed(design: Design, rows: Rows, found: linear.Estimate, *, robust: bool) -> Fit:
     free = float(rows.count - len(design.columns)) if design.model.family == "linear" else math.inf
     notes: tuple[str, ...] = ()
     if rows.incomplete:

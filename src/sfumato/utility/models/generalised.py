@@ -6,65 +6,58 @@ import numpy as np
 
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
+from sfumato.kernels.newton import State, curved, newton
+from sfumato.pair.statistics import Sums
 from sfumato.utility.models.design import Design
 from sfumato.utility.models.linear import Estimate, sandwich
-from sfumato.utility.models.rows import Rows
-from sfumato.utility.models.statistics import Moments, filled, inverted, triangle
+from sfumato.utility.models.rows import Block, Rows
+from sfumato.utility.models.statistics import Sufficient, filled, inverted, triangle
 
 MOST_STEPS = 60
+MOST_HALVINGS = 29
+ROUNDING = 1e-12  # a likelihood this near to the last, relative, is not lower
 CLOSE = 1e-18  # of the squared Newton step, in standard errors
 STALLED = 1e-10  # the same where steps have stopped getting shorter: rounding, as with responses of billions
 FLAT = 1e-9  # information this small beside that of the start: a coefficient that runs off to infinity
 
 
-@dataclass
-class State:
-    """What one pass over the records gives at a value of the coefficients."""
+@dataclass(frozen=True, eq=False)
+class _State(State):
+    """The objective is minus the log-likelihood, up to a constant; ``meat`` is the products of the records' scores."""
 
-    loss: float  # minus the log-likelihood, up to a constant
-    gradient: Floats
-    information: Floats
     meat: Floats
 
 
-def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
+def estimate(design: Design, gathered: Sufficient, *, robust: bool) -> Estimate:
     """Fit one model by maximum (weighted) likelihood.
 
     Steps are taken in the coordinates in which the design's columns are orthonormal, so that their units do not matter.
     """
-    rows, count = moments.rows, len(design.columns)
-    inverse = inverted(triangle(moments.factor(design), design, rows)[:count, :count])
-    start = _pass(design, rows, inverse, None, robust)
-    place: Floats = np.asarray(np.linalg.solve(start.information, start.gradient))
-    state = _pass(design, rows, inverse, place, robust)
-    least = FLAT * float(np.linalg.eigvalsh(start.information)[-1])
-    before = np.inf
-    for _ in range(MOST_STEPS):
-        if not np.isfinite(state.information).all() or np.linalg.eigvalsh(state.information)[0] <= least:
-            raise _diverging(design, inverse @ place, moments, rows)
-        step = np.linalg.solve(state.information, state.gradient)
-        left = float(step @ state.gradient)
-        if left < CLOSE or (left < STALLED and left >= before / 4):
-            covariance = inverted(state.information)
-            if robust:
-                covariance = sandwich(covariance, state.meat, rows.count)
-            return Estimate(inverse @ place, inverse @ covariance @ inverse.T)
-        before = left
-        for _ in range(30):
-            tried = _pass(design, rows, inverse, place + step, robust)
-            if tried.loss <= state.loss + 1e-12 * abs(state.loss):
-                break
-            step = step / 2
-        place, state = place + step, tried
-    raise _diverging(design, inverse @ place, moments, rows)
+    rows, count = gathered.rows, len(design.columns)
+    inverse = inverted(triangle(gathered.factor(design), design, rows)[:count, :count])
+    start = _pass(design, rows, inverse, None, robust=robust)
+    found = newton(
+        lambda place: _pass(design, rows, inverse, place, robust=robust),
+        np.asarray(np.linalg.solve(start.hessian, start.gradient)),
+        arrived=lambda now: now.length < CLOSE or (now.length < STALLED and now.length >= now.before / 4),
+        solve=curved(FLAT * float(np.linalg.eigvalsh(start.hessian)[-1])),
+        most_steps=MOST_STEPS,
+        most_halvings=MOST_HALVINGS,
+        rounding=ROUNDING,
+    )
+    if found.outcome != "converged" and not (found.outcome == "stuck" and found.length < STALLED):
+        raise _diverging(design, inverse @ found.coefficients, gathered)
+    covariance = inverted(found.state.hessian)
+    if robust:
+        covariance = sandwich(covariance, found.state.meat, rows.count)
+    return Estimate(inverse @ found.coefficients, inverse @ covariance @ inverse.T)
 
 
-def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None, robust: bool) -> State:
+def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None, *, robust: bool) -> _State:
     """Sum over the records; without coefficients, start from means drawn half way to each response."""
-    count = len(inverse)
-    state = State(0.0, np.zeros(count), np.zeros((count, count)), np.zeros((count, count)))
     logistic = design.model.family == "logistic"
-    for block in rows.blocks():
+
+    def of(block: Block) -> Sums:
         values, weights = filled(block, (*design.columns, design.response)), block.weights()
         response, basis = values[:, -1], values[:, :-1] @ inverse
         weights = np.ones(len(response)) if weights is None else weights
@@ -76,16 +69,20 @@ def _pass(design: Design, rows: Rows, inverse: Floats, place: Floats | None, rob
             predictor = basis @ place
         mean, cumulant = _logistic(predictor) if logistic else _poisson(predictor)
         variance = mean * (1 - mean) if logistic else mean
-        state.loss += float(weights @ (cumulant - response * predictor))
         residual = weights * (response - mean)
-        state.gradient += basis.T @ (residual + weights * variance * predictor if place is None else residual)
-        state.information += basis.T @ (basis * (weights * variance)[:, None])
-        if robust:
-            scores = basis * residual[:, None]
-            state.meat += scores.T @ scores
-    if not np.isfinite(state.loss):
-        state.loss = np.inf
-    return state
+        scores = basis * residual[:, None] if robust else np.zeros((0, len(inverse)))
+        return Sums(
+            {
+                "loss": float(weights @ (cumulant - response * predictor)),
+                "gradient": basis.T @ (residual + weights * variance * predictor if place is None else residual),
+                "information": basis.T @ (basis * (weights * variance)[:, None]),
+                "meat": scores.T @ scores,
+            }
+        )
+
+    found = rows.total(of)
+    loss = found["loss"] if np.isfinite(found["loss"]) else np.inf
+    return _State(loss, found["gradient"], found["information"], found["meat"])
 
 
 def _logistic(predictor: Floats) -> tuple[Floats, Floats]:
@@ -116,10 +113,10 @@ def _check(design: Design, rows: Rows, response: Floats) -> None:
         )
 
 
-def _diverging(design: Design, coefficients: Floats, moments: Moments, rows: Rows) -> NotApplicable:
+def _diverging(design: Design, coefficients: Floats, gathered: Sufficient) -> NotApplicable:
     """Name the term whose coefficient, times the spread of its column, has run furthest."""
-    place = {column: j for j, column in enumerate(moments.columns)}
-    spread = np.sqrt(np.diag(moments.products))
+    rows, place = gathered.rows, gathered.place
+    spread = np.sqrt(np.diag(gathered.products))
     constant = 0.0 if len(design.columns) > 1 else 1.0  # the intercept only follows the term that runs away
     sizes = [constant if not c.parts else spread[place[c]] / np.sqrt(rows.count) for c in design.columns]
     worst = int(np.argmax(np.abs(coefficients) * sizes))

@@ -1,14 +1,16 @@
 """Linear regression: least squares from sufficient statistics, with the paper's t posterior or robust errors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
+from sfumato.pair.statistics import Sums
 from sfumato.utility.models.design import Column, Design
-from sfumato.utility.models.rows import Rows
-from sfumato.utility.models.statistics import Moments, filled, inverted, triangle
+from sfumato.utility.models.rows import Block, Rows
+from sfumato.utility.models.statistics import Sufficient, filled, inverted, triangle
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -21,10 +23,10 @@ class Estimate:
     covariance: Floats
 
 
-def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
+def estimate(design: Design, gathered: Sufficient, *, robust: bool) -> Estimate:
     """Fit one model; ``robust`` gives the covariance that holds for survey weights."""
-    rows, count = moments.rows, len(design.columns)
-    found = triangle(moments.factor(design), design, rows)
+    rows, count = gathered.rows, len(design.columns)
+    found = triangle(gathered.factor(design), design, rows)
     inverse = inverted(found[:count, :count])
     coefficients = inverse @ found[:count, count]
     residual = float(found[count, count] ** 2)
@@ -38,15 +40,17 @@ def estimate(design: Design, moments: Moments, robust: bool) -> Estimate:
 
 def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> Floats:
     """Sum the squares of the records' scores, in the coordinates in which the design is orthonormal."""
-    total = np.zeros((len(coefficients),) * 2)
-    for block in rows.blocks():
+
+    def of(block: Block) -> Sums:
         values = filled(block, (*design.columns, design.response))
         residuals = values[:, -1] - values[:, :-1] @ coefficients
         weights = block.weights()
         scores = values[:, :-1] @ inverse
         scores *= (residuals if weights is None else residuals * weights)[:, None]
-        total += scores.T @ scores
-    return total
+        return Sums({"meat": scores.T @ scores})
+
+    found: Floats = rows.total(of)["meat"]
+    return found
 
 
 def sandwich(inverse: Floats, meat: Floats, count: int) -> Floats:
@@ -55,9 +59,9 @@ def sandwich(inverse: Floats, meat: Floats, count: int) -> Floats:
     return found
 
 
-def gather(designs: list[Design], rows: Rows) -> Moments:
+def gather(designs: Sequence[Design], rows: Rows) -> Sufficient:
     """Gather the sufficient statistics of all columns of several models at once."""
     columns: dict[Column, None] = {}
     for design in designs:
         columns |= dict.fromkeys(column for column in (*design.columns, design.response) if column.parts)
-    return Moments.of(rows, tuple(columns))
+    return Sufficient.of(rows, tuple(columns))

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
 from sfumato import parameters
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.utility.models.fit import Fit, Pair, fit_tables
+from sfumato.pair import Half, Pair
+from sfumato.utility.models import formula
+from sfumato.utility.models.fit import BothFits, Fit, fit_both, fit_halves
 from sfumato.utility.models.model import Model, as_models
 
 Models = str | Model | Sequence[str | Model] | None
@@ -21,21 +22,23 @@ Models = str | Model | Sequence[str | Model] | None
 class Fitted:
     """The models fitted to both tables, and what was left out."""
 
-    pairs: tuple[Pair, ...]
+    both: tuple[BothFits, ...]
     notes: tuple[str, ...]
     variables: tuple[str, ...] = ()  # those compared where no model was named
 
     def mean(self, values: Sequence[float]) -> float:
         """Return the mean of the models' values, by their weights (section 4 of the paper)."""
-        return float(np.average(values, weights=[pair.model.weight for pair in self.pairs]))
+        return float(np.average(values, weights=[fits.model.weight for fits in self.both]))
 
     def by_variable(self, values: Sequence[float]) -> dict[str, float]:
         """Return for each variable the mean over the models it has a part in; nothing where models were named."""
-        found = {}
-        for name in self.variables:
-            own = [v for pair, v in zip(self.pairs, values, strict=True) if name in _names(pair.model)]
-            found[name] = float(np.mean(own))
-        return found
+        if not self.variables:
+            return {}
+        own: dict[str, list[float]] = {name: [] for name in self.variables}
+        for fits, value in zip(self.both, values, strict=True):
+            for name in formula.parse(fits.model.formula).variables:
+                own[name].append(value)
+        return {name: float(np.mean(found)) for name, found in own.items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,28 +66,28 @@ class ModelMeasure(Measure):
                 ) from None
         as_models(self, self.model)
 
-    def fitted(self, original: Microdata, protected: Microdata) -> Fitted:
+    def fitted(self, pair: Pair) -> Fitted:
         """Fit the models to both tables."""
-        models, names, notes = self._models(original, protected)
-        before, after = fit_tables(models, (original, protected), who=type(self).__name__)
-        pairs = tuple(Pair(*fits) for fits in zip(before, after, strict=True))
-        return Fitted(pairs, (*notes, *told(pairs, named=not names)), names)
+        models, names, notes = self._models(pair)
+        both = fit_both(models, pair)
+        return Fitted(both, (*notes, *told(both, named=not names)), names)
 
-    def fitted_copies(self, original: Microdata, copies: Sequence[Microdata]) -> tuple[list[Fit], list[list[Fit]]]:
+    def fitted_copies(self, original: Half, copies: Sequence[Half]) -> tuple[tuple[Fit, ...], list[tuple[Fit, ...]]]:
         """Fit the models to the original and to each of several protected copies."""
-        models, _, _ = self._models(original, copies[0])
-        before, *after = fit_tables(models, (original, *copies), who=type(self).__name__)
+        models, _, _ = self._models(Pair(original, copies[0]))
+        before, *after = fit_halves(models, original, copies)
         return before, after
 
-    def _models(
-        self, original: Microdata, protected: Microdata
-    ) -> tuple[tuple[Model, ...], tuple[str, ...], list[str]]:
+    def _models(self, pair: Pair) -> tuple[tuple[Model, ...], tuple[str, ...], list[str]]:
         if self.model is not None:
             return as_models(self, self.model), (), []
-        shared, notes = self._shared(original, protected)
-        names = tuple(name for name in shared if "`" not in name and _varies(original.columns[name]))
+        shared, notes = self.shared(pair)
+        half = pair.original
+        names = tuple(
+            name for name in shared if "`" not in name and half.keep(("varies", name), partial(_varies, half, name))
+        )
         if not names:
-            raise NotApplicable(f"{type(self).__name__}: none of {', '.join(shared)} varies in the original")
+            raise NotApplicable(f"none of {', '.join(shared)} varies in the original")
         apart = [name for name in shared if name not in names]
         said = [*notes, *([f"left out, constant in the original: {', '.join(apart)}"] if apart else [])]
         if len(names) == 1:
@@ -92,26 +95,22 @@ class ModelMeasure(Measure):
         return tuple(Model(f"{_quoted(a)} ~ {_quoted(b)}") for a, b in permutations(names, 2)), names, said
 
 
-def told(pairs: tuple[Pair, ...], *, named: bool) -> list[str]:
+def told(both: tuple[BothFits, ...], *, named: bool) -> list[str]:
     """Say what was left out and how standard errors were had; in one sentence where the models were not named."""
-    notes = list(dict.fromkeys(note for pair in pairs for note in pair.notes)) if named else []
-    if not named and any(pair.notes for pair in pairs):
+    notes = list(dict.fromkeys(note for fits in both for note in fits.notes)) if named else []
+    if not named and any(fits.notes for fits in both):
         notes.append("each regression leaves out the records in which one of its two values is missing")
-    if any(pair.original.robust for pair in pairs):
+    if any(fits.original.robust for fits in both):
         notes.append("survey weights: weighted estimates, robust standard errors (n/(n - 1) times HC0) in both tables")
     return notes
 
 
-def _varies(column: Any) -> bool:
-    present = column[~np.isnan(column)]
-    return bool(present.size) and float(present.min()) < float(present.max())
+def _varies(half: Half, name: str) -> bool:
+    """Tell whether a numeric variable has two different values."""
+    columns = [part.columns[name] for part in half.parts if len(part)]
+    low, high = (end.reduce([end.reduce(column) for column in columns]) for end in (np.fmin, np.fmax))
+    return bool(low < high)
 
 
 def _quoted(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
-
-
-def _names(model: Model) -> tuple[str, ...]:
-    from sfumato.utility.models import formula
-
-    return formula.parse(model.formula).variables

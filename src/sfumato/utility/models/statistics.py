@@ -7,12 +7,14 @@ not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
+from sfumato.pair.statistics import CrossProducts, Triangle
+from sfumato.pair.statistics.cross_products import triangular
 from sfumato.utility.models.design import Column, Design
 from sfumato.utility.models.rows import Block, Rows
 
@@ -30,42 +32,42 @@ def filled(block: Block, columns: Sequence[Column]) -> Floats:
     return values
 
 
-@dataclass(frozen=True)
-class Moments:
+@dataclass(frozen=True, eq=False)
+class Sufficient:
     """Means and centred sums of products of columns; weights sum to the number of records."""
 
     rows: Rows
     columns: tuple[Column, ...]
-    means: Floats
-    products: Floats
+    found: CrossProducts
 
     @classmethod
-    def of(cls, rows: Rows, columns: Sequence[Column]) -> "Moments":
-        """Gather them in one pass: each block is centred on its own means, then merged (Chan, Golub and LeVeque)."""
-        means, products, total = np.zeros(len(columns)), np.zeros((len(columns), len(columns))), 0.0
-        for block in rows.blocks():
-            values, weights = filled(block, columns), block.weights()
-            if weights is None:
-                amount, own = float(len(block)), values.mean(axis=0)
-                values -= own
-                products += values.T @ values
-            else:
-                amount = float(weights.sum())
-                own = weights @ values / amount
-                values -= own
-                values *= np.sqrt(weights)[:, None]
-                products += values.T @ values
-            apart = own - means
-            products += np.outer(apart, apart) * (total * amount / (total + amount))
-            total += amount
-            means += apart * (amount / total)
-        return cls(rows, tuple(columns), means, products)
+    def of(cls, rows: Rows, columns: tuple[Column, ...]) -> "Sufficient":
+        """Gather them in one pass; they are kept with the table, for other measures."""
+        found = rows.half.keep(
+            ("cross-products", rows.holed, columns),
+            lambda: rows.total(lambda block: CrossProducts.of(filled(block, columns), block.weights())),
+        )
+        return cls(rows, columns, found)
+
+    @cached_property
+    def place(self) -> dict[Column, int]:
+        """Where each column is."""
+        return {column: j for j, column in enumerate(self.columns)}
+
+    @property
+    def means(self) -> Floats:
+        """The means of the columns."""
+        return self.found.means
+
+    @property
+    def products(self) -> Floats:
+        """The sums of products of the columns' deviations from their means."""
+        return self.found.products
 
     def factor(self, design: Design) -> Floats:
         """Return the triangular factor of the columns 1, the design's without the constant, and the response."""
         columns = [column for column in design.columns if column.parts] + [design.response]
-        place = {column: j for j, column in enumerate(self.columns)}
-        chosen = [place[column] for column in columns]
+        chosen = [self.place[column] for column in columns]
         means, products = self.means[chosen], self.products[np.ix_(chosen, chosen)]
         spread = np.sqrt(np.diag(products))
         factor = np.zeros((len(columns) + 1,) * 2)
@@ -86,14 +88,16 @@ class Moments:
         return self._by_blocks(columns, means)
 
     def _by_blocks(self, columns: list[Column], means: Floats) -> Floats:
-        triangle: Floats = np.zeros((0, len(columns)))
-        for block in self.rows.blocks():
+
+        def of(block: Block) -> Triangle:
             values, weights = filled(block, columns) - means, block.weights()
             if weights is not None:
                 values *= np.sqrt(weights)[:, None]
-            triangle = triangular(np.vstack([triangle, values]))
+            return Triangle.of(values)
+
+        factor = self.rows.total(of).factor
         padded = np.zeros((len(columns),) * 2)
-        padded[: len(triangle)] = triangle
+        padded[: len(factor)] = factor
         return padded
 
 
@@ -121,12 +125,6 @@ def triangle(factor: Floats, design: Design, rows: Rows) -> Floats:
                 f"{design.where}: the term {name!r} is a combination of {others} {here} (collinear); leave one out"
             )
     return found
-
-
-def triangular(matrix: Floats) -> Floats:
-    """Return R of the matrix's QR decomposition."""
-    found: Any = np.linalg.qr(matrix, mode="r")
-    return np.asarray(found, dtype=np.float64)
 
 
 def inverted(matrix: Floats) -> Floats:

@@ -6,15 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import NotApplicable
+from sfumato.kernels.newton import Progress, State, newton, ridged
 from sfumato.utility.propensity.pooled import Flags, Floats, Pooled
 from sfumato.utility.propensity.terms import Degree, Design, design
 
 COLLINEAR = 1e-11  # a term whose square keeps no more than this share when others are taken out adds nothing
 CONVERGED = 1e-12  # Newton's last step, squared in units of standard errors, over the gain in deviance
 ITERATIONS = 300  # separated records take about 30, heavy tails more
-STUCK = 1e-7  # where no shorter step leads down, one no longer than this has arrived
-HIGHER = 1 + 1e-14  # a deviance within rounding of the last is not higher
+STUCK = 1e-7  # where no shorter step leads down, one no longer than this, as above, has arrived
+HALVINGS = 60
+ROUNDING = 1e-14  # a deviance within rounding of the last is not higher
 SURE = 1e-9  # a propensity this near to 0 or 1 is as good as that
+NO_CURVATURE = "the logistic model has no curvature left to follow"
 
 
 @dataclass(frozen=True)
@@ -46,59 +49,47 @@ def fit(pooled: Pooled, degree: Degree) -> Fit:
     collinear = tuple(model.name(place) for place in np.setdiff1d(np.arange(len(model)), kept))
     model = model.only(kept)
     within = np.ix_(kept, kept)
-    at = _State(at.deviance, at.gradient[kept], at.hessian[within])
-    scores = _newton(model, coefficients[kept], at, response, pooled.weights)
+    first = State(at.objective, at.gradient[kept], at.hessian[within])
+    scores = _maximum(model, coefficients[kept], first, response, pooled.weights)
     separated = int((np.minimum(scores, 1 - scores) < SURE).sum())
     return Fit(scores, len(kept), losses, collinear, separated)
 
 
-@dataclass(frozen=True)
-class _State:
-    """What one pass over the records tells about a choice of coefficients."""
-
-    deviance: float
-    gradient: Floats  # of half the deviance, with the sign that leads down
-    hessian: Floats
-
-
-def _newton(model: Design, coefficients: Floats, at: _State, response: Floats, weights: Floats) -> Floats:
-    """Step until the last step is negligible, halving steps that do not lead down; return the propensities."""
-    start = at.deviance
+def _maximum(model: Design, start: Floats, first: State, response: Floats, weights: Floats) -> Floats:
+    """Return the propensities at the greatest likelihood; ``first`` is the state at the start."""
     negligible = 1e-22 * weights.sum()  # where the files are as alike as rounding lets them be
-    for _ in range(ITERATIONS):
-        step = _solved(at.hessian, at.gradient)
-        length = float(at.gradient @ step)
-        if length <= CONVERGED * (start - at.deviance) + negligible or at.deviance <= CONVERGED * start:
-            return _scores(model, coefficients + step)
-        there = _state(model, coefficients + step, response, weights)
-        if not there.deviance <= at.deviance * HIGHER:
-            step = _shortened(model, coefficients, step, at.deviance, response, weights)
-            if not step.any():  # no way down that a float can tell
-                if length > STUCK * (start - at.deviance):
-                    break
-                return _scores(model, coefficients)
-            there = _state(model, coefficients + step, response, weights)
-        coefficients, at = coefficients + step, there
-    raise NotApplicable(
-        "PropensityUtility: the logistic model did not converge; choose variables, fewer terms, or model='tree'"
+
+    def gained(state: State) -> float:
+        return first.objective - state.objective
+
+    def arrived(now: Progress[State]) -> bool:
+        within = now.length <= CONVERGED * gained(now.state) + negligible
+        return bool(within or now.state.objective <= CONVERGED * first.objective)
+
+    def deviance(coefficients: Floats) -> float:
+        return sum(_deviance(coefficients @ terms, response[rows], weights[rows]) for rows, terms in model.blocks())
+
+    found = newton(
+        lambda coefficients: _state(model, coefficients, response, weights),
+        start,
+        arrived=arrived,
+        solve=ridged,
+        most_steps=ITERATIONS,
+        most_halvings=HALVINGS,
+        rounding=ROUNDING,
+        first=first,
+        objective_of=deviance,
     )
+    if found.outcome == "converged":
+        return _scores(model, found.coefficients + found.step)
+    if found.outcome == "stuck" and found.length <= STUCK * gained(found.state):
+        return _scores(model, found.coefficients)
+    if found.outcome == "flat":
+        raise NotApplicable(NO_CURVATURE)
+    raise NotApplicable("the logistic model did not converge; choose variables, fewer terms, or model='tree'")
 
 
-def _shortened(
-    model: Design, coefficients: Floats, step: Floats, deviance: float, response: Floats, weights: Floats
-) -> Floats:
-    """Halve a step until it leads down; zeros where none of 60 halves does."""
-    for _ in range(60):
-        step = step / 2
-        here = 0.0
-        for rows, terms in model.blocks():
-            here += _deviance((coefficients + step) @ terms, response[rows], weights[rows])
-        if here <= deviance * HIGHER:
-            return step
-    return np.zeros_like(step)
-
-
-def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> _State:
+def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> State:
     deviance = 0.0
     gradient = np.zeros(len(model))
     hessian = np.zeros((len(model), len(model)))
@@ -110,7 +101,7 @@ def _state(model: Design, coefficients: Floats, response: Floats, weights: Float
         gradient += terms @ (w * (r - propensity))
         terms *= np.sqrt(w * propensity * other)
         hessian += terms @ terms.T
-    return _State(deviance, gradient, hessian)
+    return State(deviance, gradient, hessian)
 
 
 def _deviance(predictor: Floats, r: Floats, w: Floats) -> float:
@@ -133,22 +124,6 @@ def _logistic(predictor: Floats) -> tuple[Floats, Floats]:
     small *= large
     positive = predictor >= 0
     return np.where(positive, large, small), np.where(positive, small, large)
-
-
-def _solved(hessian: Floats, gradient: Floats) -> Floats:
-    """Solve for Newton's step; the smallest ridge that serves helps where propensities of 0 or 1 leave no curvature."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    scale = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-    scaled = hessian * np.outer(scale, scale)
-    for ridge in (0.0, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5):
-        try:
-            factor = cho_factor(scaled + ridge * np.eye(len(scaled)))
-        except LinAlgError:
-            continue
-        solved: Floats = scale * cho_solve(factor, scale * gradient)
-        return solved
-    raise NotApplicable("PropensityUtility: the logistic model has no curvature left to follow")
 
 
 def _independent(information: Floats, orders: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -197,4 +172,7 @@ def _losses(
 
 
 def _explained(information: Floats, gradient: Floats, places: NDArray[np.intp]) -> float:
-    return float(gradient[places] @ _solved(information[np.ix_(places, places)], gradient[places]))
+    solved = ridged(information[np.ix_(places, places)], gradient[places])
+    if solved is None:
+        raise NotApplicable(NO_CURVATURE)
+    return float(gradient[places] @ solved)

@@ -6,16 +6,17 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.propensity import groups, logistic, scores, tree
 from sfumato.utility.propensity.pooled import Floats, Pooled, pool
 from sfumato.utility.propensity.terms import Degree, design
 
 MANY = 200  # terms; a model with fewer is fitted whatever the number of records
 Model = Literal["logistic I", "logistic II", "main effects", "tree", "modified logistic I", "modified logistic II"]
+IN_PARTS: tuple[Model, ...] = ("logistic I", "logistic II", "main effects")
 DEGREES: dict[Model, Degree] = {
     "main effects": "first",
     "logistic I": "second",
@@ -36,6 +37,8 @@ DEGREES: dict[Model, Degree] = {
         kinds=("numeric", "ordinal", "nominal"),
         weights=True,
         paired=False,
+        parts="columns",
+        parts_if="a logistic model",
         missing="a gap in a numeric or ordinal variable is filled with the mean and marked by an indicator; in a "
         "nominal one it is a category of its own",
         caveat="a model sees only what its terms or splits can express: a logistic model of second order is blind to "
@@ -103,13 +106,17 @@ class PropensityUtility(Measure):
         if self.groups >= 1 and self.groups != int(self.groups):
             raise parameters.refuse(self, f"groups must be a share below 1 or a whole number; got {self.groups!r}")
         parameters.whole(self, "permutations", least=0)
+        if self.model not in IN_PARTS:
+            self.known_as(parts="memory")  # trees and clusters need all records at once
         if self.permutations == 1:
             raise parameters.refuse(self, "permutations must be 0 or at least 2, to have a standard deviation; got 1")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        pooled = pool(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        if self.model not in IN_PARTS:
+            pair.tables()
+        pooled = pool(self, pair)
         constant = [name for name in pooled.names if _constant(pooled, name)]
-        dead = int((original.weights() == 0).sum() + (protected.weights() == 0).sum())
+        dead = len(pair.original) + len(pair.protected) - len(pooled)
         notes = list(pooled.notes)
         if constant:
             notes.append(f"constant, so they tell nothing: {', '.join(constant)}")
@@ -219,7 +226,7 @@ def _refuse_too_many(measure: PropensityUtility, pooled: Pooled, degree: Degree)
     terms = len(design(pooled, degree))
     if terms > MANY and 2 * terms > len(pooled):
         raise NotApplicable(
-            f"PropensityUtility: {measure.model!r} has {terms:,} terms for {len(pooled):,} records, so it tells almost "
+            f"{measure.model!r} has {terms:,} terms for {len(pooled):,} records, so it tells almost "
             "any two files apart; choose variables=[...], or model='tree' or 'main effects'"
         )
 

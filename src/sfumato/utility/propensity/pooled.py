@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from sfumato.core import Measure
 from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
+from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -62,10 +64,11 @@ class Pooled:
         )
 
 
-def pool(measure: Measure, original: Microdata, protected: Microdata) -> Pooled:
+def pool(measure: Measure, pair: Pair) -> Pooled:
     """Put the variables both tables have below each other; what had to be treated specially is noted."""
-    names, notes = measure._shared(original, protected)
-    tables = _with_weight(original), _with_weight(protected)
+    names, notes = measure.shared(pair)
+    before, after = pair.gathered(names).tables()
+    tables = _with_weight(before), _with_weight(after)
     source = np.repeat([False, True], [len(table) for table in tables])
     weights = balanced(np.concatenate([table.weights() for table in tables]), source)
     numbers: list[Numbers] = []
@@ -89,7 +92,7 @@ def pool(measure: Measure, original: Microdata, protected: Microdata) -> Pooled:
         notes = (*notes, f"left out, numeric in one table and categorical in the other: {', '.join(apart)}")
     kept = tuple(name for name in names if name not in apart)
     if not kept:
-        raise NotApplicable(f"{type(measure).__name__}: no variable is of one kind in both tables ({', '.join(apart)})")
+        raise NotApplicable(f"no variable is of one kind in both tables ({', '.join(apart)})")
     return Pooled(tuple(numbers), tuple(categories), source, weights, kept, notes)
 
 
@@ -97,8 +100,7 @@ def balanced(weights: Floats, protected: Flags) -> Floats:
     """Return the weights scaled so that each file's sum to the number of its records."""
     scaled = np.empty_like(weights)
     for side in (protected, ~protected):
-        parts = weights[side] / weights[side].max()  # equal weights become exactly one
-        scaled[side] = parts * (len(parts) / parts.sum())
+        scaled[side] = normalised(weights[side])
     return scaled
 
 

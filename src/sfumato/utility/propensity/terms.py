@@ -140,6 +140,6 @@ def _check_size(columns: list[Column], degree: Degree) -> None:
         variables = [column.variable for column in columns]
         largest = max(set(variables), key=variables.count)
         raise NotApplicable(
-            f"PropensityUtility: the logistic model would have about {count:,} terms, more than {MOST_TERMS:,} "
+            f"the logistic model would have about {count:,} terms, more than {MOST_TERMS:,} "
             f"({largest!r} alone takes {variables.count(largest):,} columns); choose variables, or model='tree'"
         )

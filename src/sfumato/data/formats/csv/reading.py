@@ -1,0 +1,192 @@
+"""Delimited text in: bytes to an arrow table of whole numbers, decimals and text, by a stated rule."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+
+from sfumato.data.file_form import Dialect, TextForm
+from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, without_markers
+from sfumato.data.formats.csv.detection import detect_delimiter, first_records, quoted_columns
+from sfumato.errors import DataError, FileError
+
+SAMPLE_BYTES = 1 << 18
+
+
+def read_csv(
+    path: Path,
+    raw: bytes,
+    *,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    missing: Sequence[str],
+    numeric: frozenset[str],
+) -> tuple[pa.Table, Dialect]:
+    """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
+    data, encoding, mark = _as_utf8(path, raw, encoding)
+    start, end = _header_span(path, data)
+    sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
+    complete = len(data) - start <= SAMPLE_BYTES
+    delimiter = delimiter or detect_delimiter(sample, complete=complete)
+    names = _header(path, data[start:end].decode("utf-8"), delimiter)
+    body = memoryview(data)[end:]
+    lines = len(re.compile(rb"\r\n|\n|\r").findall(data, 0, end))
+    records = first_records(sample, delimiter, complete=complete)
+    table = _parsed(path, body, names, records, delimiter, lines)
+    texts, markers = {}, {}
+    for name in table.column_names:
+        texts[name], markers[name] = without_markers(_one_chunk(table[name]), missing)
+    decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
+    quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
+    usual = next((marker for marker in markers.values() if marker is not None), "")
+    columns, forms = [], {}
+    for place, (name, text) in enumerate(texts.items()):
+        column, decimals = typed(text, decimal, stated=name in numeric)
+        columns.append(column)
+        marker = markers[name]
+        forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
+    return pa.table(columns, names=list(texts)), Dialect(
+        delimiter=delimiter,
+        decimal=decimal,
+        encoding=encoding,
+        byte_order_mark=mark,
+        newline="\r\n" if data[start:end].endswith(b"\r\n") else "\n",
+        quoted_header=data[start : start + 1] == b'"',
+        missing=usual,
+        columns=forms,
+    )
+
+
+def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, bool]:
+    """Return the text as UTF-8 bytes without byte-order mark; nothing is tried that nobody asked for."""
+    mark = raw.startswith(b"\xef\xbb\xbf")
+    if encoding is None and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileError(f"{path} is UTF-16, not UTF-8; read it with encoding='utf-16'")
+    chosen = "utf-8" if encoding is None or encoding.lower() in ("utf-8", "utf8", "utf-8-sig") else encoding
+    if mark and chosen == "utf-8":
+        raw = raw[3:]
+    try:
+        if chosen != "utf-8":
+            return raw.decode(chosen).encode("utf-8"), chosen, False
+        if not raw.isascii():
+            raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        place = error.start + 1 + (3 if mark and chosen == "utf-8" else 0)
+        remedy = "name its encoding, for example encoding='cp1252' (Windows) or 'latin-1'"
+        raise FileError(
+            f"{path} is not {chosen.upper()}: line {line} holds the byte 0x{raw[error.start]:02x} (byte {place:,} of "
+            f"the file); {remedy if encoding is None else 'name another encoding'}"
+        ) from None
+    except LookupError:
+        raise FileError(f"{path}: there is no encoding {encoding!r}; common ones are utf-8, cp1252, latin-1") from None
+    return raw, chosen, mark
+
+
+def _header_span(path: Path, data: bytes) -> tuple[int, int]:
+    """Find the first line that is not blank; a quoted name may hold a line break."""
+    found = re.search(rb"[^\r\n\t ]", data)
+    if found is None:
+        raise FileError(f"{path} is empty")
+    start = max(data.rfind(b"\n", 0, found.start()), data.rfind(b"\r", 0, found.start())) + 1
+    for line_end in re.compile(rb"\r\n|\n|\r").finditer(data, start):
+        if data.count(b'"', start, line_end.start()) % 2 == 0:
+            end = line_end.end()
+            break
+    else:
+        end = len(data)
+    if data.count(b'"', start, end) % 2:
+        raise FileError(f"{path}: a quote opened in the header is never closed")
+    if re.compile(rb"[^\r\n\t ]").search(data, end) is None:
+        raise FileError(f"{path} has a header but no records")
+    return start, end
+
+
+def _header(path: Path, line: str, delimiter: str) -> list[str]:
+    names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
+    if len(names) > 1 and not names[-1]:
+        names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it
+    nameless = [place for place, name in enumerate(names, start=1) if not name]
+    if nameless:
+        raise DataError(f"{path}: column {nameless[0]} has no name; give every column a name in the header")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name == twice)
+        raise DataError(f"{path}: columns {places} have the same name {twice!r}; names must differ")
+    return names
+
+
+def _parsed(
+    path: Path, body: memoryview, names: list[str], records: list[list[str]], delimiter: str, lines_before: int
+) -> pa.Table:
+    """Parse the records as text, under the header's names."""
+    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
+    nothing = "\0nothing"  # what stands behind a delimiter at the end of a line
+    columns = [*names, nothing] if trailing else names
+    quotes = len(re.findall(b'"', body))
+    if quotes % 2:
+        _check_closed(path, body, delimiter, lines_before)
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(pa.py_buffer(body)),
+            read_options=arrow_csv.ReadOptions(column_names=columns, block_size=(1 << 24) if quotes else (1 << 20)),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes > 0),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _uneven(path, body, len(names), delimiter, lines_before, str(error)) from None
+    if trailing:
+        if any_true(pc.not_equal(pc.utf8_trim_whitespace(table[nothing]), "")):
+            if len(records[0]) > len(names):  # the header ends in a delimiter too
+                raise DataError(f"{path}: column {len(columns)} has no name; give every column a name in the header")
+            raise _uneven(path, body, len(names), delimiter, lines_before, "more fields than names")
+        table = table.drop_columns([nothing])
+    return table
+
+
+def _check_closed(path: Path, body: memoryview, delimiter: str, lines_before: int) -> None:
+    """Refuse a quote that is never closed: it would swallow the rest of the file."""
+    reader = csv.reader(io.StringIO(bytes(body).decode("utf-8"), newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for _ in reader:
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise FileError(
+                f"{path}: a quote opened in the record of line {lines_before + line} is never closed; close it, or "
+                "double a quote that belongs to the text"
+            ) from None
+
+
+def _uneven(path: Path, body: memoryview, width: int, delimiter: str, lines_before: int, reason: str) -> FileError:
+    """Name the first line that does not have as many fields as the header has names."""
+    reader = csv.reader(io.StringIO(bytes(body).decode("utf-8"), newline=""), delimiter=delimiter)
+    line, names = 1, f"{width} name{'s' if width > 1 else ''}"
+    try:
+        for record in reader:
+            wide = len(record) == width + 1 and not record[-1].strip()
+            if record and len(record) != width and not wide:
+                return FileError(
+                    f"{path}: line {lines_before + line} has {len(record)} field{'s' if len(record) > 1 else ''}, but "
+                    f"the header has {names} (delimiter {delimiter!r}); correct the line, or say delimiter="
+                )
+            line = reader.line_num + 1
+    except csv.Error as error:
+        return FileError(f"{path}: line {lines_before + line} cannot be read: {error}")
+    return FileError(f"{path} cannot be read with delimiter {delimiter!r}: {reason}")
+
+
+def _one_chunk(column: Any) -> Any:
+    chunks = column.combine_chunks()
+    return chunks if isinstance(chunks, pa.Array) else pa.concat_arrays(chunks.chunks)

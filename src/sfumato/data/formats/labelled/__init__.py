@@ -1,0 +1,1 @@
+"""Labelled files of SPSS, Stata and SAS: values with labels, codes for missing values, formats and dates."""

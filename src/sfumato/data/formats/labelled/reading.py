@@ -1,0 +1,228 @@
+"""SPSS, Stata and SAS files in: values, labels, missing codes and measurement levels to a table with its schema.
+
+The rule for kinds, where no schema states them:
+
+- The measurement level of an SPSS file decides: nominal, ordinal, and scale for numeric.
+- Where it is unknown, as always in Stata and SAS, numbers of which every value present has a label are nominal, and
+  other numbers are numeric.
+- Text is nominal unless the file calls it ordinal (then in alphabetical order).
+- Dates, moments and times are nominal, as in Parquet files, and ordinal where the file calls them ordinal or scale; a
+  column with a date format that holds something else (a duration above 24 hours, half a day), has labelled values, or
+  is numeric by a given schema stays the file's numbers.
+
+Categories are the codes of the file, which ``Variable.spelled`` turns into their labels. User-missing values of SPSS,
+Stata's .a to .z and SAS' .A to .Z are missing, and so is empty text; discrete codes are listed in ``Variable.missing``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.data import frames
+from sfumato.data.columns import EXACT, short
+from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
+from sfumato.data.formats.labelled import raw_file
+from sfumato.data.formats.labelled.dates import moment_of, to_dates
+from sfumato.data.formats.labelled.families import FAMILIES, NAMES
+from sfumato.data.formats.labelled.missing_codes import Declared, Floats, text_without_codes, without_codes
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Category, Kind, Schema, Variable
+from sfumato.errors import DataError
+
+_MEASURES: dict[str, Kind] = {"nominal": "nominal", "ordinal": "ordinal", "scale": "numeric"}
+_Labels = tuple[tuple[Category, str], ...]
+
+
+def read_labelled(path: Path, stated: Schema | None = None, encoding: str | None = None) -> Microdata:
+    """Read a table from a file, with the schema the file states.
+
+    What ``stated`` says of a variable goes before what the file says; labels and missing codes it does not name are the
+    file's.
+    """
+    try:
+        table, schema, labelled, notes = _read(path, stated, encoding)
+        arrow, origin = frames.to_arrow(table)
+        # the missing codes are out of the table by now, and need not be looked for again
+        plain = replace(schema, variables=tuple(replace(variable, missing=()) for variable in schema))
+        data = Microdata.from_arrow(arrow, replace(origin, path=path.resolve(), labelled=labelled), plain)
+    except DataError as error:
+        raise type(error)(f"{path}: {error}") from None
+    coded = (replace(data.schema[variable.name], missing=variable.missing) for variable in schema if variable.missing)
+    return replace(data, schema=data.schema.replace(*coded), notes=notes)
+
+
+def _read(
+    path: Path, stated: Schema | None, encoding: str | None
+) -> tuple[pa.Table, Schema, Labelled, tuple[str, ...]]:
+    """Return the table, its schema, what is kept to write it again, and what a reader should know."""
+    family = FAMILIES[path.suffix.lower()]
+    known = {variable.name: variable for variable in stated or ()}
+    columns: dict[str, Any] = {}
+    variables, forms, cells = [], {}, {}
+    meta, raw = raw_file.load(path, encoding)
+    for name in meta.column_names:
+        variable, forms[name], columns[name], marked = _column(family, meta, name, raw.pop(name), known.get(name))
+        variables.append(variable)
+        if marked is not None:
+            cells[name] = marked
+    facts = raw_file.facts(path, meta)
+    schema, notes = _special(Schema(tuple(variables)), stated, columns, facts.weight, NAMES[family])
+    kept = Labelled(
+        family=family,
+        label=meta.file_label or "",
+        notes=tuple(meta.notes),
+        compression=facts.compression,
+        version=facts.version,
+        table=meta.table_name or "",
+        forms=forms,
+        cells=cells,
+        lost=facts.lost,
+    )
+    return pa.table(columns), schema, kept, (*facts.notes, *notes)
+
+
+def _column(
+    family: Family, meta: Any, name: str, parts: Any, stated: Variable | None
+) -> tuple[Variable, LabelledForm, Any, Cells | None]:
+    """Read one variable: what is known of it, how it stood in the file, its values, and its missing codes."""
+    text = meta.readstat_variable_types[name] == "string"
+    labels = _labels(meta, name, text=text)
+    declared = _declared(meta, name, labels, stated)
+    present = [value for value, _ in labels if value not in declared]
+    moment: Moment | None = None
+    if text:
+        values, cells = text_without_codes(parts, declared.codes)
+    else:
+        raw, marks = parts
+        numbers, cells = without_codes(raw, marks, declared)
+        as_number = bool(present) or (stated is not None and stated.kind == "numeric")
+        values, moment = _dated(family, "" if as_number else meta.original_variable_types[name] or "", numbers)
+    form = _form(meta, name, declared, moment, labels)
+    form = replace(form, kind=_kind(form, values, present))
+    kind = stated.kind if stated else form.kind
+    if kind != "numeric" and pa.types.is_floating(values.type):
+        values = _whole(values)
+    variable = Variable(
+        name,
+        kind=kind,
+        categories=_steps(values, present) if kind == "ordinal" == form.kind else (),
+        missing=declared.codes,
+        label=meta.column_names_to_labels.get(name) or "",
+        labels=labels,
+    )
+    return _overridden(variable, stated), form, values, cells
+
+
+def _dated(family: Family, form: str, numbers: Floats) -> tuple[Any, Moment | None]:
+    """Return numbers as dates where their format says so and each is exactly one, else as they are."""
+    moment = moment_of(family, form)
+    dates = to_dates(family, moment, numbers) if moment else None
+    return (pa.array(numbers, from_pandas=True), None) if dates is None else (dates, moment)
+
+
+def _form(meta: Any, name: str, declared: Declared, moment: Moment | None, labels: _Labels) -> LabelledForm:
+    """Return how a variable stands in the file, its kind apart."""
+    return LabelledForm(
+        kind="numeric",
+        text=meta.readstat_variable_types[name] == "string",
+        whole=meta.readstat_variable_types[name].startswith("int"),
+        moment=moment,
+        format=meta.original_variable_types[name] or "",
+        measure=meta.variable_measure.get(name, "unknown"),
+        display=max(meta.variable_display_width.get(name, 0), 0),
+        width=meta.variable_storage_width.get(name, 0),
+        ranges=declared.ranges,
+        codes=declared.codes,
+        words=tuple(pair for pair in labels if pair[0] in declared),
+    )
+
+
+def _kind(form: LabelledForm, values: Any, labelled: list[Category]) -> Kind:
+    """Tell the kind of a variable by what the file says of it."""
+    if form.measure in ("nominal", "ordinal"):
+        return _MEASURES[form.measure]
+    if form.moment:
+        return "ordinal" if form.measure == "scale" else "nominal"
+    if form.text:
+        return "nominal"
+    if form.measure == "scale" or not labelled:
+        return "numeric"
+    numbers = np.array(labelled, dtype=np.float64)
+    all_labelled = pc.all(pc.is_in(values, value_set=pa.array(numbers)).filter(pc.is_valid(values))).as_py()
+    return "numeric" if all_labelled is False else "nominal"
+
+
+def _overridden(variable: Variable, stated: Variable | None) -> Variable:
+    """Return a variable as a schema states it, with the file's labels and codes where it has none."""
+    if stated is None:
+        return variable
+    return replace(
+        stated,
+        categories=stated.categories or variable.categories,
+        missing=variable.missing,
+        label=stated.label or variable.label,
+        labels=stated.labels or variable.labels,
+    )
+
+
+def _special(
+    schema: Schema, stated: Schema | None, columns: Mapping[str, Any], weight: str | None, program: str
+) -> tuple[Schema, tuple[str, ...]]:
+    """Take the weight, household and id that a schema states, or else the weight the file declares."""
+    if stated is not None:
+        schema = replace(schema, weight=stated.weight, household=stated.household, id=stated.id)
+        # a name the file lacks stays in the schema, for the table to be refused with the names it has
+        schema = replace(schema, variables=(*schema, *(v for v in stated if v.name not in schema)))
+    if weight is None or schema.weight is not None:
+        return schema, ()
+    values = columns.get(weight)
+    if values is None or not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
+        return schema, (f"the weight variable {weight!r} that the {program} file declares cannot be used as such",)
+    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    if not (numbers >= 0).all() or not numbers.any():
+        return schema, (
+            f"the {program} file declares the weight {weight!r}, which is negative, missing or zero throughout, so it "
+            "is not used",
+        )
+    numeric = replace(schema[weight], kind="numeric", categories=())
+    return replace(schema.replace(numeric), weight=weight), ()
+
+
+def _labels(meta: Any, name: str, *, text: bool) -> _Labels:
+    found = meta.variable_value_labels.get(name, {})
+    return tuple(
+        (value if text else f".{value}" if isinstance(value, str) else short(value), label)
+        for value, label in found.items()
+    )
+
+
+def _declared(meta: Any, name: str, labels: _Labels, stated: Variable | None) -> Declared:
+    """Return what is missing: what an SPSS file declares, what a schema states, and the letters of Stata and SAS."""
+    bounds = [(entry["lo"], entry["hi"]) for entry in meta.missing_ranges.get(name, ())]
+    codes: list[Category] = [low if isinstance(low, str) else short(low) for low, high in bounds if low == high]
+    codes += stated.missing if stated else ()
+    if meta.readstat_variable_types[name] != "string":
+        codes += [f".{letter}" for letter in meta.missing_user_values.get(name, ())]
+        codes += [value for value, _ in labels if isinstance(value, str)]
+    return Declared(tuple(dict.fromkeys(codes)), tuple((low, high) for low, high in bounds if low != high))
+
+
+def _whole(values: Any) -> Any:
+    """Return codes as whole numbers, where all are."""
+    numbers = values.to_numpy(zero_copy_only=False)
+    missing = np.isnan(numbers)
+    present = numbers[~missing]
+    if np.array_equal(present, np.round(present)) and (np.abs(present) <= EXACT).all():
+        return pa.array(np.where(missing, 0, numbers).astype(np.int64), mask=missing)
+    return values
+
+
+def _steps(values: Any, labelled: list[Category]) -> tuple[Category, ...]:
+    """Return the steps of an ordinal variable from lowest to highest: those with a label and those that occur."""
+    found = pc.unique(values.drop_null()).to_pylist()
+    return tuple(sorted({*found, *labelled}))

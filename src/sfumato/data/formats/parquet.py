@@ -1,0 +1,29 @@
+"""Parquet in and out, through pyarrow."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from sfumato.errors import FileError
+
+
+def read_parquet(path: Path, content: bytes) -> pa.Table:
+    """Turn the bytes of a Parquet file into an arrow table; an empty, truncated or foreign file is refused."""
+    import pyarrow.parquet as pq
+
+    if not content:
+        raise FileError(f"{path} is empty")
+    try:
+        return pq.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
+            raise FileError(f"{path} is a truncated Parquet file: its end is missing; fetch it again") from None
+        raise FileError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def write_parquet(table: pa.Table, out: BinaryIO) -> None:
+    """Write an arrow table as Parquet."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, out)

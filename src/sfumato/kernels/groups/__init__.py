@@ -1,0 +1,116 @@
+"""Records that agree in several coded variables: which class each is in, and how many there are of each.
+
+The codes of a record are packed into one 64-bit number, and those numbers are hashed once.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.groups import plain
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_MOST = 2**62  # different packed numbers: leaves room for one more sum
+
+
+def classes(codes: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """Return the class of each record, numbered from 0 in the order of first appearance, and the size of each class.
+
+    Records are in one class when they agree in every column of ``codes`` (n x q whole numbers, where -1, a missing
+    value, is a value like any other). Without columns all records agree.
+
+    >>> classes(np.array([[0, 1], [2, 0], [0, 1]]))
+    (array([0, 1, 0]), array([2, 1]))
+    """
+    packed, number = _packed(codes)
+    return _numbered(packed, number)
+
+
+def class_sizes(codes: NDArray[np.integer]) -> Integers:
+    """Return, for each record, how many records agree with it in every column, itself included.
+
+    >>> class_sizes(np.array([[0, 1], [2, 0], [0, 1]]))
+    array([2, 1, 2])
+    """
+    class_of, sizes = classes(codes)
+    return np.take(sizes, class_of, out=class_of, mode="clip")  # in place: one array of n less
+
+
+def class_sums(class_of: Integers, values: NDArray[np.generic], number: int) -> Floats:
+    """Return the sum of ``values`` (such as survey weights) over the records of each of ``number`` classes.
+
+    >>> class_sums(np.array([0, 1, 0]), np.array([2.5, 1.0, 3.0]), 2)
+    array([5.5, 1. ])
+    """
+    return np.asarray(np.bincount(class_of, weights=values, minlength=number), dtype=np.float64)
+
+
+def first_records(class_of: Integers) -> NDArray[np.intp]:
+    """Return the first record of each class of ``classes``.
+
+    >>> first_records(np.array([0, 1, 0, 2, 1]))
+    array([0, 1, 3])
+    """
+    # classes are numbered as they appear, so a record is the first of its class when no number so far was as high
+    highest = np.maximum.accumulate(class_of)
+    return np.flatnonzero(np.diff(highest, prepend=-1))
+
+
+def first_in_order(columns: Sequence[NDArray[Any]], most: int) -> NDArray[np.intp]:
+    """Return the first rows in the order of the columns, the first of them deciding first; rows alike as they stand.
+
+    Only the rows that tie for the last place are compared in the next column, so that long tables need no sorting.
+
+    >>> first_in_order([np.array([2, 1, 1, 1]), np.array([0, 9, 5, 7])], 2)
+    array([2, 3])
+    """
+    rows, left = np.arange(len(columns[0])), most
+    chosen = []
+    for column in columns:
+        if len(rows) <= left or not left:
+            break
+        values = column[rows]
+        limit = np.partition(values, left - 1)[left - 1]
+        chosen.append(rows[values < limit])
+        left -= len(chosen[-1])
+        rows = rows[values == limit]
+    found = np.concatenate([*chosen, rows[:left]])
+    return found[np.lexsort([column[found] for column in reversed(columns)])]
+
+
+def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
+    """Return one number below the second result per record, equal for records that agree and for no others."""
+    packed = np.zeros(len(codes), dtype=np.int64)
+    number = 1
+    if not len(codes):
+        return packed, number
+    for column in codes.T:
+        least, values = int(column.min()), int(column.max()) - int(column.min()) + 1
+        if number > _MOST // values:  # too many for 64 bits: number what there is anew, at most n classes
+            packed, sizes = _numbered(packed, number)
+            number = len(sizes)
+        if number > _MOST // values:
+            column, sizes = _numbered(column.astype(np.int64), _MOST)
+            least, values = 0, len(sizes)
+        if values > 1:
+            packed *= values
+            packed += column
+            packed -= least
+            number *= values
+    return packed, number
+
+
+def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
+    """Number different values in the order of first appearance, and count them; ``packed`` may be overwritten."""
+    if not worth_compiling(len(packed)):
+        return plain.numbered(packed)
+    from sfumato.kernels.groups import compiled
+
+    few = number <= max(2 * len(packed), 2**16)  # a table of all is then no larger than that of a hash
+    sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
+    return packed, sizes

@@ -1,0 +1,81 @@
+"""Poisson log-linear models of a sparse contingency table, fitted by iterative proportional fitting.
+
+A model with all associations of two variables expects nothing where two values never occur together, so only the cells
+whose values all do, two by two, are listed and fitted: in a table of millions of cells often a small share.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels import worth_compiling
+from sfumato.kernels.groups import classes
+from sfumato.kernels.log_linear import plain
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]
+MOST_CYCLES = 500
+
+
+def possible_cells(codes: Codes, order: int, most: int) -> Codes | None:
+    """List the cells that a model with all effects of up to ``order`` (1 or 2) variables expects records in.
+
+    ``codes`` are the cells that occur, in values numbered from 0 that all occur; None where there are more cells than
+    ``most``.
+
+    >>> possible_cells(np.array([[0, 0, 0], [0, 1, 1], [1, 1, 1]], dtype=np.int32), 2, 10).tolist()
+    [[0, 0, 0], [0, 1, 1], [1, 1, 1]]
+    """
+    sizes = codes.max(axis=0) + 1
+    columns = [np.arange(sizes[0], dtype=np.int32)]
+    for j in range(1, codes.shape[1]):
+        together = [_together(codes[:, j], codes[:, i], (sizes[j], sizes[i])) for i in range(j if order > 1 else 0)]
+        rows, number = [], 0
+        for value in range(sizes[j]):
+            fits = np.ones(len(columns[0]), dtype=bool)
+            for seen, column in zip(together, columns, strict=False):
+                if not seen[value].all():
+                    fits &= seen[value][column]
+            rows.append(np.flatnonzero(fits))
+            number += len(rows[-1])
+            if number > most:
+                return None
+        lengths = [len(kept) for kept in rows]
+        every = np.concatenate(rows)
+        columns = [column[every] for column in columns]
+        columns.append(np.repeat(np.arange(sizes[j], dtype=np.int32), lengths))
+    return np.stack(columns).T
+
+
+def _together(one: Codes, other: Codes, sizes: tuple[int, int]) -> NDArray[np.bool_]:
+    """Tell which values of one variable occur with which values of another."""
+    seen = np.zeros(sizes[0] * sizes[1], dtype=bool)
+    seen[one * sizes[1] + other] = True
+    return seen.reshape(sizes)
+
+
+def placed(cells: Codes, codes: Codes) -> Integers:
+    """Return the place of each of these combinations among the cells, of which it is one."""
+    return classes(np.concatenate([cells, codes]))[0][len(cells) :]  # the cells are different, so numbered first
+
+
+def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) -> tuple[Floats, bool]:
+    """Return the expected counts of the model with all effects of up to ``order`` variables, and whether it converged.
+
+    The fit has the margins of ``counts`` over every ``order`` variables, to within ``tolerance`` records.
+
+    >>> two_by_two = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
+    >>> fitted(two_by_two, np.array([2.0, 2.0, 2.0, 0.0]), 1)[0].round(3)
+    array([2.667, 1.333, 1.333, 0.667])
+    """
+    order = min(order, cells.shape[1])
+    cycle = plain.cycle(cells, counts, order)
+    if order == 2 and worth_compiling(len(cells)):
+        from sfumato.kernels.log_linear import compiled
+
+        cycle = compiled.cycle(cells, counts)
+    expected = np.full(len(cells), counts.sum() / len(cells))
+    for _ in range(MOST_CYCLES):
+        if cycle(expected) <= tolerance:
+            return expected, True
+    return expected, False

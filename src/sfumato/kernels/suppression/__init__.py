@@ -1,0 +1,6 @@
+"""Which values to suppress so that k records share the rest: by record, exactly, or in classes, by local search."""
+
+from sfumato.kernels.suppression.by_class import MOST_ENTRIES, cheapest_classes
+from sfumato.kernels.suppression.by_record import cheapest_shown
+
+__all__ = ["MOST_ENTRIES", "cheapest_classes", "cheapest_shown"]

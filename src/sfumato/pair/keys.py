@@ -1,0 +1,228 @@
+"""The keys, what an intruder may know: which they are, their classes in the protected table, what its records weigh."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
+from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import agreeing_pairs
+from sfumato.kernels.groups import class_sums
+from sfumato.pair.half import Half
+from sfumato.pair.pair import Pair
+from sfumato.pair.statistics import Crosstab, KeyClasses, Sums, Values
+
+Notes = tuple[str, ...]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Rows = tuple[dict[str, object], ...]
+MISSING_KEYS = "a missing key may be any value: it agrees with every other"
+SHOWN = 20  # rows of a table in a measurement
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys that the protected table has, its key classes, and what a reader should know of them."""
+
+    names: tuple[str, ...]
+    half: Half
+    notes: Notes = ()
+
+    @classmethod
+    def of(cls, pair: Pair, stated: Iterable[str] | None) -> "Keys":
+        """Find the keys: those stated, or the variables that the schema gives the role of key."""
+        names, notes = present_keys(pair, stated)
+        for name in names:
+            refuse_continuous(pair.protected, name)
+        return cls(names, pair.protected, notes)
+
+    @property
+    def classes(self) -> KeyClasses:
+        """The records of the protected table by their keys."""
+        return self.half.classes(self.names)
+
+    def weights(self, pair: Pair) -> tuple[Floats | None, Notes]:
+        """Return the sum of the design weights of each combination; None: the file is taken for a census."""
+        half, notes = design_weights(pair)
+        if half is None:
+            return None, notes
+        found = self.classes
+        if found.cell_of is not None and not half.in_parts:
+            return class_sums(found.cell_of, half.table.weights(), len(found)), notes
+        if half is self.half:
+            return self.half.classes(self.names, weighted=True).weights, notes
+        weighed = pair.total(
+            lambda before, after: KeyClasses.of(self.half.codes(after, self.names), before.weights()),
+            ("classes weighed by the original", self.names),
+        )
+        return weighed.weights, notes  # merged in the order of the parts too, so these are the same combinations
+
+    def cell_of(self, part: Microdata) -> Integers:
+        """Return the combination of each record of a part."""
+        found = self.classes
+        return found.located(self.half.codes(part, self.names)) if found.cell_of is None else found.cell_of
+
+    def crosstab(self, name: str) -> Crosstab:
+        """Count the values of a variable, as coded in this table, in each combination of key values."""
+        return self.half.total(
+            lambda part: Crosstab.of(self.cell_of(part), self.half.codes(part, (name,))[:, 0]),
+            ("by key class", self.names, name),
+        )
+
+    def agreeing(self) -> NDArray[np.intp]:
+        """Return, as two rows, each combination with each one that agrees with it, itself too."""
+        found: NDArray[np.intp] = self.half.keep(
+            ("agreeing", self.names), lambda: np.stack(agreeing_pairs(self.classes.cells))
+        )
+        return found
+
+    def spelled(self, cell: int) -> dict[str, str]:
+        """Spell out the key values of a combination."""
+        return self.half.spelled(self.names, self.classes.cells[cell])
+
+    def listed(self, cells: Iterable[int], **figures: NDArray[np.generic]) -> Rows:
+        """List combinations with the records that agree with them, and with what else is said of each."""
+        counts = self.classes.counts
+        return tuple(
+            {
+                **self.spelled(int(cell)),
+                "records": int(counts[cell]),
+                **{name: values[cell].item() for name, values in figures.items()},
+            }
+            for cell in cells
+        )
+
+    def rarest(self) -> Rows:
+        """List the combinations of key values that the fewest records agree with."""
+        return self.listed(self.classes.rarest(SHOWN))
+
+
+def key_names(schema: Schema, stated: Iterable[str] | None) -> tuple[str, ...]:
+    """Name the keys: those stated, or the variables the schema gives the role of key."""
+    names = tuple(stated) if stated is not None else schema.analysed(role="key")
+    if not names:
+        raise NotApplicable(
+            'no variable has the role key; give variables=[...], or role = "key" in the schema to what an intruder may '
+            f"know ({', '.join(schema.analysed()[:12])})"
+        )
+    for name in names:
+        if name not in schema:
+            raise NotApplicable(schema.unknown(name))
+    return names
+
+
+def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, ...], Notes]:
+    """Name the keys that the protected table still has, and say what a reader should know of them."""
+    names = key_names(pair.original.schema, stated)
+    kept = tuple(name for name in names if name in pair.protected.schema)
+    gone = tuple(name for name in names if name not in pair.protected.schema)
+    if not kept:
+        raise NotApplicable(f"the protected table has none of the keys {', '.join(names)}")
+    notes = []
+    if gone:
+        notes.append(f"left out, not in the protected table: {', '.join(gone)}")
+    perturbed = [name for name in kept if perturbed_key(pair, name)]
+    if perturbed:
+        notes.append(
+            f"values of {', '.join(perturbed)} were perturbed, so records that agree in the keys need not do so in "
+            "truth: counting them is no valid measure of re-identification; use record linkage"
+        )
+    if not pair.protected.matched:
+        notes.append(
+            "the protected records correspond to none of the original: of a sample this figure holds, of synthetic "
+            "records it says nothing, for there is nobody to re-identify"
+        )
+    return kept, tuple(notes)
+
+
+def perturbed_key(pair: Pair, name: str) -> bool:
+    """Tell whether a key's published values need not be true: as its treatment says, else as the records show.
+
+    A frame tells no treatment. Where record i is record i, a value that became two different ones was not recoded.
+    """
+    treatment = pair.protected.schema[name].treatment
+    if treatment or not pair.matched:
+        return treatment.perturbed
+    return bool(pair.keep(("perturbed", name), lambda: _became_several(pair, name)))
+
+
+def _became_several(pair: Pair, name: str) -> bool:
+    if all(_same(before.columns[name], after.columns[name]) for before, after in pair.parts()):
+        return False
+    found = pair.crosstab(name)
+    known = (found.rows >= 0) & (found.columns >= 0)
+    return int(known.sum()) > len(np.unique(found.rows[known]))
+
+
+def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
+    """Tell whether two columns hold the same values."""
+    return before.dtype == after.dtype and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+
+
+def refuse_continuous(half: Half, name: str) -> None:
+    """Refuse a continuous key, because nearly every record would be alone with its value."""
+    if half.schema[name].kind == "numeric":
+        refuse_continuous_values(name, half.values(name))
+
+
+def refuse_continuous_values(name: str, found: Values) -> None:
+    """Refuse a key that has these values if it is continuous.
+
+    Continuous are numbers of which more than half are different and more than a hundred, or more than a third where
+    they are not whole.
+    """
+    distinct, present = len(found.values), found.present
+    if (distinct > 100 and 2 * distinct > present) or (not found.whole and 3 * distinct > present):
+        raise NotApplicable(
+            f"key {name!r} is continuous ({distinct:,} different values among {present:,}), so counting records that "
+            "agree in it says nothing; recode it into classes first, as GlobalRecoding does, or leave it out of the "
+            "keys"
+        )
+
+
+def design_weights(pair: Pair) -> tuple[Half | None, Notes]:
+    """Return the table whose weights say how many units of the population each protected record stands for.
+
+    It is the protected table, or the original where the protected lacks the weight and its records match; None: the
+    file is taken for a census.
+    """
+    half = pair.protected
+    notes: Notes = ()
+    if half.schema.weight is None and pair.original.schema.weight is not None and pair.matched:
+        half = pair.original
+        notes = (f"the protected table has no weight: the original's {half.schema.weight!r} is used",)
+    if half.schema.weight is None:
+        return None, ("the schema names no weight: the file is taken for a census of the population",)
+    half.keep("design weights", lambda: _refuse_low_weights(half))
+    return half, notes
+
+
+def sampling_fraction(pair: Pair) -> tuple[float, Notes]:
+    """Return the share of the population that is in the file: its records over the sum of the design weights."""
+    half, notes = design_weights(pair)
+    if half is None:
+        return 1.0, notes
+    total = half.total(lambda part: Sums({"weights": float(part.weights().sum())}), "sum of weights")["weights"]
+    return len(half) / total, notes
+
+
+def _refuse_low_weights(half: Half) -> bool:
+    """Refuse weights below one: a record stands at least for itself."""
+    low, first, row, value = 0, 0, 0, 0.0
+    for part in half.parts:
+        weights = part.weights()
+        found = np.flatnonzero(weights < 1)
+        if found.size and not low:
+            row, value = first + int(found[0]) + 1, float(weights[found[0]])
+        low += found.size
+        first += len(part)
+    if low:
+        raise NotApplicable(
+            f"the weight {half.schema.weight!r} is below one in {low:,} record{'s' if low > 1 else ''} (first in row "
+            f"{row}: {value:g}); a record stands for at least itself, so give weights that sum to the population, not "
+            "rescaled ones"
+        )
+    return True

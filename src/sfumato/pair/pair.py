@@ -1,0 +1,234 @@
+"""The original and the protected table together: matching, footing, and statistics over both."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding, recoding
+from sfumato.data.schema import Kind
+from sfumato.errors import NotApplicable
+from sfumato.pair.half import Half
+from sfumato.pair.kept import Kept
+from sfumato.pair.statistics import Crosstab, Statistic, merged
+
+S = TypeVar("S", bound=Statistic)
+Order = NDArray[np.intp]
+
+
+class Pair:
+    """Two tables on one footing, with what was computed of them.
+
+    ``original`` and ``protected`` are the two halves. Each keeps its own statistics, so that the original's are shared
+    by all candidates of an experiment; what depends on both tables is kept here and goes with the candidate.
+
+    >>> import pyarrow as pa
+    >>> before = Microdata.from_frame(pa.table({"town": ["A", "B", "B"]}))
+    >>> pair = Pair.of(before, pa.table({"town": ["A", "A", "B"]}))
+    >>> pair.matched, pair.crosstab("town").counts.tolist()
+    (True, [1, 1, 1])
+    """
+
+    def __init__(self, original: Half, protected: Half) -> None:
+        self.original, self.protected = original, protected
+        self._kept = Kept()
+
+    @classmethod
+    def of(cls, original: Any, protected: Any) -> "Pair":
+        """Put two tables together: frames, microdata, or for a table in parts lists of microdata."""
+        half = original if isinstance(original, Half) else Half.of(_read(original))
+        return cls(half, Half.of(_read(protected, beside=half)))
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether either table is in several parts."""
+        return self.original.in_parts or self.protected.in_parts
+
+    def tables(self) -> tuple[Microdata, Microdata]:
+        """Return both whole tables in memory; refused where one is in parts."""
+        return self.original.table, self.protected.table
+
+    def gathered(self, names: Iterable[str]) -> "Pair":
+        """Return a pair in memory that has only these variables, with weight, household and id.
+
+        For what has no smaller summary than the values themselves. A pair that is in memory is returned as it is.
+        """
+        if not self.in_parts:
+            return self
+        wanted = tuple(names)
+        halves = (self.original, self.protected)
+        return Pair(*(Half((half.only(name for name in wanted if name in half.schema),)) for half in halves))
+
+    # which record is which
+
+    @property
+    def same_size(self) -> bool:
+        """Whether both tables have as many records, part by part."""
+        return [len(part) for part in self.original.parts] == [len(part) for part in self.protected.parts]
+
+    @cached_property
+    def matched(self) -> bool:
+        """Whether every protected record is about the same unit as one of the original's."""
+        return self.protected.matched and self.same_size
+
+    @cached_property
+    def by_id(self) -> bool:
+        """Whether both tables name their records by the same id."""
+        name = self.original.schema.id
+        return name is not None and name == self.protected.schema.id
+
+    def in_order(self) -> "Pair":
+        """Return the pair with the protected records in the order of the originals.
+
+        By id if both tables have one, else as they stand. Refused where they are not about the same units.
+        """
+        before, after = len(self.original), len(self.protected)
+        if before != after:
+            raise NotApplicable(
+                f"record i of the protected table must be record i of the original, but they have {after:,} and "
+                f"{before:,} records"
+            )
+        if not self.protected.matched:
+            raise NotApplicable(
+                "record i of the protected table must be record i of the original, but its records are synthetic or a "
+                "sample and correspond to none"
+            )
+        if not self.same_size:
+            raise NotApplicable("the parts of the two tables differ in their numbers of records, so none correspond")
+        orders = self._orders
+        if all(order is None for order in orders):
+            return self
+        return self._kept.get("in order", lambda: self._reordered(orders))
+
+    def _reordered(self, orders: Sequence[Order | None]) -> "Pair":
+        parts = [
+            part if order is None else part.take(order)
+            for part, order in zip(self.protected.parts, orders, strict=True)
+        ]
+        return Pair(self.original, Half(parts))
+
+    @cached_property
+    def _orders(self) -> tuple[Order | None, ...]:
+        """For each part the place of every original record among the protected ones; None: as they stand."""
+        name = self.original.schema.id
+        if name is None or not self.by_id:
+            return (None,) * len(self.original.parts)
+        return tuple(
+            _order(name, before, after) for before, after in zip(self.original.parts, self.protected.parts, strict=True)
+        )
+
+    # one footing
+
+    def shared(
+        self, names: Iterable[str], kinds: tuple[Kind, ...], *, asked: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Name those of the original's variables that the protected table has as one of these kinds, and note the rest.
+
+        ``asked``: somebody named the variables, so that none may be left out.
+        """
+        wanted, schema = tuple(names), self.protected.schema
+        kept = tuple(name for name in wanted if name in schema and schema[name].kind in kinds)
+        gone = tuple(name for name in wanted if name not in kept)
+        if gone and (asked or not kept):
+            raise NotApplicable(f"the protected table has no comparable {', '.join(gone)}")
+        notes = (f"left out, not comparable in the protected table: {', '.join(gone)}",) if gone else ()
+        return kept, notes
+
+    def footing(self, name: str) -> Recoding:
+        """Return a variable of both tables on the same footing: the original's values put together as the protected's.
+
+        Both columns are whole, whatever the parts, because how values were put together shows only in all of them. The
+        protected one is in the order of its own table.
+        """
+        return self._kept.get(("footing", name), lambda: self._footing(name))
+
+    def _footing(self, name: str) -> Recoding:
+        if not self.in_parts:
+            before, after = self.tables()
+        else:
+            before, after = (_one_column(half, name) for half in (self.original, self.protected))
+        try:
+            orders = self._orders if self.matched else ()
+        except NotApplicable:  # other ids: the records are not about the same units
+            return recoding(before, after, name, matched=False)
+        if all(order is None for order in orders):
+            return recoding(before, after, name, matched=self.matched)
+        order = self._joined(orders)
+        found = recoding(before, after.take(order), name, matched=True)
+        back = np.empty_like(found.protected)
+        back[order] = found.protected
+        return replace(found, protected=back)
+
+    def _joined(self, orders: Sequence[Order | None]) -> Order:
+        """Put the places of the records of each part together to places in the whole table."""
+        joined, start = [], 0
+        for part, order in zip(self.protected.parts, orders, strict=True):
+            joined.append(start + (np.arange(len(part)) if order is None else order))
+            start += len(part)
+        return np.concatenate(joined)
+
+    # statistics of both tables
+
+    def total(self, of: Callable[[Microdata, Microdata], S], key: Hashable = None) -> S:
+        """Make a statistic of each pair of matching parts and merge them in the order of the parts."""
+        if key is None:
+            return merged(of(before, after) for before, after in self.parts())
+        return self._kept.get(key, lambda: self.total(of))
+
+    def parts(self) -> Iterator[tuple[Microdata, Microdata]]:
+        """Yield the matching parts of both tables that have records."""
+        for before, after in zip(self.original.parts, self.protected.parts, strict=True):
+            if len(before) or len(after):
+                yield before, after
+
+    def keep(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Compute something of this pair once, and keep it."""
+        return self._kept.get(key, compute)
+
+    def crosstab(self, name: str) -> Crosstab:
+        """Count which value of a variable became which, record by record; codes as each table numbers them."""
+        return self.total(
+            lambda before, after: Crosstab.of(
+                self.original.codes(before, (name,))[:, 0], self.protected.codes(after, (name,))[:, 0]
+            ),
+            ("crosstab", name),
+        )
+
+
+def _read(table: Any, beside: Half | None = None) -> Any:
+    """Read a frame, or take the parts of a table; a protected one with what is known of the original's variables."""
+    if isinstance(table, Half):
+        return table
+    if isinstance(table, list | tuple) and table and all(isinstance(part, Microdata) for part in table):
+        return tuple(table)
+    if beside is None:
+        return Microdata.from_frame(table)
+    return Microdata.beside(beside.parts[0], table)
+
+
+def _one_column(half: Half, name: str) -> Microdata:
+    """Return one variable of a table in parts as a table of its own."""
+    return Microdata(half.schema.only([name]), {name: half.column(name)}, matched=half.matched)
+
+
+def _order(name: str, original: Microdata, protected: Microdata) -> Order | None:
+    """Return the place of each original record among the protected ones, by id; None if they stand in order."""
+    ids, others = (np.asarray(_spelled(table, name)) for table in (original, protected))
+    if ids.dtype.kind != others.dtype.kind or not np.array_equal(np.sort(ids), np.sort(others)):
+        raise NotApplicable(f"the ids in {name!r} are not the same in both tables")
+    place = np.empty(len(ids), dtype=np.intp)
+    place[np.argsort(ids, kind="stable")] = np.argsort(others, kind="stable")
+    return None if np.array_equal(place, np.arange(len(ids))) else place
+
+
+def _spelled(table: Microdata, name: str) -> NDArray[Any]:
+    """Return a column's values, categories spelled out."""
+    variable = table.schema[name]
+    if variable.kind == "numeric":
+        return table.columns[name]
+    spelled: NDArray[Any] = np.asarray(variable.categories)[table.columns[name]]
+    return spelled

@@ -1,0 +1,109 @@
+"""Records that agree in coded variables: the combinations that occur, how many records have each, what they weigh.
+
+One rule for missing keys: a missing value may be any value, so it agrees with every other. A record then counts those
+that could be it (Hundepool et al. 2012; sdcMicro counts so too): suppressing a value never makes a record rarer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.agreement import matching_sums
+from sfumato.kernels.groups import class_sums, classes, first_in_order, first_records
+from sfumato.pair.statistics.statistic import Statistic
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class KeyClasses(Statistic):
+    """The different combinations of key values, with -1, a missing value, counted as a value of its own.
+
+    ``cells`` holds the codes of each combination, ``sizes`` the records that have it, ``weights`` the sum of their
+    weights (None: every record weighs one). ``cell_of`` tells the combination of each record of a table in memory; of
+    merged parts it is None, because the records are gone.
+    """
+
+    cells: Codes
+    sizes: Integers
+    weights: Floats | None = None
+    cell_of: Integers | None = None
+
+    @classmethod
+    def of(cls, codes: Codes, weights: Floats | None = None) -> Self:
+        """Put records with these key values into classes."""
+        cell_of, sizes = classes(codes)
+        own = None if weights is None else class_sums(cell_of, weights, len(sizes))
+        return cls(np.asfortranarray(codes[first_records(cell_of)]), sizes, own, cell_of)
+
+    def merge(self, other: Self) -> Self:
+        """Add sizes and weights of equal combinations."""
+        cells = np.asfortranarray(np.concatenate([self.cells, other.cells]))
+        place, _ = classes(cells)
+        first = first_records(place)
+        sizes = np.zeros(len(first), dtype=np.int64)
+        np.add.at(sizes, place, np.concatenate([self.sizes, other.sizes]))
+        own = None
+        if self.weights is not None and other.weights is not None:
+            own = class_sums(place, np.concatenate([self.weights, other.weights]), len(first))
+        return type(self)(np.asfortranarray(cells[first]), sizes, own)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether no key is missing, so that combinations are classes."""
+        return bool(self.cells.min(initial=0) >= 0)
+
+    @cached_property
+    def counts(self) -> Integers:
+        """How many records agree with each combination, where a missing value agrees with every other."""
+        return self.sizes if self.complete else np.rint(self.agreeing(self.sizes.astype(np.float64))).astype(np.int64)
+
+    def agreeing(self, sums: Floats) -> Floats:
+        """Return, for each combination, the sum over the combinations that agree with it, itself included."""
+        return sums if self.complete else matching_sums(self.cells, self.cells, sums)
+
+    def share(self, cells: NDArray[np.bool_]) -> float:
+        """Return the share of records in some of the combinations."""
+        return float(self.sizes[cells].sum() / self.records)
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean over records of what is said of each combination."""
+        return float((values * self.sizes).sum() / self.records)
+
+    def by_record(self, values: NDArray[np.generic]) -> Floats | None:
+        """Spread what is said of each combination over the records; None where they are not in memory."""
+        return None if self.cell_of is None else values[self.cell_of].astype(np.float64, copy=False)
+
+    def rarest(self, most: int) -> NDArray[np.intp]:
+        """Return the combinations that fewest records agree with, ties in the order of their codes."""
+        return self.first((self.counts,), most)
+
+    def first(self, columns: Sequence[NDArray[Any]], most: int) -> NDArray[np.intp]:
+        """Return the first combinations in the order of some figures, ties in the order of their codes."""
+        return first_in_order((*columns, *self.cells.T), most)
+
+    def located(self, codes: Codes) -> Integers:
+        """Return the combination of each record of a part, whose combinations are all among these."""
+        return classes(np.concatenate([self.cells, codes]))[0][len(self) :]  # these are different, so numbered first
+
+    def of_keys(self, columns: Sequence[int]) -> Self:
+        """Return the combinations of some of the keys, and how many records have each."""
+        cells = np.asfortranarray(self.cells[:, list(columns)])
+        place, _ = classes(cells)
+        first = first_records(place)
+        sizes = np.bincount(place, weights=self.sizes, minlength=len(first)).astype(np.int64)
+        return type(self)(np.asfortranarray(cells[first]), sizes)

@@ -1,0 +1,57 @@
+"""The checks that methods and measures share."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sfumato import catalogue
+from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable, SfumatoError
+
+Owner = Method | Measure
+
+
+def names_itself(owner: Owner, refusal: SfumatoError) -> None:
+    """Require that a refusal names the class that refuses."""
+    steps = {type(step).__name__ for step in getattr(owner, "steps", (owner,))}
+    assert any(name in str(refusal) for name in steps), f"a refusal must name the class that refuses: {refusal}"
+
+
+def it_is_described(owner: Owner, _: Microdata) -> None:
+    """Its docstring and its About say what it is."""
+    about = owner.about
+    assert type(owner).__doc__, "the class needs a docstring whose first line says what it is"
+    assert about.title and about.source and about.missing, "About needs a title, a source and what becomes of gaps"
+
+
+def its_repr_evaluates_back(owner: Owner, _: Microdata) -> None:
+    """Repr, pickle, hash and the text of the command line all give the same thing."""
+    assert pickle.loads(pickle.dumps(owner)) == owner
+    assert hash(owner) == hash(replace(owner))
+    if type(owner).__name__ in {**catalogue.methods(), **catalogue.measures()}:
+        assert catalogue.parse(repr(owner)) == [owner], f"{owner!r} does not read back as itself"
+
+
+def an_unknown_variable_is_refused(owner: Owner, data: Microdata) -> None:
+    """A variable that the table lacks is named in the refusal; in a chain each step names its own."""
+    if hasattr(owner, "steps"):
+        return
+    told: Any = replace(owner, variables=("no such variable",))
+    try:
+        if isinstance(owner, Method):
+            told.protect(data)
+        else:
+            told.evaluate(data, data)
+    except NotApplicable as refusal:
+        assert "no such variable" in str(refusal), f"the refusal does not say which variable is lacking: {refusal}"
+        return
+    raise AssertionError("variables=('no such variable',) was not refused")
+
+
+CHECKS_OF_BOTH: tuple[Callable[[Any, Microdata], None], ...] = (
+    it_is_described,
+    its_repr_evaluates_back,
+    an_unknown_variable_is_refused,
+)

@@ -1,0 +1,315 @@
+"""The joint distribution functions of two tables at the records of both, and how far they lie apart."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Category
+from sfumato.errors import NotApplicable
+from sfumato.kernels import available_threads
+from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
+from sfumato.pair import Half, Pair
+from sfumato.pair.statistics import Sums, Values
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Ranks = NDArray[np.int32]
+Places = NDArray[np.intp]
+Number = Callable[[NDArray[Any]], Floats]  # from a column of a table to numbers in the order of both
+
+_BELOW_ALL = -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered:
+    """One variable of both tables as numbers in one order: how to place a column of each, how to spell a number."""
+
+    name: str
+    number: tuple[Number, Number]
+    categories: tuple[Category, ...] = ()  # of an ordinal variable, those of both tables in one order
+
+    @classmethod
+    def of(cls, pair: Pair, name: str) -> "Ordered":
+        """Find the order; missing values lie below all others."""
+        variables = pair.original.schema[name], pair.protected.schema[name]
+        if variables[0].kind == "numeric":
+            return cls(name, (_numbers, _numbers))
+        lists = variables[0].categories, variables[1].categories
+        used = [_used(half, name) for half in (pair.original, pair.protected)]
+        order = one_order(name, lists, (used[0], used[1]))
+        place = {category: float(number) for number, category in enumerate(order)}
+        # the code of a missing value, -1, finds the last place
+        tables = [np.array([*(place.get(category, np.nan) for category in listed), _BELOW_ALL]) for listed in lists]
+        return cls(name, (partial(np.take, tables[0]), partial(np.take, tables[1])), tuple(order))
+
+    def spelled(self, number: float) -> str:
+        """Write out a value."""
+        if number == _BELOW_ALL:
+            return f"{self.name} missing"
+        shown = str(self.categories[int(number)]) if self.categories else format(number, ".6g")
+        return f"{self.name} {shown}"
+
+
+def _numbers(column: Floats) -> Floats:
+    return np.where(np.isnan(column), _BELOW_ALL, column)
+
+
+def _used(half: Half, name: str) -> set[Category]:
+    """The categories that occur."""
+    number = len(half.schema[name].categories)
+    found = half.total(
+        lambda part: Sums({"records": np.bincount(part.columns[name] + 1, minlength=number + 1)}), ("used", name)
+    )["records"][1:]
+    return {category for category, records in zip(half.schema[name].categories, found, strict=True) if records}
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The different records of both tables as ranks that compare across them, and what each weighs.
+
+    ``weights`` are those of the original's and of the protected table's records at each row, times the sum of the other
+    table's: their difference over ``scale`` is what the two tables' shares differ by, and whole numbers stay whole
+    where the tables have no weights, so that sums of them are exact. ``copies`` counts the records of both tables at
+    each row. ``place`` is the row of each record, the original's first; None where they are not in memory.
+    """
+
+    columns: tuple[Ordered, ...]
+    turn: Places  # the variable of each column of ``rows``: those of most values first
+    values: tuple[Floats, ...]  # by variable: the number behind each rank
+    rows: Ranks
+    copies: Integers
+    weights: tuple[Floats, Floats]
+    scale: float
+    place: Places | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, pair: Pair, names: tuple[str, ...]) -> "Pooled":
+        """Pool the records of positive weight."""
+        columns = tuple(Ordered.of(pair, name) for name in names)
+        halves = pair.original, pair.protected
+        totals = tuple(half.keep("weight of all", partial(_total_weight, half)) for half in halves)
+        if len(columns) == 1 and pair.in_parts:
+            return cls._of_one(pair, columns[0], totals)
+        tables = pair.tables()
+        weights = [table.weights() for table in tables]
+        kept = [np.flatnonzero(w > 0) for w in weights]
+        ranks = np.empty((sum(map(len, kept)), len(columns)), dtype=np.int32, order="F")
+        values, gaps = [], [0, 0]
+        for j, column in enumerate(columns):
+            sides = [
+                number(table.columns[column.name][rows])
+                for number, table, rows in zip(column.number, tables, kept, strict=True)
+            ]
+            pooled = np.concatenate(sides)
+            ranks[:, j] = dense_ranks(pooled)
+            behind = np.empty(int(ranks[:, j].max()) + 1)
+            behind[ranks[:, j]] = pooled
+            values.append(behind)
+            gaps = [gap + int((side == _BELOW_ALL).sum()) for gap, side in zip(gaps, sides, strict=True)]
+        turn = np.argsort(-ranks.max(axis=0), kind="stable")
+        rows, place = distinct_rows(ranks[:, turn])
+        cut, number = len(kept[0]), len(rows)
+        weighed = [
+            np.bincount(where, own[own > 0] / total.unit, minlength=number).astype(np.float64)
+            for where, own, total in zip((place[:cut], place[cut:]), weights, totals, strict=True)
+        ]
+        copies = np.bincount(place, minlength=number).astype(np.int64)
+        return cls._made(pair, columns, turn, tuple(values), rows, copies, weighed, totals, place, gaps)
+
+    @classmethod
+    def _of_one(cls, pair: Pair, column: Ordered, totals: tuple["_Weight", ...]) -> "Pooled":
+        """Pool one variable from the counts of its values, whatever the parts."""
+        found = [
+            half.total(partial(_positive_values, column.name, number, total.unit))
+            for half, number, total in zip((pair.original, pair.protected), column.number, totals, strict=True)
+        ]
+        values = np.unique(np.concatenate([side.values for side in found]))
+        at = [np.searchsorted(values, side.values) for side in found]
+        copies, weighed, gaps = np.zeros(len(values), dtype=np.int64), [], []
+        for places, side in zip(at, found, strict=True):
+            assert side.weights is not None
+            copies[places] += side.counts
+            own = np.zeros(len(values))
+            own[places] = side.weights
+            weighed.append(own)
+            gaps.append(int(side.counts[side.values == _BELOW_ALL].sum()))
+        rows = np.arange(len(values), dtype=np.int32)[:, None]
+        return cls._made(
+            pair, (column,), np.zeros(1, dtype=np.intp), (values,), rows, copies, weighed, totals, None, gaps
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        pair: Pair,
+        columns: tuple[Ordered, ...],
+        turn: Places,
+        values: tuple[Floats, ...],
+        rows: Ranks,
+        copies: Integers,
+        weighed: list[Floats],
+        totals: tuple["_Weight", ...],
+        place: Places | None,
+        gaps: list[int],
+    ) -> "Pooled":
+        notes = []
+        nobody = sum(total.nobody for total in totals)
+        if nobody:
+            notes.append(f"{nobody:,} record{'s' if nobody > 1 else ''} of weight zero left out")
+        if (pair.original.schema.weight is None) != (pair.protected.schema.weight is None):
+            bare = "original" if pair.original.schema.weight is None else "protected"
+            notes.append(f"the {bare} table has no weight: its records count alike, those of the other by weight")
+        if any(gaps):
+            notes.append(f"missing values, taken as below all others: {gaps[0]:,} before, {gaps[1]:,} after")
+        before, after = (total.sum for total in totals)
+        weights = weighed[0] * after, weighed[1] * before
+        return cls(columns, turn, values, rows, copies, weights, before * after, place, tuple(notes))
+
+    @property
+    def size(self) -> int:
+        """The number of pooled records."""
+        return int(self.copies.sum())
+
+    @property
+    def signed(self) -> Floats:
+        """What each row adds to the difference of the two functions, times ``scale``."""
+        return self.weights[0] - self.weights[1]
+
+    def one_by_one(self) -> list[tuple[str, Floats, Floats]]:
+        """Return, for each variable alone, the differences at its values and how many records have each value."""
+        found: dict[int, tuple[Floats, Floats]] = {}
+        for variable, ranks in zip(self.turn, self.rows.T, strict=True):
+            gaps = np.cumsum(np.bincount(ranks, weights=self.signed)) / self.scale
+            found[int(variable)] = gaps, np.asarray(np.bincount(ranks, weights=self.copies), dtype=np.float64)
+        return [(column.name, *found[j]) for j, column in enumerate(self.columns)]
+
+    def shares_at(self, row: int) -> tuple[float, float]:
+        """Return the share of each table at or below one of the rows."""
+        below = (self.rows <= self.rows[row]).all(axis=1)
+        before, after = (float(side @ below / self.scale) for side in self.weights)
+        return before, after
+
+    def spelled(self, row: int) -> str:
+        """Write out the values of a row."""
+        rank = {int(variable): int(r) for variable, r in zip(self.turn, self.rows[row], strict=True)}
+        return ", ".join(column.spelled(float(self.values[j][rank[j]])) for j, column in enumerate(self.columns))
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """What the records of a table weigh together.
+
+    The unit is a power of two, which rounds nothing. It brings the largest weight near 1, so that no product overflows.
+    """
+
+    unit: float
+    sum: float
+    nobody: int  # records of weight zero
+
+
+def _total_weight(half: Half) -> _Weight:
+    if half.schema.weight is None:
+        return _Weight(2.0, len(half) / 2.0, 0)
+    largest = max(float(part.weights().max()) for part in half.parts if len(part))
+    unit = 2.0 ** float(np.frexp(largest)[1])
+    weights = (part.weights() / unit for part in half.parts if len(part))
+    total = fsum(w for part in weights for w in part[part > 0].tolist())
+    return _Weight(unit, total, sum(int((part.weights() == 0).sum()) for part in half.parts))
+
+
+def _positive_values(name: str, number: Number, unit: float, part: Microdata) -> Values:
+    """Count the values of the records that weigh something, missing ones below all others."""
+    weights = part.weights()
+    counted = weights > 0
+    return Values.of(number(part.columns[name][counted]), weights[counted] / unit)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The difference of the two joint distribution functions at the pooled records, or at a sample of them."""
+
+    pooled: Pooled
+    size: int  # records looked at
+    mean_square: float
+    variance: float  # of the squares
+    largest: float
+    where: int  # the row with the largest difference
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, pooled: Pooled, points: int | None, rng: np.random.Generator, notes: tuple[str, ...]) -> "Differences":
+        """Sum the signed weights at or below each record; equal records are summed once."""
+        if points is None or points >= pooled.size or pooled.place is None:
+            copies = pooled.copies
+        else:
+            drawn = rng.choice(pooled.size, points, replace=False)
+            copies = np.bincount(pooled.place[drawn], minlength=len(pooled.rows))
+        gaps = dominance_sums(pooled.rows, pooled.signed, copies > 0, threads=available_threads()) / pooled.scale
+        squares, size = gaps**2, int(copies.sum())
+        mean = float(copies @ squares) / size
+        variance = float(copies @ (squares - mean) ** 2) / max(size - 1, 1)
+        where = int(np.argmax(np.abs(gaps)))
+        largest = min(float(abs(gaps[where])), 1.0)  # weights that are no whole numbers may round beyond
+        if largest > 0:
+            share = [f"{share:.4g}" for share in pooled.shares_at(where)]
+            scope = "of the records looked at, " if size < pooled.size else ""
+            notes = (
+                *notes,
+                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies "
+                f"{share[0]} of the original and {share[1]} of the protected table",
+            )
+        return cls(pooled, size, mean, variance, largest, where, notes)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether some records were not looked at."""
+        return self.size < self.pooled.size
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean square of a sample drawn without replacement."""
+        return sqrt(self.variance / self.size * (1 - self.size / self.pooled.size))
+
+    def parts(self) -> dict[str, float]:
+        """Both figures, and the two shares at the point where they differ most."""
+        before, after = self.pooled.shares_at(self.where)
+        return {
+            "largest difference": self.largest,
+            "mean of squares": self.mean_square,
+            "original at or below the point": before,
+            "protected at or below the point": after,
+        }
+
+
+def one_order(
+    name: str, lists: tuple[tuple[Category, ...], tuple[Category, ...]], used: tuple[set[Category], set[Category]]
+) -> list[Category]:
+    """Merge the ordered categories of both tables into one order; refuse where the two leave it open."""
+    # a category that only one table lists and no record has needs no place
+    first = [c for c in lists[0] if c in lists[1] or c in used[0]]
+    second = [c for c in lists[1] if c in lists[0] or c in used[1]]
+    common = [c for c in first if c in second]
+    if common != [c for c in second if c in first]:
+        raise NotApplicable(
+            f"the two tables list the categories of {name!r} in different orders: "
+            f"{', '.join(map(repr, lists[0]))} and {', '.join(map(repr, lists[1]))}"
+        )
+    merged: list[Category] = []
+    for stop in (*common, None):  # what either table has up to the next category in common
+        ahead = [listed[: listed.index(stop)] if stop is not None else listed for listed in (first, second)]
+        if ahead[0] and ahead[1]:
+            raise NotApplicable(
+                f"the order of {name!r} is unknown: only the original has {', '.join(map(repr, ahead[0]))}, only the "
+                f"protected table {', '.join(map(repr, ahead[1]))}; list all categories from lowest to highest in the "
+                "schemas of both"
+            )
+        merged += ahead[0] + ahead[1] + ([stop] if stop is not None else [])
+        first, second = first[len(ahead[0]) + 1 :], second[len(ahead[1]) + 1 :]
+    return merged
