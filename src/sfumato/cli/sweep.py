@@ -90,6 +90,7 @@ def sweep(
     """
     from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
+    from sfumato.core import speaking
     from sfumato.data.files import read
     from sfumato.data.keys import key_names
 
@@ -112,7 +113,8 @@ def sweep(
     axes = [m for m in measures if {repr(m), type(m).__name__} & {risk, utility}]
     for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
         if deciding.about.keys:  # without keys nothing could be decided: say so before anything is computed
-            key_names(type(deciding).__name__, data, deciding.variables)
+            with speaking(deciding):
+                key_names(data.schema, deciding.variables)
     make_folder(out)
     plan = Plan(
         file=file,

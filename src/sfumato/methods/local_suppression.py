@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method
+from sfumato.core import Method, speaking
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
@@ -96,13 +96,15 @@ class LocalSuppression(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""
-        if self.variables is None and not data.schema.analysed(role="key"):
-            return key_names("LocalSuppression", data, data.schema.analysed("ordinal", "nominal") or None)
-        return key_names("LocalSuppression", data, self.variables)
+        stated = self.variables
+        if stated is None and not data.schema.analysed(role="key"):
+            stated = data.schema.analysed("ordinal", "nominal") or None
+        with speaking(self):
+            return key_names(data.schema, stated)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
-        codes = key_codes("LocalSuppression", data, names)
+        codes = key_codes(data, names)
         self._check(data, names)
         worth = self.importance or {}
         costs = np.array([worth.get(name, 1.0) for name in names])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method
+from sfumato.core import Method, speaking
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
@@ -83,7 +83,8 @@ class RecordSwapping(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the geography variables, from coarse to fine."""
         if self.variables is not None:
-            return key_names(WHO, data, self.variables)
+            with speaking(self):
+                return key_names(data.schema, self.variables)
         nominal = data.schema.analysed("nominal", role="key") or data.schema.analysed("nominal")
         if not nominal:
             raise NotApplicable(f"{WHO}: the table has no nominal variable to swap; name the geography in variables")
@@ -93,9 +94,9 @@ class RecordSwapping(Method):
         names = self.masked(data)
         homes = self._households(data, names)
         keys, left_out = self._keys(data, names)
-        level, rarest = _risk(homes, key_codes(WHO, data, keys) if keys else None, self.k)
+        level, rarest = _risk(homes, key_codes(data, keys) if keys else None, self.k)
         if self.similar is not None:
-            alike = key_codes(WHO, data, key_names(WHO, data, self.similar))
+            alike = key_codes(data, key_names(data.schema, self.similar))
         else:
             alike = np.zeros((len(data), 1), dtype=np.int32)
         risky = rarest < self.k
@@ -123,12 +124,12 @@ class RecordSwapping(Method):
             both = [name for name in self.keys if name in geography]
             if both:
                 raise NotApplicable(f"{WHO}: {both[0]!r} is both a key and geography; take it out of keys")
-            return key_names(WHO, data, self.keys), ""
+            return key_names(data.schema, self.keys), ""
         names = [name for name in data.schema.analysed(role="key") if name not in geography]
         kept, left = [], []
         for name in names:
             try:
-                key_codes(WHO, data, (name,))
+                key_codes(data, (name,))
                 kept.append(name)
             except NotApplicable:  # continuous: every record would be alone
                 left.append(name)
@@ -137,7 +138,7 @@ class RecordSwapping(Method):
     def _households(self, data: Microdata, names: tuple[str, ...]) -> "_Households":
         """Gather the households, and check that each is in one place."""
         of, _ = classes(units(data)[:, None])
-        codes = key_codes(WHO, data, names)
+        codes = key_codes(data, names)
         first = first_records(of)
         whole = np.bincount(of, weights=(codes < 0).any(axis=1)) == 0
         split = np.unique(of[(codes != codes[first][of]).any(axis=1) & whole[of]])

@@ -61,7 +61,7 @@ def strata(who: str, data: Microdata, names: tuple[str, ...]) -> Strata:
     if not names:
         return Strata(np.zeros(len(data), dtype=np.int64), ((),))
     checked(who, data, names)
-    part, counts = classes(key_codes(f"{who}: strata", data, names))
+    part, counts = classes(key_codes(data, names, "strata: key"))
     first = np.empty(len(counts), dtype=np.intp)
     first[part[::-1]] = np.arange(len(data))[::-1]
     return Strata(part, tuple(tuple(_value(data, name, row) for name in names) for row in first.tolist()))
