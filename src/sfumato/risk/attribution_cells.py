@@ -89,7 +89,8 @@ class TargetCells:
     @cached_property
     def mode(self) -> NDArray[np.bool_]:
         """Whether no target is more frequent among the protected records with its keys."""
-        return np.logical_and(self.protecteds > 0, self.protecteds == self.greatest)
+        mode: NDArray[np.bool_] = (self.protecteds > 0) & (self.protecteds == self.greatest)
+        return mode
 
     @cached_property
     def modes(self) -> Integers:

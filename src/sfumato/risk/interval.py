@@ -105,7 +105,8 @@ def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
     held = [(each.sizes, each.present) for each in variables if each.sizes is not None and each.present is not None]
     inside, compared = (np.sum(side, axis=0) for side in zip(*held, strict=True))
     by_record = np.full(len(inside), np.nan)
-    return np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
+    np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
+    return by_record
 
 
 @catalogued(
