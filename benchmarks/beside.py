@@ -22,6 +22,7 @@ from typing import Any
 HERE = Path(__file__).parents[1]
 KEY_MEASURES = ("KAnonymity", "LDiversity", "TCloseness", "SampleUniques", "IndividualRisk", "SUDA2", "LogLinearRisk")
 TOLERANCE = 1e-12
+ROUNDING = 1e-15  # what is left of a zero
 
 
 # what one checkout finds, run in a process of its own
@@ -157,7 +158,8 @@ def differences(one: Any, two: Any, where: str) -> list[str]:
     if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
         return [d for i, (a, b) in enumerate(zip(one, two, strict=True)) for d in differences(a, b, f"{where}[{i}]")]
     if isinstance(one, float | int) and isinstance(two, float | int):
-        same = one == two or (one != one and two != two) or abs(one - two) <= TOLERANCE * max(abs(one), abs(two))
+        allowed = TOLERANCE * max(abs(one), abs(two)) + ROUNDING
+        same = one == two or (one != one and two != two) or abs(one - two) <= allowed
         return (
             [] if same else [f"{where}: {one!r} and {two!r}, apart by {abs(one - two) / max(abs(one), abs(two)):.1e}"]
         )
@@ -212,7 +214,7 @@ def beside(other: Path, only: str | None, census: str | None) -> None:
         if only in (None, "figures"):
             more = ["--census", str(Path(census).resolve())] if census else []
             found = [json.loads(run(c, [me, "--child", "figures", *more], caches[c], folder)[0]) for c in (other, HERE)]
-            apart = differences(*found, "")
+            apart = differences(found[0], found[1], "")
             print(f"{len(found[0])} measurements compared, {len(apart)} differences beyond {TOLERANCE:g}")
             print("\n".join(apart))
         if only in (None, "keys"):

@@ -59,10 +59,10 @@ def measures(cls: type[Measure]) -> list[Measure]:
         return [cls(), cls(tau=0.6, classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "StructureLoss":
         return [
-            cls(of=of, error=error)
+            sfumato.StructureLoss(of, error)  # type: ignore[arg-type]
             for of in ("data", "covariances", "correlations")
             for error in ("mean square error", "mean variation")
-        ]  # type: ignore[call-arg]
+        ]
     if cls.__name__ == "PropensityUtility":
         # models with a fair number of records per term: what a variable adds to one with hundreds of nearly collinear
         # terms is the solution of an ill-conditioned system, not a sum, and has no twelve digits

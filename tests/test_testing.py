@@ -14,9 +14,10 @@ METHODS = [catalogue.default_grid(cls)[-1] for _, cls in sorted(catalogue.method
 # a model with a fair number of records per term, so that its figures have twelve digits
 FITTING = {"PropensityUtility": sfumato.PropensityUtility(model="main effects")}
 MEASURES = [FITTING.get(name) or cls() for name, cls in sorted(catalogue.measures().items())]
+OWNERS: list[Method | Measure] = [*METHODS, *MEASURES]
 ALL = [
     check
-    for owner in (*METHODS, *MEASURES)
+    for owner in OWNERS
     for check in checks(owner, data=amounts() if owner.about.kinds == ("numeric",) else persons())
 ]
 

@@ -56,6 +56,7 @@ class MeasureAbout(About):
     # how it takes tables in parts: from summaries of each part; by whole columns of the variables it compares, taken
     # together from all parts; or not at all, because it needs all records in memory
     parts: Parts = "memory"
+    parts_if: str = ""  # with which parameters, if not with all
 
     def unit_of(self, part: str) -> Unit:
         """Return the unit a part is written in."""

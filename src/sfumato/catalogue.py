@@ -1,57 +1,68 @@
-"""Every method and measure by name: filled by the decorator, read by the command line, the report, docs and tests."""
+"""Every method and measure by name: read by the command line, the report, docs and tests.
+
+Sfumato's own are there by their packages. An installed package brings its own along by entry points of the groups
+``sfumato.methods`` and ``sfumato.measures``, each of which names a class under ``@catalogued`` (or a module of them).
+"""
 
 import ast
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from importlib import import_module
+import warnings
+from dataclasses import fields
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from itertools import product, zip_longest
-from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
-from sfumato.about import About, MeasureAbout, MethodAbout
+import sfumato.methods
+import sfumato.risk
+import sfumato.utility  # noqa: F401 - their classes enter the catalogue as they are imported
+from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.parameters import frozen
+from sfumato.registry import MEASURES, METHODS, PARAMETERS, catalogued
 
-C = TypeVar("C", bound=type[Method] | type[Measure])
-_METHODS: dict[str, type[Method]] = {}
-_MEASURES: dict[str, type[Measure]] = {}
-_PARAMETERS: dict[str, type] = {}
-P = TypeVar("P", bound=type)
+__all__ = ["catalogued", "default_grid", "find", "measures", "methods", "parse", "plug_ins"]
 
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def catalogued(about: About) -> Callable[[C], C]:
-    """Make a class a frozen dataclass, attach what is known of it, and enter it in the catalogue."""
-
-    def enter(cls: C) -> C:
-        made: Any = dataclass(frozen=True, repr=False)(cls)
-        made.about = about
-        if isinstance(about, MethodAbout):
-            _METHODS[cls.__name__] = made
-        elif isinstance(about, MeasureAbout):
-            _MEASURES[cls.__name__] = made
-        return cast(C, made)
-
-    return enter
+GROUPS = ("sfumato.methods", "sfumato.measures")
 
 
-def parameter_class(cls: P) -> P:
-    """Let a class stand as a parameter in texts, such as ``IntervalOverlap(Model("y ~ x", family="poisson"))``."""
-    _PARAMETERS[cls.__name__] = cls
-    return cls
+@cache
+def plug_ins() -> tuple[str, ...]:
+    """Load the classes of installed packages, once, and name them; one that cannot be loaded is warned of."""
+    loaded = []
+    for group in GROUPS:
+        for point in entry_points(group=group):
+            try:
+                point.load()
+            except SfumatoError as error:
+                raise type(error)(f"plug-in {_named(point)}: {error}") from None
+            except Exception as error:
+                warnings.warn(
+                    f"plug-in {_named(point)} cannot be loaded and is left out: {type(error).__name__}: {error}",
+                    stacklevel=2,
+                )
+                continue
+            loaded.append(point.name)
+    return tuple(loaded)
+
+
+def _named(point: EntryPoint) -> str:
+    """Name an entry point by the package it comes from."""
+    package = f" of {point.dist.name}" if point.dist is not None else ""
+    return f"{point.name!r}{package}"
 
 
 def methods() -> dict[str, type[Method]]:
     """Every method by name."""
-    _fill()
-    return dict(sorted(_METHODS.items()))
+    plug_ins()
+    return dict(sorted(METHODS.items()))
 
 
 def measures() -> dict[str, type[Measure]]:
     """Every measure by name."""
-    _fill()
-    return dict(sorted(_MEASURES.items()))
+    plug_ins()
+    return dict(sorted(MEASURES.items()))
 
 
 def find(name: str) -> type[Method] | type[Measure]:
@@ -138,14 +149,14 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Tuple):
         return tuple(_value(element) for element in node.elts)
     if isinstance(node, ast.Call):
-        _fill()
+        plug_ins()
         name = getattr(node.func, "id", "")
-        if name in _PARAMETERS:
+        if name in PARAMETERS:
             keywords = {str(k.arg): _value(k.value) for k in node.keywords}
             try:
-                return _PARAMETERS[name](*map(_value, node.args), **keywords)
+                return PARAMETERS[name](*map(_value, node.args), **keywords)
             except TypeError as error:
-                raise _misused(_PARAMETERS[name], error) from None
+                raise _misused(PARAMETERS[name], error) from None
         made = parse(ast.unparse(node))
         return made if len(made) > 1 else made[0]
     if isinstance(node, ast.List):
@@ -157,8 +168,3 @@ def default_grid(cls: type[Method]) -> tuple[Method, ...]:
     """Build the candidates a sweep tries of a method when nobody says which."""
     grid = cls.about.grid
     return tuple(cls(**dict(zip(grid, values, strict=True))) for values in product(*grid.values()))
-
-
-def _fill() -> None:
-    for package in ("methods", "risk", "utility"):  # by name: the catalogue itself depends on none of them
-        import_module(f"sfumato.{package}")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -242,11 +241,6 @@ class Measurement:
             there = ", ".join(map(repr, self.tables)) or "none"
             raise ParameterError(f"{self.measure} has no table {name!r}; there is {there}")
         return from_arrow(pa.Table.from_pylist([dict(row) for row in self.tables[name]]), Origin(kind))
-
-    def plot(self) -> Any:
-        """Draw what there is to show beyond the value, an Altair chart: pairs and variables, records, or parts."""
-        show = import_module("sfumato.show.notebook")  # by name: measures do not depend on how they are shown
-        return show.plot_of(self)
 
     def __float__(self) -> float:
         return self.value

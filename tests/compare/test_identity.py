@@ -195,13 +195,13 @@ def test_the_key_of_a_class_that_is_not_ours_is_the_same_in_every_process() -> N
 def test_modules_of_ours_that_foreign_code_names_count(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(line: str) -> Any:
         space: dict[str, Any] = {"Loss": Loss, "__name__": "prompt"}
-        exec(f"from sfumato.kernels import spread\nclass Mine(Loss):\n    def f(self):\n        {line}", space)
+        exec(f"from sfumato import parameters\nclass Mine(Loss):\n    def f(self):\n        {line}", space)
         return space["Mine"]()
 
-    lines = ("return spread", "import sfumato.kernels.ranks")
+    lines = ("return parameters", "import sfumato.display")
     monkeypatch.setattr(module, "_modules", str)  # the name itself in the place of its digest
-    for line, reached in zip(lines, ("sfumato.kernels.spread", "sfumato.kernels.ranks"), strict=True):
-        assert any(reached in code for code in module._of_class(type(named(line))))
+    for line, reached in zip(lines, ("sfumato.parameters", "sfumato.display"), strict=True):
+        assert any(reached in code for code in module._of_foreign(type(named(line))))
 
 
 def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:

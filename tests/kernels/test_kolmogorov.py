@@ -45,7 +45,16 @@ def test_two_samples_as_scipy_does(m: int, n: int, equal: bool, seed: int) -> No
 def test_both_ways_of_counting_paths_are_the_same(m: int, n: int, share: float) -> None:
     long, short, common = max(m, n), min(m, n), gcd(m, n)
     sizes = long, short, short // common, long // common, 1 + int(share * (m * n // common - 1))
-    assert plain_share_outside(*sizes) == share_outside(*sizes)
+    assert plain_share_outside(*sizes) == pytest.approx(share_outside(*sizes), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "gap"), [(2_600, 2_390, 0.12), (4_000, 900, 0.3), (2_450, 2_500, 0.01), (2_499, 3, 0.6)]
+)
+def test_many_paths_in_numpy_are_as_many_as_in_the_kernel(m: int, n: int, gap: float) -> None:
+    common = gcd(m, n)
+    sizes = max(m, n), min(m, n), min(m, n) // common, max(m, n) // common, int(gap * m * n / common)
+    assert plain_share_outside(*sizes) == pytest.approx(share_outside(*sizes), rel=1e-12)
 
 
 @settings(deadline=None)

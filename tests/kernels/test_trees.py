@@ -1,4 +1,4 @@
-"""Trees for synthesis against rpart, against every possible split, and the kernel against its plain twin."""
+"""Trees against rpart, against every possible split, and the kernel against its plain twin."""
 
 from itertools import combinations
 
@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels.trees import compiled as cart
-from sfumato.kernels.trees import plain as cart_plain
+from sfumato.kernels.trees import LEAST_CELLS, compiled, plain
+from sfumato.kernels.trees.lists import SHARES, Lists, Split, room_for
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 
-both = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+both = pytest.mark.parametrize("cells", [0, LEAST_CELLS], ids=["plain", "compiled"])
 
 # The tables of the R script below, which made the figures of the tests that name rpart (rpart 4.1.19):
 #   i <- 1:400; a <- (i * 7919) %% 1009; b <- (i * 104729) %% 997; g <- (i * 31) %% 13
@@ -35,12 +35,12 @@ def leaves(tree: Tree) -> list[NDArray[np.int32]]:
     return [tree.members[tree.stretch[0, k] : tree.stretch[1, k]] for k in np.flatnonzero(tree.column < 0)]
 
 
-def grown(target: NDArray[np.generic], compiled: bool, least: int = 5) -> Tree:
-    return fit(predictors(), target, np.arange(400, dtype=np.int32), Rule(least, 30, 1e-8, compiled))
+def grown(target: NDArray[np.generic], cells: int, least: int = 5) -> Tree:
+    return fit(predictors(), target, np.arange(400, dtype=np.int32), Rule(least, 30, 1e-8, cells))
 
 
 @both
-def test_a_regression_tree_has_the_leaves_of_rpart(compiled: bool) -> None:
+def test_a_regression_tree_has_the_leaves_of_rpart(cells: int) -> None:
     # y <- a * (b > 500) + 37 * (g %% 5) + (i * i) %% 101 / 7; method = "anova", cp = 1e-8; o <- order(l$yval)
     # l$n[o]; round(l$yval[o], 4)
     sizes = """10, 9, 8, 9, 7, 6, 8, 12, 5, 6, 10, 5, 7, 9, 13, 12, 12, 7, 11, 12, 7, 7, 6, 10, 5, 12, 14, 8, 7, 13, 10,
@@ -50,17 +50,17 @@ def test_a_regression_tree_has_the_leaves_of_rpart(compiled: bool) -> None:
         156.6286, 156.9881, 201.7959, 271.1964, 316.6939, 342.2967, 428.6714, 458.6883, 548.9643, 597.3214, 649.4286,
         718.9524, 739.3896, 820.3333, 864.2738, 924.8163, 960.3036, 983.2679, 1060.066"""
     y = A * (B > 500) + 37 * (G % 5) + (ROW * ROW) % 101 / 7
-    found = sorted((float(y[rows].mean()), len(rows)) for rows in leaves(grown(y, compiled)))
+    found = sorted((float(y[rows].mean()), len(rows)) for rows in leaves(grown(y, cells)))
     assert [size for _, size in found] == [int(size) for size in sizes.split(",")]
     assert [mean for mean, _ in found] == pytest.approx([float(mean) for mean in means.split(",")], abs=1.1e-4)
 
 
 @both
-def test_a_tree_of_two_classes_has_the_leaves_of_rpart(compiled: bool) -> None:
+def test_a_tree_of_two_classes_has_the_leaves_of_rpart(cells: int) -> None:
     # k <- factor((a + 20 * (g %% 4) + (i * i) %% 101) %% 1000 > 450); method = "class", cp = -1
     # o <- order(l$n, l$yval2[, 3]); l$n[o]; l$yval2[o, 3]; table(f$frame$var): 7 splits by a, 2 by g
     k = ((A + 20 * (G % 4) + (ROW * ROW) % 101) % 1000 > 450).astype(np.int32)
-    tree = grown(k, compiled)
+    tree = grown(k, cells)
     found = sorted((len(rows), int(k[rows].sum())) for rows in leaves(tree))
     assert [size for size, _ in found] == [5, 8, 10, 11, 11, 13, 14, 28, 124, 176]
     assert [ones for _, ones in found] == [2, 3, 9, 4, 9, 10, 0, 0, 0, 176]
@@ -68,23 +68,23 @@ def test_a_tree_of_two_classes_has_the_leaves_of_rpart(compiled: bool) -> None:
 
 
 @both
-def test_a_tree_of_four_classes_is_as_good_as_rparts_which_tries_every_set(compiled: bool) -> None:
+def test_a_tree_of_four_classes_is_as_good_as_rparts_which_tries_every_set(cells: int) -> None:
     # k <- factor((a %/% 180 + g %% 3 * (b > 400)) %% 4); method = "class", cp = -1; nrow(l); table(f$frame$var)
     # sum(l$n * (1 - rowSums((l$yval2[, 2:5] / l$n)^2)))
     k = ((A // 180 + G % 3 * (B > 400)) % 4).astype(np.int32)
-    tree = grown(k, compiled)
+    tree = grown(k, cells)
     counts = [np.bincount(k[rows]) for rows in leaves(tree)]
     assert np.bincount(tree.column + 1).tolist() == [27, 7, 7, 12]
     assert sum(c.sum() - (c * c).sum() / c.sum() for c in counts) == pytest.approx(8.514286, abs=1e-6)
 
 
 @both
-def test_a_tree_by_hand(compiled: bool) -> None:
+def test_a_tree_by_hand(cells: int) -> None:
     # leaves of 1, so nodes of 3 or more are split
     x = predictor("numeric", np.array([1.0, 2, 3, 7, 8, np.nan]), 0)
     y = np.array([0.0, 0, 0, 5, 5, 5])
     rows = np.arange(6, dtype=np.int32)
-    tree = fit([x], y, rows, Rule(1, 30, 0.0, compiled))
+    tree = fit([x], y, rows, Rule(1, 30, 0.0, cells))
     # the missing one lies below all, in the order 5 0 0 0 5 5 with mean 2.5: a cut behind the first gains
     # 2.5^2 6 / (1 5) = 7.5, one behind the fourth 5^2 6 / (4 2) = 18.75; then 5 | 0 0 0
     assert tree.threshold[tree.column >= 0].tolist() == [5.0, -np.inf]
@@ -92,17 +92,17 @@ def test_a_tree_by_hand(compiled: bool) -> None:
     seen = visible("numeric", np.array([4.99, 5.01, np.nan, 5.0]))
     places = [tree.members[tree.stretch[0, k]] for k in tree.leaf([seen], 4)]
     assert [float(y[place]) for place in places] == [0.0, 5.0, 5.0, 0.0]
-    stump = fit([x], y, rows, Rule(1, 0, 0.0, compiled))
+    stump = fit([x], y, rows, Rule(1, 0, 0.0, cells))
     assert stump.column.tolist() == [-1]
-    assert fit([], y, rows, Rule(1, 30, 0.0, compiled)).column.tolist() == [-1]
+    assert fit([], y, rows, Rule(1, 30, 0.0, cells)).column.tolist() == [-1]
 
 
 @both
-def test_a_category_that_a_node_has_not_seen_follows_the_larger_side(compiled: bool) -> None:
+def test_a_category_that_a_node_has_not_seen_follows_the_larger_side(cells: int) -> None:
     code = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
     tree = fit(
         [predictor("nominal", code, 3)], np.array([1.0, 1, 1, 9, 9, 9, 9]), np.arange(7, dtype=np.int32),
-        Rule(2, 30, 0.0, compiled),
+        Rule(2, 30, 0.0, cells),
     )  # fmt: skip
     leaf = tree.leaf([visible("nominal", np.array([0, 1, 2, -1], dtype=np.int32))], 4)
     assert leaf[0] != leaf[1] and leaf[2] == leaf[3] == leaf[1]
@@ -139,20 +139,55 @@ def test_the_kernel_and_its_plain_twin_grow_the_same_tree(seed: int, n: int, kin
     rows = np.flatnonzero(np.random.default_rng(seed).random(n) < 0.8).astype(np.int32)
     if not rows.size:
         rows = np.arange(n, dtype=np.int32)
-    plain, compiled = (fit(found, target, rows, Rule(least, 30, 1e-8, way)) for way in (False, True))
+    tree, other = (fit(found, target, rows, Rule(least, 30, 1e-8, cells)) for cells in (0, LEAST_CELLS))
     for name in ("column", "threshold", "begins", "children", "stretch", "members"):
-        assert np.array_equal(getattr(plain, name), getattr(compiled, name))
-    inner = plain.begins >= 0
-    used = int(plain.begins.max() + 1) if inner.any() else 0
-    assert np.array_equal(plain.flags[:used], compiled.flags[:used])
+        assert np.array_equal(getattr(tree, name), getattr(other, name))
+    inner = tree.begins >= 0
+    used = int(tree.begins.max() + 1) if inner.any() else 0
+    assert np.array_equal(tree.flags[:used], other.flags[:used])
     # every record to fit comes to the leaf that lists it, no leaf is too small, and each record is in one
     columns = [predictor.levels[predictor.places] for predictor in found]
-    leaf = plain.leaf(columns, n)
-    for k in np.flatnonzero(plain.column < 0):
-        members = plain.members[plain.stretch[0, k] : plain.stretch[1, k]]
+    leaf = tree.leaf(columns, n)
+    for k in np.flatnonzero(tree.column < 0):
+        members = tree.members[tree.stretch[0, k] : tree.stretch[1, k]]
         assert (leaf[members] == k).all()
         assert len(members) >= min(least, rows.size)
-    assert np.array_equal(np.sort(plain.members), rows)
+    assert np.array_equal(np.sort(tree.members), rows)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(20, 300), st.integers(0, 10_000), st.booleans(), st.booleans())
+def test_the_kernel_splits_the_shares_of_two_files_as_numpy_does(
+    n: int, seed: int, rounded: bool, weighted: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    second = rng.random(n) < 0.4
+    numbers = rng.normal(size=(3, n)) * np.where(second, 1.2, 1.0)
+    if rounded:
+        numbers = np.round(numbers, 1)
+    codes = np.array([rng.integers(0, k, n) * np.where(second, 1, rng.random(n) < 0.9) for k in (2, 9)], dtype=np.int32)
+    counts = codes.max(axis=1).astype(np.int64) + 1
+    weights = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
+    signed = np.where(second, weights, -weights)
+    rows = np.argsort(numbers, axis=1, kind="stable").astype(np.int32)
+    ranks = np.array([np.unique(x, return_inverse=True)[1][order] for x, order in zip(numbers, rows, strict=True)])
+    outcomes: list[tuple[Split, Lists]] = []
+    for way in (compiled, plain):
+        lists = Lists(rows.copy(), ranks.astype(np.int32), signed[rows], ordered=3, members=0)
+        total, ones = float(weights.sum()), float(weights[second].sum())
+        found = way.split(lists, codes, counts, room_for(lists, n, 0), 0, n, SHARES, total, ones, 7, 1e-12)
+        outcomes.append((found, lists))
+    (one, lists), (other, others) = outcomes
+    assert (one.column, one.low, one.high, one.first) == (other.column, other.low, other.high, other.first)
+    assert (one.gain, one.weight, one.amount) == pytest.approx((other.gain, other.weight, other.amount), rel=1e-9)
+    assert np.array_equal(lists.rows, others.rows)
+    assert np.array_equal(lists.ranks, others.ranks)
+    assert np.array_equal(lists.targets, others.targets)
+    if one.column >= 0:  # the records of the two sides, and none else, lie before and behind
+        first = lists.rows[:, : one.first]
+        assert all(set(listed) == set(first[0]) for listed in first)
+        assert one.weight == pytest.approx(weights[first[0]].sum())
+        assert one.amount == pytest.approx(weights[first[0]][second[first[0]]].sum())
 
 
 def gini_gain(table: NDArray[np.int64], inside: list[int]) -> float:
@@ -177,10 +212,10 @@ def test_sets_of_categories_are_the_best_or_nearly(kinds: int) -> None:
         target = np.array([rng.choice(kinds, p=odds[c]) for c in code], dtype=np.int32)
         table = np.zeros((7, kinds), dtype=np.int64)
         np.add.at(table, (code, target), 1)
-        gain, right = cart_plain._best_set_of_classes(code, 7, target, 1)
+        gain, right = plain._set_by_classes(code, 7, target.astype(np.intp), 1)
         assert gain == pytest.approx(gini_gain(table, np.flatnonzero(right == 0).tolist()))
         rows = np.arange(200, dtype=np.int32)
-        again, sides = cart._best_set_of_classes(rows, code, 7, target, np.bincount(target, minlength=kinds), 1)
+        again, sides = compiled._set_by_classes(rows, target.astype(np.float64), code, 7, kinds, 1)
         assert again == gain and np.array_equal(right, sides)
         shares.append(gain / best_of_all(table))
     if kinds == 2:  # by theory the best split goes by the share of one class
@@ -191,7 +226,7 @@ def test_sets_of_categories_are_the_best_or_nearly(kinds: int) -> None:
 def test_donors_come_from_the_leaf_and_each_as_often_as_it_should() -> None:
     y = np.repeat([0.0, 10.0], 10) + np.arange(20) / 100
     x = predictor("numeric", np.repeat([0.0, 1.0], 10), 0)
-    tree = fit([x], y, np.arange(20, dtype=np.int32), Rule(5, 1, 0.0, compiled=False))
+    tree = fit([x], y, np.arange(20, dtype=np.int32), Rule(5, 1, 0.0, cells=0))
     leaf = tree.leaf([np.repeat([0.0, 1.0], 20_000)], 40_000)
     donors = tree.donors(leaf, np.random.default_rng(1), proper=False)
     assert (donors[:20_000] < 10).all() and (donors[20_000:] >= 10).all()

@@ -24,7 +24,6 @@ from sfumato import (
     Variable,
     household_survey,
 )
-from sfumato.methods import cart_synthesis
 from sfumato.methods.cart_smoothing import smoothing
 from sfumato.methods.cart_tree import Rule, fit, predictor
 from sfumato.methods.cart_uniques import alone, among, digests
@@ -141,7 +140,7 @@ def test_the_compiled_and_the_plain_way_give_the_same_table(monkeypatch: pytest.
     data = survey().take(np.arange(800))
     made = []
     for least in (0, 10**9):
-        monkeypatch.setattr(cart_synthesis, "WORTH_COMPILING", least)
+        monkeypatch.setattr("sfumato.kernels.trees.LEAST_CELLS", least)
         made.append(CARTSynthesis(smoothing=True, proper=True).protect(data, rng=3))
     for name in made[0].names:
         assert np.array_equal(made[0].columns[name], made[1].columns[name], equal_nan=True)
@@ -268,7 +267,7 @@ def test_means_of_copies_vary_as_resampling_and_a_bayesian_bootstrap_say() -> No
 def test_smoothed_numbers_lie_between_the_leafs_values_and_frequent_ones_stay() -> None:
     # one leaf: 0 twelve times, and 10, 20, 40 once each
     values = np.array([0.0] * 12 + [10, 20, 40])
-    tree = fit([], values, np.arange(15, dtype=np.int32), Rule(5, 30, 1e-8, compiled=False))
+    tree = fit([], values, np.arange(15, dtype=np.int32), Rule(5, 30, 1e-8, cells=0))
     found = smoothing(tree, values, 5)
     assert found.low[:12].tolist() == found.high[:12].tolist() == [0.0] * 12
     assert found.low[12:].tolist() == [10, 15, 30] and found.high[12:].tolist() == [15, 30, 40]
@@ -276,7 +275,7 @@ def test_smoothed_numbers_lie_between_the_leafs_values_and_frequent_ones_stay() 
     # two leaves by x: 10 is alone in its leaf, and takes the stretch between its second neighbours in the file
     values = np.array([0.0] * 12 + [10, 20, 40, 80])
     x = predictor("numeric", np.array([0.0] * 13 + [1.0] * 3), 0)
-    tree = fit([x], values, np.arange(16, dtype=np.int32), Rule(3, 1, 1e-8, compiled=False))
+    tree = fit([x], values, np.arange(16, dtype=np.int32), Rule(3, 1, 1e-8, cells=0))
     found = smoothing(tree, values, 4)
     assert (found.low[12], found.high[12]) == (0.0, 40.0)
     assert (found.low[13], found.high[15]) == (20.0, 80.0)

@@ -1,6 +1,7 @@
 """Two tables on one footing: matching, parts, and what is kept."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,16 @@ def test_the_footing_of_records_in_another_order_is_found_by_id() -> None:
     assert straight.source == turned.source == "records"
     assert np.array_equal(straight.original, turned.original)
     assert np.array_equal(straight.protected[order], turned.protected)
+    # in parts, whose records stand in another order too
+    first, second = bare.take(np.arange(99, -1, -1)), bare.take(np.arange(239, 99, -1))
+    in_parts = Pair.of(cut(original, [100]), [first, second]).footing("age")
+    assert np.array_equal(in_parts.original, straight.original)
+    assert np.array_equal(in_parts.protected[:100], straight.protected[99::-1])
+
+
+def test_records_with_other_ids_are_not_taken_for_the_same() -> None:
+    before, after = named(["a", "b"], [1.0, 2.0]), named(["c", "d"], [2.0, 2.0])
+    assert Pair.of(before, after).footing("x").source == "none"  # by position, 1 would seem to have been cut off at 2
 
 
 def test_records_that_match_none_are_refused() -> None:
@@ -90,11 +101,16 @@ def test_codes_mean_the_same_in_all_parts() -> None:
 
 
 def test_a_statistic_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.pair.statistics import classes
+    from sfumato.pair.statistics import KeyClasses
 
     counted = []
-    original = classes.classes
-    monkeypatch.setattr(classes, "classes", lambda codes: counted.append(1) or original(codes))
+    original = KeyClasses.of
+
+    def told(codes: Any, weights: Any = None) -> KeyClasses:
+        counted.append(1)
+        return original(codes, weights)
+
+    monkeypatch.setattr(KeyClasses, "of", told)
     data = persons()
     half = Half.of(data)
     for measure in (sfumato.KAnonymity(2), sfumato.KAnonymity(3), sfumato.KAnonymity(5)):

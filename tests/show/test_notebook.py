@@ -26,26 +26,30 @@ def marks(spec: object) -> set[str]:
 
 
 def test_the_map_takes_the_first_risk_and_utility_unless_told(results: Results) -> None:
-    spec = results.map().to_dict()
+    spec = sfumato.plot(results).to_dict()
     assert "DistanceLinkage" in str(spec) or "linkage" in str(spec)
     assert "point" in marks(spec)
-    bounded = results.map("DistanceLinkage", "InformationLoss", at_most={"DistanceLinkage": 0.9}).to_dict()
+    bounded = sfumato.plot(
+        results, risk="DistanceLinkage", utility="InformationLoss", at_most={"DistanceLinkage": 0.9}
+    ).to_dict()
     assert "rule" in marks(bounded)
 
 
 def test_a_map_without_risk_is_refused() -> None:
     alone = Experiment(incomes(), [RankSwapping(0.1)], [InformationLoss()]).run()
     with pytest.raises(ParameterError, match="needs a measure of risk"):
-        alone.map()
+        sfumato.plot(alone)
 
 
 def test_a_measurement_draws_what_it_has(results: Results) -> None:
     data, masked = incomes(), RankSwapping(0.1).protect(incomes(), rng=1)
-    assert marks(InformationLoss().evaluate(data, masked).plot().to_dict()) == {"bar"}
-    assert marks(DistanceLinkage(known=2).evaluate(data, masked).plot().to_dict()) & {"rect", "bar"}
+    assert marks(sfumato.plot(InformationLoss().evaluate(data, masked)).to_dict()) == {"bar"}
+    assert marks(sfumato.plot(DistanceLinkage(known=2).evaluate(data, masked)).to_dict()) & {"rect", "bar"}
     bare = Measurement(measure="M()", about=InformationLoss.about, value=1.0)
     with pytest.raises(ParameterError, match="nothing to draw"):
-        bare.plot()
+        sfumato.plot(bare)
+    with pytest.raises(ParameterError, match="a measurement or results are needed"):
+        sfumato.plot("results")  # type: ignore[arg-type]
 
 
 def test_every_result_shows_itself_as_html_and_no_name_breaks_it(results: Results) -> None:

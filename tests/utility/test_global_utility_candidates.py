@@ -1,6 +1,8 @@
 """Several candidates of one original: what depends on the original alone is computed once, and nothing else is."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from global_utility_tables import survey
 import sfumato
 from sfumato import GlobalDataUtility, Measurement, Method, Microdata
 from sfumato.pair import Half, Pair
+from sfumato.utility.association import Column, PairTests, pair_tests
 from sfumato.utility.global_utility import measure as measure_module
 from tables import weighted
 
@@ -39,7 +42,7 @@ def alike(one: Measurement, other: Measurement) -> None:
 def test_one_original_for_all_candidates_gives_what_each_gives_alone(normality: str, with_weights: bool) -> None:
     data = survey(400)
     if with_weights:
-        data = weighted(data, np.random.default_rng(3).integers(1, 9, len(data)))
+        data = weighted(data, np.random.default_rng(3).uniform(1, 9, len(data)))
     measure = GlobalDataUtility(normality=normality)  # type: ignore[arg-type]
     shared = Half.of(data)
     for method in METHODS:
@@ -50,16 +53,20 @@ def test_one_original_for_all_candidates_gives_what_each_gives_alone(normality: 
 def test_the_original_is_tested_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = survey(200)
     calls = []
-    tests = measure_module.pair_tests
-    monkeypatch.setattr(measure_module, "pair_tests", lambda *args, **named: calls.append(1) or tests(*args, **named))
+
+    def counted(columns: Sequence[Column], **named: Any) -> PairTests:
+        calls.append(len(columns))
+        return pair_tests(columns, **named)
+
+    monkeypatch.setattr(measure_module, "pair_tests", counted)
     shared = Half.of(data)
     for method in METHODS[:4]:
         GlobalDataUtility().evaluate_pair(Pair(shared, Half.of(method.protect(data, rng=1))))
-    assert len(calls) == 1
+    assert calls == [7]
 
 
 def test_weights_that_changed_leave_nothing_as_it_was() -> None:
-    data = weighted(survey(300), np.random.default_rng(3).integers(1, 9, 300))
+    data = weighted(survey(300), np.random.default_rng(3).uniform(1, 9, 300))
     name = data.schema.weight
     assert name is not None
     other = data.replace({name: data.columns[name][::-1].copy()})

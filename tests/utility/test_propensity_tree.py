@@ -2,14 +2,11 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from propensity_tables import by_formula, normals, table
 
 from sfumato import PropensityUtility
-from sfumato.kernels.trees import split as kernel
 from sfumato.pair import Pair
-from sfumato.utility.propensity import tree, tree_split
+from sfumato.utility.propensity import tree
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled, pool
 
 
@@ -113,33 +110,12 @@ def pooled(n: int, seed: int, rounded: bool, weighted: bool) -> Pooled:
     )
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(20, 300), st.integers(0, 10_000), st.booleans(), st.booleans())
-def test_the_kernel_splits_as_numpy_does(n: int, seed: int, rounded: bool, weighted: bool) -> None:
-    data = pooled(n, seed, rounded, weighted)
-    signed = np.where(data.protected, data.weights, -data.weights)
-    outcomes = []
-    for split in (kernel.split, tree_split.split):
-        columns = tree.sort(data)
-        rows, ranks, ordered = columns.rows.copy(), columns.ranks.copy(), signed[columns.rows]
-        found = split(
-            rows, ranks, ordered, columns.codes, columns.counts, np.zeros(n, dtype=np.uint8),
-            0, n, 7, float(data.weights.sum()), float(data.weights[data.protected].sum()), 1e-12,
-        )  # fmt: skip
-        outcomes.append((found, rows, ranks, ordered))
-    (one, *lists), (other, *others) = outcomes
-    assert one[:2] == other[:2]
-    assert one[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-9)
-    for mine, theirs in zip(lists, others, strict=True):
-        assert np.array_equal(mine, theirs)
-
-
 @pytest.mark.parametrize("lack", ["misclassification", "squared error"])
 def test_a_tree_is_the_same_compiled_or_not(lack: tree.LackOfFit, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pooled(6000, 1, True, False)
     columns = tree.sort(data)
     compiled = tree.fit(columns, data.protected, data.weights, 0.001, lack)
-    monkeypatch.setattr(tree, "WORTH_COMPILING", 10_000)
+    monkeypatch.setattr("sfumato.kernels.trees.pruned.worth_compiling", lambda _: False)
     plain = tree.fit(columns, data.protected, data.weights, 0.001, lack)
     assert compiled.leaves == plain.leaves > 10
     np.testing.assert_allclose(compiled.scores, plain.scores, rtol=1e-9)

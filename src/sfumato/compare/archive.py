@@ -5,9 +5,10 @@ Without a store everything is kept in memory, compressed as it would be on disk.
 
 The figures by record, the tables and the statement are kept of replicate 0, whose table is the one that is released
 and reported; of the other replicates all the rest is kept, because reports show means over the replicates. In a file
-that takes 8 bytes per record, candidate and measure at most, compressed. In memory, figures by record are kept if they
-take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures together; otherwise
-for none of them, and each measurement says so in its notes.
+that takes 8 bytes per record, candidate and measure at most, and compressed much less: the store of the demo, 30
+candidates with 5 measures and 3 replicates of some 1,800 records, has 2 MB. In memory, figures by record are kept if
+they take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures together;
+otherwise for none of them, and each measurement says so in its notes.
 """
 
 import zlib

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from sfumato.compare.identity import code_of, identify, identity
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Key
-from sfumato.core import Measure, Measurement, Seed
+from sfumato.core import Measure, Measurement, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
@@ -111,25 +110,12 @@ class Results:
 
         return choose(self, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
 
-    def map(
-        self,
-        risk: Which | None = None,
-        utility: Which | None = None,
-        *,
-        at_most: Mapping[Any, float] | None = None,
-        at_least: Mapping[Any, float] | None = None,
-    ) -> Any:
-        """Draw the risk-utility map, an Altair chart; by the first measure of risk and of utility if not said."""
-        show = import_module("sfumato.show.notebook")  # by name: figures do not depend on how they are shown
-        return show.map_of(self, risk, utility, at_most, at_least)
-
     def protect(self, candidate: str) -> Microdata:
         """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""
-        row = self.row(candidate)
-        if row.method is not None:
-            return row.method.protect(self.original, rng=generator(self.seed, row.method, 0))
-        self._identity(row)  # refuses one that has no table
-        return self.tables[row.candidate]
+        source = self._source(self.row(candidate))
+        if isinstance(source, Microdata):
+            return source
+        return source.protect(self.original, rng=generator(self.seed, source, 0))
 
     def measurement(self, candidate: str, measure: Which) -> Measurement:
         """Return the whole measurement of a candidate in replicate 0, as it was measured; of a score, its recipe's."""
@@ -145,7 +131,7 @@ class Results:
         known = next(known for known in self.measures if _key(known) == key)
         if not isinstance(known, Measure):
             return known.of({repr(part): row.values[repr(part)][0] for part in known.measures})
-        return self._kept.measurement(Key(self._identity(row), identity(known), 0), known.about)
+        return self._kept.measurement(Key(identify(self._source(row)), identity(known), 0), known.about)
 
     def examined(
         self,
@@ -169,7 +155,7 @@ class Results:
         return self._kept.examination(self._examination(candidate, what, compute)) is not None
 
     def _examination(self, candidate: str, what: str, compute: Callable[[], Any]) -> str:
-        return f"{what} of {self._identity(self.row(candidate))} by {code_of(compute)}"
+        return f"{what} of {identify(self._source(self.row(candidate)))} by {code_of(compute)}"
 
     @property
     def _kept(self) -> Archive:
@@ -177,11 +163,12 @@ class Results:
             raise ParameterError("these results were put together by hand: nothing was kept of them")
         return self.archive
 
-    def _identity(self, row: Row) -> str:
+    def _source(self, row: Row) -> Method | Microdata:
+        """Return how a candidate's table is made, or the table itself."""
         source = row.method or self.tables.get(row.candidate)
         if source is None:
             raise NotApplicable(f"{row.candidate} has no table: {next(iter(row.reasons.values()))}")
-        return identify(source)
+        return source
 
     def bootstrap(
         self,

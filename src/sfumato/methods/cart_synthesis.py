@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, Seed
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Variable
@@ -19,10 +18,10 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.cart_smoothing import Smoothing, smoothing
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 from sfumato.methods.cart_uniques import alone, among, digests
+from sfumato.registry import catalogued
 
 Column = NDArray[Any]
 
-WORTH_COMPILING = 50_000  # records times variables: many deep trees repay compilation sooner than one pass does
 MOST_CATEGORIES = 5_000  # a table of two such variables still fits
 MOST_REDRAWN = 0.05  # of the records; more would bend the distributions
 Replicated = Literal["redraw", "keep"]
@@ -158,7 +157,7 @@ class CARTSynthesis(Method):
         if not stay and data.schema.weight is not None:
             drawn = (*drawn, data.schema.weight)
         cells = len(data) * (len(stay) + len(drawn))
-        rule = Rule(self.min_leaf, self.max_depth, self.cp, compiled=cells >= WORTH_COMPILING)
+        rule = Rule(self.min_leaf, self.max_depth, self.cp, cells)
         seen = {name: _predictor(data, name) for name in (*stay, *drawn)}
         models = {}
         for place, name in enumerate(drawn):

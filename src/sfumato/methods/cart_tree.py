@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.schema import Kind
+from sfumato.kernels.trees import Criterion, grow
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -18,12 +19,15 @@ LEAST_GAIN = 1e-12  # of the root's lack of fit: what is less is rounding
 
 @dataclass(frozen=True)
 class Rule:
-    """When a tree stops: the fewest records in a leaf, the most levels, the least gain as a share of the root's."""
+    """When a tree stops: the fewest records in a leaf, the most levels, the least gain as a share of the root's.
+
+    ``cells`` are the records times variables of the table, by which growing is worth compiling or not.
+    """
 
     min_leaf: int
     max_depth: int
     cp: float
-    compiled: bool
+    cells: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,24 +113,19 @@ def fit(predictors: Sequence[Predictor], target: NDArray[np.generic], rows: Code
     inside = np.zeros(n, dtype=bool)
     inside[rows] = True
     orders = [predictors[j].order if rows.size == n else _only(predictors[j].order, inside) for j in ordered]
-    values, classes, kinds, impurity = _aim(target, rows)
-    if rule.compiled:
-        from sfumato.kernels.trees.compiled import grow
-    else:
-        from sfumato.kernels.trees.plain import grow
+    aim, criterion, impurity = _aim(target, rows)
     column, bounds, children, stretch, members, begins, flags = grow(
-        rows.astype(np.int32),
-        _stacked(orders, rows.size),
-        _stacked([predictors[j].places for j in ordered], n),
+        rows,
+        [(order, predictors[j].places) for order, j in zip(orders, ordered, strict=True)],
         _stacked([predictors[j].places for j in nominal], n),
         np.array([predictors[j].levels.size for j in nominal], dtype=np.int64),
-        values,
-        classes,
-        kinds,
-        rule.min_leaf,
-        3 * rule.min_leaf,
-        rule.max_depth,
-        max(rule.cp, LEAST_GAIN) * impurity,
+        aim,
+        criterion,
+        least=rule.min_leaf,
+        parent=3 * rule.min_leaf,
+        depth=rule.max_depth,
+        tiny=max(rule.cp, LEAST_GAIN) * impurity,
+        cells=rule.cells,
     )
     threshold = np.full(column.size, np.inf)
     for place, j in enumerate(ordered):
@@ -138,19 +137,17 @@ def fit(predictors: Sequence[Predictor], target: NDArray[np.generic], rows: Code
     return Tree(named[column], threshold, begins, flags, children, stretch, members)
 
 
-def _aim(target: NDArray[np.generic], rows: Codes) -> tuple[Floats, Codes, int, float]:
-    """Return the target as values or classes, how many classes (0: values), and the root's lack of fit."""
+def _aim(target: NDArray[np.generic], rows: Codes) -> tuple[Floats, Criterion, float]:
+    """Return the target as trees aim at it, by what they split, and the root's lack of fit."""
     if target.dtype.kind == "f":
         values = np.zeros(target.size)
         present = target[rows].astype(np.float64)
         scale = np.abs(present).max(initial=0.0) or 1.0
         scaled = present / scale  # first, so that squares of large numbers stay finite
         values[rows] = scaled - scaled.mean() if rows.size else scaled
-        return values, np.zeros(0, dtype=np.int32), 0, float((values[rows] ** 2).sum())
-    classes = target.astype(np.int32)
-    sums = np.bincount(classes[rows])
-    impurity = rows.size - float((sums * sums).sum()) / max(rows.size, 1)
-    return np.zeros(target.size), classes, sums.size, impurity
+        return values, "values", float((values[rows] ** 2).sum())
+    sums = np.bincount(target[rows].astype(np.intp))
+    return target.astype(np.float64), "classes", rows.size - float((sums * sums).sum()) / max(rows.size, 1)
 
 
 def _only(order: Codes, inside: Flags) -> Codes:

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
+from sfumato.registry import catalogued
 
 ANY_VALUES = ("norm", "logistic", "gumbel_r", "gumbel_l", "uniform")
 POSITIVE_VALUES = ("expon", "gamma", "lognorm", "weibull_min")

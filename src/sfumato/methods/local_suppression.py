@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
@@ -19,6 +18,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.suppression import MOST_ENTRIES, cheapest_classes, cheapest_shown
 from sfumato.methods.merging import only_present
+from sfumato.registry import catalogued
 
 Missing = Literal["matches", "category"]
 MOST_KEYS = 16  # the sets of keys that may stay double with each key

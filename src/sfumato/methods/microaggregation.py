@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.registry import catalogued
 
 Labels = NDArray[np.intp]
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.registry import catalogued
 
 
 @catalogued(

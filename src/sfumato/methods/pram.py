@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
@@ -18,6 +17,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.merging import listed, places
 from sfumato.methods.selection import Strata, checked, keys_or_all, refuse_special, strata
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.methods.microaggregation import group_means
+from sfumato.registry import catalogued
 
 SOURCE = "Kim and Park, data utility for complex survey data, section 3"
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
@@ -20,6 +19,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods import bands, hierarchies
 from sfumato.methods.merging import listed, merged, places
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
+from sfumato.registry import catalogued
 
 Column = tuple[Variable, NDArray[Any]]
 OTHER = "other"

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
@@ -16,6 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
+from sfumato.registry import catalogued
 
 Integers = NDArray[np.int64]
 WHO = "RecordSwapping"

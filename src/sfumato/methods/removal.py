@@ -3,11 +3,11 @@
 import numpy as np
 
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 
 @catalogued(

@@ -4,8 +4,8 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
+from sfumato.registry import catalogued
 
 
 @catalogued(

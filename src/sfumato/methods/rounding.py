@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
@@ -18,6 +17,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.bands import is_whole, round_below, shown
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3 is three times 0.1

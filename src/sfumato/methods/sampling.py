@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
@@ -17,6 +16,7 @@ from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.methods.merging import only_present
 from sfumato.methods.selection import Strata, strata
+from sfumato.registry import catalogued
 
 Rows = NDArray[np.intp]
 

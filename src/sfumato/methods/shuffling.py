@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.methods.correlated_noise import normal_draws, root
 from sfumato.methods.rank_correlation import needed_correlations, normal_scores, proper
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 

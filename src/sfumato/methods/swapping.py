@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.errors import NotApplicable
 from sfumato.kernels.rank_swapping import swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.registry import catalogued
 
 
 @catalogued(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
@@ -19,6 +18,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.bands import shown
 from sfumato.methods.merging import listed, merged, places
 from sfumato.methods.selection import checked
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 FEWEST = 3  # values whose mean or median is published

@@ -151,15 +151,25 @@ class Pair:
             before, after = self.tables()
         else:
             before, after = (_one_column(half, name) for half in (self.original, self.protected))
-        orders = self._orders if self.matched and self.by_id else ()
-        if self.in_parts or all(order is None for order in orders):
+        try:
+            orders = self._orders if self.matched else ()
+        except NotApplicable:  # other ids: the records are not about the same units
+            return recoding(before, after, name, matched=False)
+        if all(order is None for order in orders):
             return recoding(before, after, name, matched=self.matched)
-        order = orders[0]
-        assert order is not None
+        order = self._joined(orders)
         found = recoding(before, after.take(order), name, matched=True)
         back = np.empty_like(found.protected)
         back[order] = found.protected
         return replace(found, protected=back)
+
+    def _joined(self, orders: Sequence[Order | None]) -> Order:
+        """Put the places of the records of each part together to places in the whole table."""
+        joined, start = [], 0
+        for part, order in zip(self.protected.parts, orders, strict=True):
+            joined.append(start + (np.arange(len(part)) if order is None else order))
+            start += len(part)
+        return np.concatenate(joined)
 
     # statistics of both tables
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.risk.attribution_cells import TargetCells
 from sfumato.risk.compared_keys import MISSING_KEYS, ComparedKeys, Notes
 from sfumato.risk.replicated_uniques import SOURCE

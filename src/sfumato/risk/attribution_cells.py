@@ -89,8 +89,7 @@ class TargetCells:
     @cached_property
     def mode(self) -> NDArray[np.bool_]:
         """Whether no target is more frequent among the protected records with its keys."""
-        mode: NDArray[np.bool_] = (self.protecteds > 0) & (self.protecteds == self.greatest)
-        return mode
+        return np.asarray((self.protecteds > 0) & (self.protecteds == self.greatest))
 
     @cached_property
     def modes(self) -> Integers:

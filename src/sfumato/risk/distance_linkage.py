@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -17,6 +16,7 @@ from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import compared
 from sfumato.risk.known_variables import Known, check_known, known_sets
 from sfumato.risk.mixed_points import points

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Statistic
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,7 +104,7 @@ def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
     """Return, for each record, the share of its values inside, averaged over sizes; NaN if none is compared."""
     held = [(each.sizes, each.present) for each in variables if each.sizes is not None and each.present is not None]
     inside, compared = (np.sum(side, axis=0) for side in zip(*held, strict=True))
-    by_record = np.full(len(inside), np.nan)
+    by_record: Floats = np.full(len(inside), np.nan)
     np.divide(inside, sizes * compared, out=by_record, where=compared > 0)
     return by_record
 

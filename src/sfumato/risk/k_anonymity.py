@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.pair import Keys, Pair
-from sfumato.risk.classes import MISSING_KEYS
+from sfumato.pair.keys import MISSING_KEYS
+from sfumato.registry import catalogued
 
 LEVELS = (2, 3, 5)
 

@@ -4,13 +4,13 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed_distance import Points, nearest, slack
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import Floats, Notes, compared, followed
 from sfumato.risk.mixed_points import mixed_points
 from sfumato.risk.nearest_links import Bridge

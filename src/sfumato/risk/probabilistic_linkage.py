@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
 from sfumato.risk.known_variables import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]

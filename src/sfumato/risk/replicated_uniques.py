@@ -3,9 +3,9 @@
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.risk.compared_keys import MISSING_KEYS, ComparedKeys
 
 SOURCE = (

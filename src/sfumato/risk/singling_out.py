@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Kind
 from sfumato.data.units import counted
 from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, Floats, Outcome, Question
 from sfumato.risk.bands import Banded, Codes
 

@@ -13,6 +13,11 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
 
 Known = type[Method] | type[Measure]
+IN_PARTS = {
+    "summaries": "yes, from summaries of each part",
+    "columns": "yes, with the whole columns that are compared in memory",
+    "memory": "no: all records must be in memory",
+}
 UNITS = {"share": "a share, shown in percent", "percent": "in percent", "number": "a number"}
 KEYS, AMOUNTS = ["region", "sex", "age"], ["age", "hours", "earnings", "wealth"]  # of the examples
 
@@ -78,6 +83,8 @@ def facts(cls: Known) -> list[tuple[str, str]]:
         told.append(("Records", matched))
         sees = "seen" if about.joint else "not seen: it looks at one variable at a time"
         told.append(("How variables hang together", sees))
+        only = f" (with {about.parts_if}; otherwise in memory)" if about.parts_if else ""
+        told.append(("Tables in parts", IN_PARTS[about.parts] + only))
         if about.keys:
             told.append(("Keys", "the variables of the role key, or those named in variables"))
     return told

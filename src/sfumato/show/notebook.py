@@ -19,14 +19,33 @@ from sfumato.show.vega import AFTER, CONFIG, GREY, INK, Spec, dressed, name, num
 SHOWN = 40  # bars of a chart
 
 
-def map_of(
-    results: Results,
+def plot(
+    shown: Measurement | Results,
+    *,
     risk: Which | None = None,
     utility: Which | None = None,
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
 ) -> Any:
-    """Draw the risk-utility map of results; unless an axis is named, by the first measure of risk and of utility."""
+    """Draw a measurement or results, as an Altair chart.
+
+    Of a measurement it shows pairs and variables, records, or parts: what there is beyond the value. Of results it
+    draws the risk-utility map, unless told by the first measure of risk and of utility, with the bounds given.
+    """
+    if isinstance(shown, Results):
+        return _map_of(shown, risk, utility, at_most, at_least)
+    if isinstance(shown, Measurement):
+        return _plot_of(shown)
+    raise ParameterError(f"plot: a measurement or results are needed; got {type(shown).__name__}")
+
+
+def _map_of(
+    results: Results,
+    risk: Which | None,
+    utility: Which | None,
+    at_most: Mapping[Any, float] | None,
+    at_least: Mapping[Any, float] | None,
+) -> Any:
     summary = summarise(
         results,
         risk=risk if risk is not None else _first(results, "risk"),
@@ -52,8 +71,7 @@ def _first(results: Results, purpose: Purpose) -> str:
     return first
 
 
-def plot_of(found: Measurement) -> Any:
-    """Draw what a measurement has to show: its pairs and variables, its records, or its parts."""
+def _plot_of(found: Measurement) -> Any:
     told = utility_found(found)
     if told is not None:
         useful = arranged(told)

@@ -20,7 +20,7 @@ def render_page(template: str, live: dict[str, Spec], **values: Any) -> str:
 
     specs = {name: Markup(embeddable(spec)) for name, spec in live.items()}
     found = _environment().get_template(template)
-    return found.render(specs=specs, vega=Markup(_vega()) if live else "", **values)
+    return str(found.render(specs=specs, vega=Markup(_vega()) if live else "", **values))
 
 
 @cache

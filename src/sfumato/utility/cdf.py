@@ -4,10 +4,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.joint_distribution import Differences, Pooled
 
 SOURCE = (
@@ -68,7 +68,8 @@ class CDFDifference(Measure):
         weights=True,
         missing=MISSING,
         paired=False,
-        parts="summaries",  # of one variable; several together need the records
+        parts="summaries",
+        parts_if="one variable",
         caveat=MANY,
         formula="max over a of |S_X(a) - S_Y(a)|,   a = every record of both tables\n"
         "S_X(a) = sum of w_i over the records with x_i <= a in every variable, over the sum of all w_i",
@@ -126,7 +127,8 @@ class CDFMaximum(CDFDifference):
         weights=True,
         missing=MISSING,
         paired=False,
-        parts="summaries",  # of one variable; several together need the records
+        parts="summaries",
+        parts_if="one variable",
         caveat=MANY,
         formula="sum over a of (S_X(a) - S_Y(a))^2 / (n + m),   a = the n + m records of both tables\n"
         "total=True: the sum itself;   S as in CDFMaximum",

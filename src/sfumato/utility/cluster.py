@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.frames import Origin, from_arrow
 from sfumato.data.microdata import Microdata
@@ -20,6 +19,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.average_linkage import partition
 from sfumato.kernels.boxes import distinct
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 SHOWN = 3  # clusters told of in the notes

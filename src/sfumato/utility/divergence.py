@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
 from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
 from sfumato.utility.models.design import Column, Number
 from sfumato.utility.models.rows import Usable
 from sfumato.utility.models.statistics import Sufficient

@@ -7,12 +7,12 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measurement
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.quadratic_form import Probability, ellipsoid_probability
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.models.fit import BothFits, Fit
 from sfumato.utility.models.measure import ModelMeasure
 from sfumato.utility.overlap import MISSING, SOURCE, check_level

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Moments, Sums
+from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Of = Literal["data", "means", "covariances", "variances", "correlations"]

@@ -184,10 +184,10 @@ class Pooled:
 
     def one_by_one(self) -> list[tuple[str, Floats, Floats]]:
         """Return, for each variable alone, the differences at its values and how many records have each value."""
-        found = {}
+        found: dict[int, tuple[Floats, Floats]] = {}
         for variable, ranks in zip(self.turn, self.rows.T, strict=True):
             gaps = np.cumsum(np.bincount(ranks, weights=self.signed)) / self.scale
-            found[int(variable)] = gaps, np.asarray(np.bincount(ranks, weights=self.copies))
+            found[int(variable)] = gaps, np.asarray(np.bincount(ranks, weights=self.copies), dtype=np.float64)
         return [(column.name, *found[j]) for j, column in enumerate(self.columns)]
 
     def shares_at(self, row: int) -> tuple[float, float]:

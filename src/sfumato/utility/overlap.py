@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measurement, speaking
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Floats
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.models.copies import Combine, combined
 from sfumato.utility.models.fit import BothFits
 from sfumato.utility.models.measure import Fitted, ModelMeasure, told

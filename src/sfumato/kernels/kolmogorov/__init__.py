@@ -8,9 +8,12 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels import WORTH_COMPILING
+
 Floats = NDArray[np.float64]
 
-STEPS = 600  # records of both samples from which counting their paths is worth compiling
+NARROW = 300  # cells from the diagonal to the lines up to which numbers of paths, side by side, are in range
+LARGE = 2.0**900
 MATRIX = 1.4  # n x^1.5 up to which the matrix of Durbin is small enough
 MATRIX_RECORDS = 100_000
 FEW = 140  # records below which Simard and L'Ecuyer choose among more ways
@@ -40,7 +43,7 @@ def two_sample_p(gap: int, m: int, n: int) -> float:
         return _outside_square(m, height)
     long, short = max(m, n), min(m, n)
     along, across = short // common, long // common
-    if m + n < STEPS:
+    if m + n < WORTH_COMPILING and height <= NARROW * across:
         return plain_share_outside(long, short, along, across, height)
     from sfumato.kernels.kolmogorov.compiled import share_outside
 
@@ -59,22 +62,37 @@ def _outside_square(n: int, height: int) -> float:
 
 
 def plain_share_outside(m: int, n: int, along: int, across: int, height: int) -> float:
-    """Return in numpy what the compiled kernel returns: all cells of x + y = s at once, from those of s - 1."""
-    shares = np.ones(m + 2)  # by x + 1; 1 on and beyond the lines
-    shares[1] = 0.0
-    x = np.arange(m + 2, dtype=np.float64) - 1
-    first = 0
-    for s in range(1, m + n + 1):
-        # |along x - across (s - x)| < height
-        low = max((across * s - height) // (along + across) + 1, s - n, 0)
-        high = min((across * s + height - 1) // (along + across), m, s)
-        if high < low:
+    """Return in numpy what the compiled kernel returns, for lines that are not too far apart.
+
+    Here the paths themselves are counted: those to (x, y) come over (x - 1, y) or over (x, y - 1), so that a column is
+    the running sum of the one before. All numbers are in a common unit, which grows with them.
+    """
+    strayed = np.zeros(n + 2)  # by y: the paths to (x, y) that have been on or beyond a line
+    low, high = 0, min(-(-height // across), n + 1)
+    below, above = 1.0, 1.0  # all paths to the cells next to the column, (x, low - 1) and (x, high)
+    for x in range(1, m + 1):
+        start, end = max((along * x - height) // across + 1, 0), min(-(-(along * x + height) // across), n + 1)
+        if end <= start:
             return 1.0
-        here, before = slice(low + 1, high + 2), slice(low, high + 1)
-        shares[here] = (shares[before] * x[here] + shares[here] * (s - x[here])) / s
-        shares[first + 1 : low + 1] = 1.0
-        first = low
-    return float(shares[m + 1])
+        if end > high:
+            strayed[high] = above
+        above *= (x + high) / x
+        if end > high:
+            above *= (x + end) / end
+        if low:
+            below *= (x + low - 1) / x
+            if start > low:
+                below *= (x + low) / low
+        column = strayed[start:end]
+        if start:
+            column[0] += below
+        np.cumsum(column, out=column)
+        low, high = start, end
+        if above > LARGE:
+            column /= LARGE
+            above, below = above / LARGE, below / LARGE
+    every = above * (n + 1) / (m + n + 1)  # high has come to n + 1
+    return min(1.0, float(strayed[n] / every))
 
 
 def one_sample_p(gap: float, n: int) -> float:

@@ -1,166 +1,187 @@
-"""A regression or classification tree grown to small leaves, on numbers by their ranks and on sets of categories.
-
-Every ordered predictor keeps its own list of the records in ascending order; a node is the same stretch of every list,
-and splitting it parts the stretch of each list without changing the order on either side, so that sorting is done once.
-"""
+"""The best split of a node, the records put to its two sides, and a tree grown to small leaves, in machine code."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.kernels.compiling import compiled
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.uint8]
-
-ROUNDS = 10  # of looking for a better order of the categories; two or three are the rule
+from sfumato.kernels.trees.lists import (
+    BETTER,
+    CLASSES,
+    ROUNDS,
+    SHARES,
+    Codes,
+    Counts,
+    Flags,
+    Floats,
+    Grown,
+    Lists,
+    Room,
+    Split,
+)
 
 
 @compiled
 def grow(
-    members: Codes,
-    orders: Codes,
-    ranks: Codes,
-    codes: Codes,
-    counts: Counts,
-    values: Floats,
-    classes: Codes,
-    kinds: int,
-    least: int,
-    parent: int,
-    depth: int,
+    lists: Lists, codes: Codes, counts: Counts, room: Room, criterion: int, least: int, parent: int, depth: int,
     tiny: float,
-) -> tuple[Codes, Codes, Codes, Codes, Codes, Counts, Flags]:
-    """Split nodes of ``parent`` records or more until no split with ``least`` on each side gains more than ``tiny``.
-
-    ``members`` lists the records to fit and comes back in the order of the leaves; ``orders`` lists them for each
-    ordered predictor by ascending ``ranks`` (whose columns are records). ``codes`` holds the categories of the nominal
-    predictors, ``counts`` of them. The target is ``values`` where ``kinds`` is 0, else ``classes`` below ``kinds``.
-    The gain is the fall in the sum of squares, or in records times Gini impurity.
-
-    Returns, with one entry per node and parents before children: the column split by (ordered ones first, then nominal
-    ones; -1 for a leaf); the highest rank on its left and the lowest on its right; the left and the right child; start
-    and end of its stretch of ``members``; ``members``; where the flags of a nominal split start; and all flags, one per
-    category, 1 for right.
-    """
-    n, p = members.size, orders.shape[0]
-    room = max(2 * (n // least) + 1, 1)
-    column = np.full(room, -1, dtype=np.int32)
-    bounds = np.zeros((2, room), dtype=np.int32)
-    children = np.full((2, room), -1, dtype=np.int32)
-    stretch = np.zeros((2, room), dtype=np.int32)
-    level = np.zeros(room, dtype=np.int32)
-    begins = np.full(room, -1, dtype=np.int64)
+) -> Grown:  # fmt: skip
+    """Grow a tree; see ``trees.grow``."""
+    n, members = lists.rows.shape[1], lists.members
+    most = max(2 * (n // least) + 1, 1)
+    column = np.full(most, -1, dtype=np.int32)
+    bounds = np.zeros((2, most), dtype=np.int32)
+    children = np.full((2, most), -1, dtype=np.int32)
+    stretch = np.zeros((2, most), dtype=np.int32)
+    level = np.zeros(most, dtype=np.int32)
+    begins = np.full(most, -1, dtype=np.int64)
     flags = np.zeros(64, dtype=np.uint8)
     used = 0
-    side = np.zeros(values.size, dtype=np.uint8)
-    whole, left = np.zeros(max(kinds, 1), dtype=np.int64), np.zeros(max(kinds, 1), dtype=np.int64)
-    held = np.empty(n, dtype=np.int32)
     stretch[1, 0] = n
     stack = [0]
     nodes = 1
     while len(stack) > 0:
         node = stack.pop()
         start, end = stretch[0, node], stretch[1, node]
-        if end - start < parent or level[node] >= depth or _pure(members[start:end], values, classes, kinds):
+        targets = lists.targets[members, start:end]
+        if end - start < parent or level[node] >= depth or _pure(targets):
             continue
-        if kinds > 0:
-            for i in range(start, end):
-                whole[classes[members[i]]] += 1
-        total = 0.0
-        for i in range(start, end):
-            total += values[members[i]]
-        most, best, place = tiny, -1, -1
-        for j in range(p):
-            if ranks[j, orders[j, start]] == ranks[j, orders[j, end - 1]]:
-                continue
-            if kinds > 0:
-                gain, found = _best_cut_of_classes(orders[j, start:end], ranks[j], classes, whole, left, least)
-            else:
-                gain, found = _best_cut_of_values(orders[j, start:end], ranks[j], values, total, least)
-            if gain > most:
-                most, best, place = gain, j, found
-        chosen = np.empty(0, dtype=np.uint8)
-        for j in range(codes.shape[0]):
-            if kinds > 0:
-                gain, right = _best_set_of_classes(members[start:end], codes[j], counts[j], classes, whole, least)
-            else:
-                gain, right = _best_set_of_values(members[start:end], codes[j], counts[j], values, total, least)
-            if gain > most:
-                most, best, chosen = gain, p + j, right
-        if kinds > 0:
-            for i in range(start, end):
-                whole[classes[members[i]]] = 0
-        if best < 0:
+        amount = 0.0
+        for target in targets:
+            amount += target
+        found = split(lists, codes, counts, room, start, end, criterion, float(end - start), amount, least, tiny)
+        if found.column < 0:
             continue
-        column[node] = best
-        first = 0
-        if best < p:
-            bounds[0, node] = ranks[best, orders[best, start + place]]
-            bounds[1, node] = ranks[best, orders[best, start + place + 1]]
-            for i in range(start, end):
-                behind = i > start + place
-                side[orders[best, i]] = behind
-                first += not behind
-        else:
+        column[node] = found.column
+        bounds[0, node], bounds[1, node] = found.low, found.high
+        if found.column >= lists.ordered:
             begins[node] = used
-            while used + chosen.size > flags.size:
+            while used + found.right.size > flags.size:
                 flags = np.concatenate((flags, np.zeros(flags.size, dtype=np.uint8)))
-            flags[used : used + chosen.size] = chosen
-            used += chosen.size
-            for i in range(start, end):
-                side[members[i]] = chosen[codes[best - p, members[i]]]
-                first += 1 - side[members[i]]
-        _part(members[start:end], side, first, held)
-        for j in range(p):
-            _part(orders[j, start:end], side, first, held)
+            flags[used : used + found.right.size] = found.right
+            used += found.right.size
         for k in range(2):
             children[k, node] = nodes + k
             level[nodes + k] = level[node] + 1
-        stretch[0, nodes], stretch[1, nodes] = start, start + first
-        stretch[0, nodes + 1], stretch[1, nodes + 1] = start + first, end
+        stretch[0, nodes], stretch[1, nodes] = start, start + found.first
+        stretch[0, nodes + 1], stretch[1, nodes + 1] = start + found.first, end
         stack.append(nodes + 1)
         stack.append(nodes)
         nodes += 2
-    return column[:nodes], bounds[:, :nodes], children[:, :nodes], stretch[:, :nodes], members, begins[:nodes], flags
+    return Grown(
+        column[:nodes], bounds[:, :nodes], children[:, :nodes], stretch[:, :nodes], lists.rows[members],
+        begins[:nodes], flags,
+    )  # fmt: skip
 
 
 @compiled
-def _pure(members: Codes, values: Floats, classes: Codes, kinds: int) -> bool:
+def _pure(targets: Floats) -> bool:
     """Whether all records have one target value."""
-    first = members[0]
-    for i in range(1, members.size):
-        same = classes[members[i]] == classes[first] if kinds > 0 else values[members[i]] == values[first]
-        if not same:
+    for target in targets:
+        if target != targets[0]:
             return False
-    return True
+    return targets.size > 0
 
 
 @compiled
-def _part(rows: Codes, side: Flags, first: int, held: Codes) -> None:
+def split(
+    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
+    amount: float, least: int, tiny: float,
+) -> Split:  # fmt: skip
+    """Split the records at ``start:end`` of every list; see ``trees.split``."""
+    column, place, gain, right = _best(
+        lists, codes, counts, room, start, end, criterion, weight, amount / weight, least, tiny
+    )
+    if column < 0:
+        return Split(column, 0.0, 0, 0, right, 0, 0.0, 0.0)
+    low, high = 0, 0
+    if column < lists.ordered:
+        low, high = lists.ranks[column, start + place], lists.ranks[column, start + place + 1]
+    first, first_weight, first_amount = _put_to_sides(lists, codes, room.side, start, end, column, place, right)
+    if criterion == SHARES and 2 * first < end - start:  # the fewer are the ones to be moved
+        for row in lists.rows[lists.members, start:end]:
+            room.side[row] ^= 1
+        first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
+    for j in range(lists.rows.shape[0]):
+        _part(lists.rows[j, start:end], lists.ranks[j, start:end], lists.targets[j, start:end], room, first)
+    return Split(column, gain, low, high, right, first, first_weight, first_amount)
+
+
+@compiled
+def _best(
+    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
+    mean: float, least: int, tiny: float,
+) -> tuple[int, int, float, Flags]:  # fmt: skip
+    """Find the column of the best split, the last place of its left side, the gain, and the side of each category."""
+    members, targets = lists.rows[lists.members, start:end], lists.targets[lists.members, start:end]
+    if criterion == CLASSES:
+        for target in targets:
+            room.whole[int(target)] += 1
+    most, column, place = tiny, -1, -1
+    for j in range(lists.ordered):
+        rank, listed = lists.ranks[j, start:end], lists.targets[j, start:end]
+        if rank[0] == rank[-1]:
+            continue
+        if criterion == CLASSES:
+            gain, found = _cut_of_classes(rank, listed, room.whole, room.left, least, most)
+        elif criterion == SHARES:
+            gain, found = _cut_of_shares(rank, listed, weight, mean, least, most)
+        else:
+            gain, found = _cut_of_values(rank, listed, mean, least, most)
+        if found >= 0:
+            most, column, place = gain, j, found
+    right = np.empty(0, dtype=np.uint8)
+    for j in range(codes.shape[0]):
+        if criterion == CLASSES:
+            gain, sides = _set_by_classes(members, targets, codes[j], counts[j], room.whole.size, least)
+        else:
+            gain, sides = _set_by_means(members, targets, codes[j], counts[j], criterion, weight, mean, least)
+        if gain > (most * BETTER if criterion == SHARES else most):
+            most, column, right = gain, lists.ordered + j, sides
+    if criterion == CLASSES:
+        for target in targets:
+            room.whole[int(target)] = 0
+    return column, place, most, right
+
+
+@compiled
+def _put_to_sides(
+    lists: Lists, codes: Codes, side: Flags, start: int, end: int, column: int, place: int, right: Flags
+) -> tuple[int, float, float]:
+    """Set the side of each record, and return how many are on the left, their weight and amount if shares are split."""
+    listed = column if column < lists.ordered else lists.members
+    rows, targets = lists.rows[listed, start:end], lists.targets[listed, start:end]
+    first, weight, amount = 0, 0.0, 0.0
+    for i in range(rows.size):
+        behind = i > place if column < lists.ordered else right[codes[column - lists.ordered, rows[i]]] == 1
+        side[rows[i]] = behind
+        if not behind:
+            first += 1
+            weight += abs(targets[i])
+            amount += max(targets[i], 0.0)
+    return first, weight, amount
+
+
+@compiled
+def _part(rows: Codes, ranks: Codes, targets: Floats, room: Room, first: int) -> None:
     """Move the records of the right side behind the ``first`` of the left, each in their order."""
-    to, kept = 0, 0
+    to, held = 0, 0
     for i in range(rows.size):  # written to both places, and only the right one counted: no branch to guess
-        row = rows[i]
-        rows[to] = row
-        held[kept] = row
-        kept += side[row]
-        to += 1 - side[row]
+        row, rank, target = rows[i], ranks[i], targets[i]
+        rows[to], ranks[to], targets[to] = row, rank, target
+        room.rows[held], room.ranks[held], room.targets[held] = row, rank, target
+        held += room.side[row]
+        to += 1 - room.side[row]
     for i in range(rows.size - first):
-        rows[first + i] = held[i]
+        rows[first + i], ranks[first + i], targets[first + i] = room.rows[i], room.ranks[i], room.targets[i]
 
 
 @compiled
-def _best_cut_of_values(order: Codes, rank: Codes, values: Floats, total: float, least: int) -> tuple[float, int]:
+def _cut_of_values(rank: Codes, values: Floats, mean: float, least: int, most: float) -> tuple[float, int]:
     """Find the last place of the left side where the sum of squares falls most."""
-    n = order.size
-    mean = total / n
-    most, place = 0.0, -1
+    n, place = values.size, -1
     summed = 0.0
     for i in range(n - least):
-        summed += values[order[i]]
-        if i + 1 >= least and rank[order[i]] != rank[order[i + 1]]:
+        summed += values[i]
+        if i + 1 >= least and rank[i] != rank[i + 1]:
             apart = summed - (i + 1) * mean
             gain = apart * apart * n / ((i + 1) * (n - i - 1))
             if gain > most:
@@ -169,27 +190,47 @@ def _best_cut_of_values(order: Codes, rank: Codes, values: Floats, total: float,
 
 
 @compiled
-def _best_cut_of_classes(
-    order: Codes, rank: Codes, classes: Codes, whole: Counts, left: Counts, least: int
+def _cut_of_classes(
+    rank: Codes, classes: Floats, whole: Counts, left: Counts, least: int, most: float
 ) -> tuple[float, int]:
     """Find the last place of the left side where the impurity falls most; ``left`` is all zero before and after."""
-    n = order.size
+    n, place = classes.size, -1
     squares = 0
     for i in range(n):
-        squares += whole[classes[order[i]]]  # each class's count, as often as it counts: the sum of their squares
-    most, place = 0.0, -1
+        squares += whole[int(classes[i])]  # each class's count, as often as it counts: the sum of their squares
     lefts, rights = 0, squares
     for i in range(n - least):
-        c = classes[order[i]]
+        c = int(classes[i])
         rights -= 2 * (whole[c] - left[c]) - 1
         lefts += 2 * left[c] + 1
         left[c] += 1
-        if i + 1 >= least and rank[order[i]] != rank[order[i + 1]]:
+        if i + 1 >= least and rank[i] != rank[i + 1]:
             gain = lefts / (i + 1) + rights / (n - i - 1) - squares / n
             if gain > most:
                 most, place = gain, i
     for i in range(n - least):
-        left[classes[order[i]]] = 0
+        left[int(classes[i])] = 0
+    return most, place
+
+
+@compiled
+def _cut_of_shares(
+    rank: Codes, signed: Floats, weight: float, share: float, least: int, most: float
+) -> tuple[float, int]:
+    """Find the last place of the left side where the impurity falls most, if by more than ``most``."""
+    place = -1
+    before, ones = 0.0, 0.0
+    for i in range(least - 1):
+        before += abs(signed[i])
+        ones += max(signed[i], 0.0)
+    for i in range(least - 1, signed.size - least):
+        before += abs(signed[i])
+        ones += max(signed[i], 0.0)
+        apart = ones - share * before
+        over = before * (weight - before)
+        # the gain is apart^2 weight / over; to multiply instead costs less
+        if apart * apart * weight > most * over * BETTER and rank[i] != rank[i + 1]:
+            most, place = apart * apart * weight / over, i
     return most, place
 
 
@@ -199,12 +240,18 @@ def _places(members: Codes, code: Codes, count: int) -> tuple[Counts, int]:
     place = np.full(count, -1, dtype=np.int64)
     for i in range(members.size):
         place[code[members[i]]] = 0
+    return place, _numbered(place)
+
+
+@compiled
+def _numbered(place: Counts) -> int:
+    """Number in place what is 0, and return how many there are."""
     number = 0
-    for c in range(count):
+    for c in range(place.size):
         if place[c] == 0:
             place[c] = number
             number += 1
-    return place, number
+    return number
 
 
 @compiled
@@ -218,28 +265,30 @@ def _sided(place: Counts, right: Flags, larger: int) -> Flags:
 
 
 @compiled
-def _best_set_of_values(
-    members: Codes, code: Codes, count: int, values: Floats, total: float, least: int
+def _set_by_means(
+    members: Codes, targets: Floats, code: Codes, count: int, criterion: int, weight: float, mean: float, least: int
 ) -> tuple[float, Flags]:
     """Find the set of categories with which the sum of squares falls most: one that goes by their means."""
     n = members.size
-    mean = total / n
     place, number = _places(members, code, count)
-    sums, sizes = np.zeros(number), np.zeros(number, dtype=np.int64)
+    weights, amounts, records = np.zeros(number), np.zeros(number), np.zeros(number, dtype=np.int64)
     for i in range(n):
         c = place[code[members[i]]]
-        sums[c] += values[members[i]]
-        sizes[c] += 1
-    order = np.argsort(sums / sizes, kind="mergesort")
+        weights[c] += abs(targets[i]) if criterion == SHARES else 1.0
+        amounts[c] += max(targets[i], 0.0) if criterion == SHARES else targets[i]
+        records[c] += 1
+    order = np.argsort(amounts / weights, kind="mergesort")
+    better = BETTER if criterion == SHARES else 1.0
     most, cut, lefts = 0.0, -1, 0
-    summed, before = 0.0, 0
+    summed, amount, before = 0.0, 0.0, 0
     for i in range(number - 1):
-        summed += sums[order[i]]
-        before += sizes[order[i]]
+        summed += weights[order[i]]
+        amount += amounts[order[i]]
+        before += records[order[i]]
         if before >= least and n - before >= least:
-            apart = summed - before * mean
-            gain = apart * apart * n / (before * (n - before))
-            if gain > most:
+            apart = amount - mean * summed
+            gain = apart * apart * weight / (summed * (weight - summed))
+            if gain > most * better:
                 most, cut, lefts = gain, i, before
     right = np.ones(number, dtype=np.uint8)
     right[order[: cut + 1]] = 0
@@ -247,8 +296,8 @@ def _best_set_of_values(
 
 
 @compiled
-def _best_set_of_classes(
-    members: Codes, code: Codes, count: int, classes: Codes, whole: Counts, least: int
+def _set_by_classes(
+    members: Codes, classes: Floats, code: Codes, count: int, kinds: int, least: int
 ) -> tuple[float, Flags]:
     """Find a set of categories with which the impurity falls much.
 
@@ -258,10 +307,13 @@ def _best_set_of_classes(
     """
     n = members.size
     place, number = _places(members, code, count)
-    class_place, class_number = _places(members, classes, whole.size)
+    class_place = np.full(kinds, -1, dtype=np.int64)
+    for i in range(n):
+        class_place[int(classes[i])] = 0
+    class_number = _numbered(class_place)
     table = np.zeros((number, class_number), dtype=np.int64)
     for i in range(n):
-        table[place[code[members[i]]], class_place[classes[members[i]]]] += 1
+        table[place[code[members[i]]], class_place[int(classes[i])]] += 1
     sizes = table.sum(axis=1)
     sums = table.sum(axis=0)
     squares = (sums * sums).sum()

@@ -1,33 +1,30 @@
-"""A tree grown in numpy, for tables not worth compiling for: the twin of ``sfumato.kernels.trees.compiled``."""
+"""The best split of a node, the records put to its two sides, and a tree grown to small leaves, in numpy."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Flags = NDArray[np.uint8]
-
-ROUNDS = 10  # of looking for a better order of the categories
+from sfumato.kernels.trees.lists import (
+    BETTER,
+    CLASSES,
+    ROUNDS,
+    SHARES,
+    Codes,
+    Counts,
+    Flags,
+    Floats,
+    Grown,
+    Lists,
+    Room,
+    Split,
+)
 
 
 def grow(
-    members: Codes,
-    orders: Codes,
-    ranks: Codes,
-    codes: Codes,
-    counts: Counts,
-    values: Floats,
-    classes: Codes,
-    kinds: int,
-    least: int,
-    parent: int,
-    depth: int,
+    lists: Lists, codes: Codes, counts: Counts, room: Room, criterion: int, least: int, parent: int, depth: int,
     tiny: float,
-) -> tuple[Codes, Codes, Codes, Codes, Codes, Counts, Flags]:
-    """Grow a tree; see ``sfumato.kernels.trees.compiled.grow``, which gives the same."""
-    p = len(orders)
-    side = np.zeros(len(values), dtype=np.uint8)
+) -> Grown:  # fmt: skip
+    """Grow a tree; see ``trees.grow``."""
+    members = lists.rows[lists.members]
     column, bounds, children = [-1], [(0, 0)], [(-1, -1)]
     stretch, level, begins = [(0, members.size)], [0], [-1]
     flags: list[Flags] = []
@@ -36,50 +33,21 @@ def grow(
     while stack:
         node = stack.pop()
         start, end = stretch[node]
-        inside = slice(start, end)
-        rows = members[inside]
-        target = classes[rows] if kinds else values[rows]
+        target = lists.targets[lists.members, start:end]
         if end - start < parent or level[node] >= depth or (target == target[0]).all():
             continue
-        most, best, place = tiny, -1, -1
-        for j in range(p):
-            order = orders[j, inside]
-            gain = _gains_of_classes(classes[order]) if kinds else _gains_of_values(values[order], _sum(values[rows]))
-            gain[: least - 1] = 0.0
-            gain[gain.size - least + 1 :] = 0.0
-            gain[np.diff(ranks[j, order]) == 0] = 0.0
-            found = int(np.argmax(gain))
-            if gain[found] > most:
-                most, best, place = float(gain[found]), j, found
-        chosen = np.empty(0, dtype=np.uint8)
-        for j in range(len(codes)):
-            code, count = codes[j, rows], int(counts[j])
-            if kinds:
-                reached, right = _best_set_of_classes(code, count, classes[rows], least)
-            else:
-                reached, right = _best_set_of_values(code, count, values[rows], least)
-            if reached > most:
-                most, best, chosen = reached, p + j, right
-        if best < 0:
+        amount = float(np.cumsum(target)[-1])  # one after the other, as the kernel adds
+        found = split(lists, codes, counts, room, start, end, criterion, float(end - start), amount, least, tiny)
+        if found.column < 0:
             continue
-        column[node] = best
-        if best < p:
-            order = orders[best, inside]
-            bounds[node] = int(ranks[best, order[place]]), int(ranks[best, order[place + 1]])
-            side[order] = np.arange(order.size) > place
-        else:
+        column[node], bounds[node] = found.column, (found.low, found.high)
+        if found.column >= lists.ordered:
             begins[node] = used
-            flags.append(chosen)
-            used += chosen.size
-            side[rows] = chosen[codes[best - p, rows]]
-        first = int((side[rows] == 0).sum())
-        members[inside] = rows[np.argsort(side[rows], kind="stable")]
-        for j in range(p):
-            order = orders[j, inside]
-            orders[j, inside] = order[np.argsort(side[order], kind="stable")]
+            flags.append(found.right)
+            used += found.right.size
         nodes = len(column)
         children[node] = nodes, nodes + 1
-        for ends in ((start, start + first), (start + first, end)):
+        for ends in ((start, start + found.first), (start + found.first, end)):
             column.append(-1)
             bounds.append((0, 0))
             children.append((-1, -1))
@@ -87,7 +55,7 @@ def grow(
             level.append(level[node] + 1)
             begins.append(-1)
         stack += [nodes + 1, nodes]
-    return (
+    return Grown(
         np.array(column, dtype=np.int32),
         np.array(bounds, dtype=np.int32).T,
         np.array(children, dtype=np.int32).T,
@@ -98,20 +66,93 @@ def grow(
     )
 
 
-def _sum(values: Floats) -> float:
-    """Add one after the other, as the kernel does."""
-    return float(np.cumsum(values)[-1])
+def split(
+    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
+    amount: float, least: int, tiny: float,
+) -> Split:  # fmt: skip
+    """Split the records at ``start:end`` of every list; see ``trees.split``."""
+    column, place, gain, right = _best(
+        lists, codes, counts, start, end, criterion, weight, amount / weight, least, tiny
+    )
+    if column < 0:
+        return Split(-1, 0.0, 0, 0, right, 0, 0.0, 0.0)
+    node = slice(start, end)
+    low, high = 0, 0
+    listed = lists.members
+    if column < lists.ordered:
+        low, high = (int(rank) for rank in lists.ranks[column, start + place : start + place + 2])
+        listed = column
+        behind = np.arange(end - start) > place
+    else:
+        behind = right[codes[column - lists.ordered, lists.rows[listed, node]]] == 1
+    mine = lists.targets[listed, node][~behind]
+    first, first_weight, first_amount = mine.size, float(np.abs(mine).sum()), float(np.maximum(mine, 0.0).sum())
+    if criterion == SHARES and 2 * first < end - start:  # the side with more records comes first
+        behind = ~behind
+        first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
+    room.side[lists.rows[listed, node]] = behind
+    order = np.argsort(room.side[lists.rows[:, node]], axis=1, kind="stable")
+    for along in (lists.rows, lists.ranks, lists.targets):
+        along[:, node] = np.take_along_axis(along[:, node], order, axis=1)
+    return Split(column, gain, low, high, right, first, first_weight, first_amount)
 
 
-def _gains_of_values(ordered: Floats, total: float) -> Floats:
-    """Return the fall in the sum of squares of a cut behind each record but the last."""
-    n = ordered.size
-    before = np.arange(1, n)
-    apart = np.cumsum(ordered)[:-1] - before * (total / n)
-    return np.asarray(apart * apart * n / (before * (n - before)))
+def _best(
+    lists: Lists, codes: Codes, counts: Counts, start: int, end: int, criterion: int, weight: float, mean: float,
+    least: int, tiny: float,
+) -> tuple[int, int, float, Flags]:  # fmt: skip
+    """Find the column of the best split, the last place of its left side, the gain, and the side of each category."""
+    node, places = slice(start, end), slice(least - 1, end - start - least)
+    better = BETTER if criterion == SHARES else 1.0
+    most, column, place = tiny, -1, -1
+    if lists.ordered:
+        gain = _gains(lists.targets[: lists.ordered, node], places, criterion, weight, mean)
+        rank = lists.ranks[: lists.ordered, node]
+        gain[rank[:, places] == rank[:, least : end - start - least + 1]] = 0.0
+        best = _first_best(gain, better)
+        if gain.flat[best] > most * better:
+            most, (column, place) = float(gain.flat[best]), divmod(best, gain.shape[1])
+            place += least - 1
+    right = np.empty(0, dtype=np.uint8)
+    members, targets = lists.rows[lists.members, node], lists.targets[lists.members, node]
+    for j in range(len(codes)):
+        code, count = codes[j, members], int(counts[j])
+        if criterion == CLASSES:
+            reached, sides = _set_by_classes(code, count, targets.astype(np.intp), least)
+        else:
+            reached, sides = _set_by_means(code, count, *_weighed(targets, criterion), weight, mean, least, better)
+        if reached > most * better:
+            most, column, right = reached, lists.ordered + j, sides
+    return column, place, most, right
 
 
-def _gains_of_classes(ordered: Codes) -> Floats:
+def _gains(listed: Floats, places: slice, criterion: int, weight: float, mean: float) -> Floats:
+    """Return what a cut of each list behind each of these places gains."""
+    if criterion == CLASSES:
+        return np.stack([_gains_of_classes(targets.astype(np.intp))[places] for targets in listed])
+    weights, amounts = (np.cumsum(part, axis=1)[:, places] for part in _weighed(listed, criterion))
+    return _gain(weights, amounts, weight, mean)
+
+
+def _weighed(targets: Floats, criterion: int) -> tuple[Floats, Floats]:
+    """Return the weight of each record and what it adds to the amount."""
+    if criterion == SHARES:
+        return np.abs(targets), np.maximum(targets, 0.0)
+    return np.ones_like(targets), targets
+
+
+def _gain(before: Floats, amounts: Floats, weight: float, mean: float) -> Floats:
+    """Return the fall in the sum of squares if these weights and amounts are on the left."""
+    gain: Floats = (amounts - mean * before) ** 2 * weight / (before * (weight - before))
+    return gain
+
+
+def _first_best(gain: Floats, better: float) -> int:
+    """Return the first place that no other is better than."""
+    return int(np.argmax(gain * better >= gain.max()))
+
+
+def _gains_of_classes(ordered: NDArray[np.intp]) -> Floats:
     """Return the fall in records times Gini impurity of a cut behind each record but the last."""
     n = ordered.size
     sums = np.bincount(ordered)
@@ -132,24 +173,27 @@ def _sided(count: int, present: Codes, right: Flags, lefts: int, n: int) -> Flag
     return sides
 
 
-def _best_set_of_values(code: Codes, count: int, target: Floats, least: int) -> tuple[float, Flags]:
-    n = code.size
+def _set_by_means(
+    code: Codes, count: int, weights: Floats, amounts: Floats, weight: float, mean: float, least: int, better: float
+) -> tuple[float, Flags]:
+    """Find the set of categories with which the sum of squares falls most: one that goes by their means."""
     present, place = np.unique(code, return_inverse=True)
-    sums, sizes = np.bincount(place, target), np.bincount(place)
-    order = np.argsort(sums / sizes, kind="stable")
-    before = np.cumsum(sizes[order])[:-1]
-    apart = np.cumsum(sums[order])[:-1] - before * (_sum(target) / n)
-    gain = apart * apart * n / (before * (n - before))
-    gain[(before < least) | (n - before < least)] = 0.0
+    records = np.bincount(place)
+    summed, reached = (np.bincount(place, part).astype(np.float64) for part in (weights, amounts))
+    order = np.argsort(reached / summed, kind="stable")
+    before = np.cumsum(records[order])[:-1]
+    gain = _gain(np.cumsum(summed[order])[:-1], np.cumsum(reached[order])[:-1], weight, mean)
+    gain[(before < least) | (code.size - before < least)] = 0.0
     if not (gain > 0).any():
         return 0.0, np.empty(0, dtype=np.uint8)
-    cut = int(np.argmax(gain))
+    cut = _first_best(gain, better)
     right = np.ones(present.size, dtype=np.uint8)
     right[order[: cut + 1]] = 0
-    return float(gain[cut]), _sided(count, present, right, int(before[cut]), n)
+    return float(gain[cut]), _sided(count, present, right, int(before[cut]), code.size)
 
 
-def _best_set_of_classes(code: Codes, count: int, target: Codes, least: int) -> tuple[float, Flags]:
+def _set_by_classes(code: Codes, count: int, target: NDArray[np.intp], least: int) -> tuple[float, Flags]:
+    """Find a set of categories with which the impurity falls much, as the kernel does."""
     n = code.size
     present, place = np.unique(code, return_inverse=True)
     _, class_place = np.unique(target, return_inverse=True)

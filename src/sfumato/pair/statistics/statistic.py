@@ -59,12 +59,12 @@ class Sums(Statistic):
         return sum(value.nbytes for value in self.named.values() if isinstance(value, np.ndarray))
 
 
-def distinct_sums(keys: NDArray[Any], *sums: NDArray[Any]) -> tuple[NDArray[Any], *tuple[NDArray[Any], ...]]:
-    """Return the different keys in ascending order, and for each array the sum over the entries of equal keys."""
+def distinct_sums(keys: NDArray[Any], *sums: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Return the different keys in ascending order, and of each array the sums over the entries of equal keys."""
     found, place = np.unique(keys, return_inverse=True)
     added: list[NDArray[Any]] = []
     for values in sums:
         total = np.zeros(len(found), dtype=values.dtype)
         np.add.at(total, place, values)
         added.append(total)
-    return found, *added
+    return found, added

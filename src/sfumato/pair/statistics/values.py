@@ -43,7 +43,7 @@ class Values(Statistic):
             return cls(values, counts.astype(np.int64), missing)
         values, place, counts = np.unique(present, return_inverse=True, return_counts=True)
         own = np.bincount(place, weights[~absent] if missing else weights, minlength=len(values))
-        return cls(values, counts.astype(np.int64), missing, own)
+        return cls(values, counts.astype(np.int64), missing, np.asarray(own, dtype=np.float64))
 
     def merge(self, other: Self) -> Self:
         """Add the counts of equal values."""
@@ -51,9 +51,9 @@ class Values(Statistic):
         counts = np.concatenate([self.counts, other.counts])
         missing = self.missing + other.missing
         if self.weights is None or other.weights is None:
-            found, added = distinct_sums(values, counts)
+            found, (added,) = distinct_sums(values, counts)
             return type(self)(found, added, missing)
-        found, added, own = distinct_sums(values, counts, np.concatenate([self.weights, other.weights]))
+        found, (added, own) = distinct_sums(values, counts, np.concatenate([self.weights, other.weights]))
         return type(self)(found, added, missing, own)
 
     @property

@@ -8,10 +8,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement, chosen
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
+from sfumato.registry import catalogued
 from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
@@ -143,6 +143,7 @@ class GlobalDataUtility(Measure):
             raise NotApplicable(f"the protected table has no comparable {', '.join(names)}")
         original = pair.original  # keeps what depends on it alone, whatever is gathered and put in order below
         columns = _side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
+        outcomes = self._multivariate(pair, columns)
         weights, said = _weights(columns)
         variables = [
             univariate.compared(columns, original, name, self.recoding, weights)
@@ -151,7 +152,6 @@ class GlobalDataUtility(Measure):
             for name in names
         ]
         pairs, of_pairs = self._pairs(columns, original, there, weights)
-        outcomes = self._multivariate(pair, columns)
         score = Score(variables, pairs, outcomes, self.univariate_weight)
         records = max(len(pair.original), len(pair.protected))
         return self._measured(

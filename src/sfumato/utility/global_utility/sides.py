@@ -56,10 +56,11 @@ def sides(pair: Pair, original: Half, names: Iterable[str], normality: Normality
 def _original(pair: Pair, half: Half, name: str) -> Column:
     """Return a variable of the original as the tests take it."""
     variable, column = pair.original.schema[name], pair.original.column(name)
-    return half.keep(
+    kept: Column = half.keep(
         ("column of the tests of pairs", name),
         lambda: Column(name, _scale(variable.kind, column), column, len(variable.categories)),
     )
+    return kept
 
 
 def _side(before: Column, footing: Recoding, scale: Scale) -> Side:

@@ -32,11 +32,13 @@ class Fitted:
 
     def by_variable(self, values: Sequence[float]) -> dict[str, float]:
         """Return for each variable the mean over the models it has a part in; nothing where models were named."""
-        found = {}
-        for name in self.variables:
-            own = [v for fits, v in zip(self.both, values, strict=True) if name in _names(fits.model)]
-            found[name] = float(np.mean(own))
-        return found
+        if not self.variables:
+            return {}
+        own: dict[str, list[float]] = {name: [] for name in self.variables}
+        for fits, value in zip(self.both, values, strict=True):
+            for name in formula.parse(fits.model.formula).variables:
+                own[name].append(value)
+        return {name: float(np.mean(found)) for name, found in own.items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +114,3 @@ def _varies(half: Half, name: str) -> bool:
 
 def _quoted(name: str) -> str:
     return name if name.isidentifier() else f"`{name}`"
-
-
-def _names(model: Model) -> tuple[str, ...]:
-    return formula.parse(model.formula).variables

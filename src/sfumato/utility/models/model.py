@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sfumato import parameters
-from sfumato.catalogue import parameter_class
 from sfumato.errors import ParameterError
+from sfumato.registry import parameter_class
 from sfumato.utility.models import formula
 
 Family = Literal["linear", "logistic", "poisson"]

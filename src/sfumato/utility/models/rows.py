@@ -19,9 +19,10 @@ S = TypeVar("S", bound=Statistic)
 
 @dataclass(frozen=True)
 class Complete(Statistic):
-    """How many records have all of some variables and a positive weight, how many of such a weight lack a value, and
-    what the complete ones weigh: the sum, the least and the greatest weight.
-    """  # noqa: D205
+    """The records that have all of some variables and a positive weight: their number and what they weigh.
+
+    ``incomplete`` counts those of positive weight that lack a value.
+    """
 
     count: int
     incomplete: int
@@ -205,17 +206,23 @@ class Usable:
 
     def __init__(self, table: Half | Microdata, label: str) -> None:
         self.half, self.label = Half.of(table), label
-        self._rows: dict[tuple[str, ...], Rows] = {}
+        self._asked: dict[tuple[str, ...], Rows] = {}  # by the variables of models
+        self._rows: dict[tuple[str, ...], Rows] = {}  # by those of them that have gaps
 
     def rows(self, variables: tuple[str, ...]) -> Rows:
         """Return the complete records of positive weight."""
-        holed = tuple(sorted({name for name in variables if self._missing(name)}))
-        if holed not in self._rows:
-            found = self.half.total(
-                lambda part: Complete.of(part, _complete(self.half, part, holed)), ("complete records", holed)
-            )
-            self._rows[holed] = Rows(self.half, self.label, holed, found)
-        return self._rows[holed]
+        if variables not in self._asked:
+            holed = tuple(sorted({name for name in variables if self._missing(name)}))
+            if holed not in self._rows:
+                self._rows[holed] = self._complete(holed)
+            self._asked[variables] = self._rows[holed]
+        return self._asked[variables]
+
+    def _complete(self, holed: tuple[str, ...]) -> Rows:
+        found = self.half.total(
+            lambda part: Complete.of(part, _complete(self.half, part, holed)), ("complete records", holed)
+        )
+        return Rows(self.half, self.label, holed, found)
 
     def _missing(self, name: str) -> int:
         """Count the records that lack a variable."""

@@ -6,10 +6,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.catalogue import catalogued
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
+from sfumato.registry import catalogued
 from sfumato.utility.propensity import groups, logistic, scores, tree
 from sfumato.utility.propensity.pooled import Floats, Pooled, pool
 from sfumato.utility.propensity.terms import Degree, design
@@ -37,7 +37,8 @@ DEGREES: dict[Model, Degree] = {
         kinds=("numeric", "ordinal", "nominal"),
         weights=True,
         paired=False,
-        parts="columns",  # logistic models; trees and clusters need all records
+        parts="columns",
+        parts_if="a logistic model",
         missing="a gap in a numeric or ordinal variable is filled with the mean and marked by an indicator; in a "
         "nominal one it is a category of its own",
         caveat="a model sees only what its terms or splits can express: a logistic model of second order is blind to "
