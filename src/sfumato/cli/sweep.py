@@ -178,6 +178,7 @@ def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
     """
     from sfumato.catalogue import default_grid
     from sfumato.catalogue import methods as known
+    from sfumato.core import speaking
 
     axes = list(axes)
     numbers_only = any(axis.about.kinds == ("numeric",) for axis in axes)
@@ -192,7 +193,8 @@ def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
         try:
             candidates = default_grid(cls)
             for method in candidates[:1]:
-                method.masked(data)
+                with speaking(method):
+                    method.masked(data)
             found += candidates
         except NotApplicable as reason:
             say(f"left out: {reason}")

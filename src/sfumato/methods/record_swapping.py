@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method, speaking
+from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
@@ -18,7 +18,6 @@ from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
 from sfumato.registry import catalogued
 
 Integers = NDArray[np.int64]
-WHO = "RecordSwapping"
 
 
 @catalogued(
@@ -83,11 +82,10 @@ class RecordSwapping(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the geography variables, from coarse to fine."""
         if self.variables is not None:
-            with speaking(self):
-                return key_names(data.schema, self.variables)
+            return key_names(data.schema, self.variables)
         nominal = data.schema.analysed("nominal", role="key") or data.schema.analysed("nominal")
         if not nominal:
-            raise NotApplicable(f"{WHO}: the table has no nominal variable to swap; name the geography in variables")
+            raise NotApplicable("the table has no nominal variable to swap; name the geography in variables")
         return nominal[:1]
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -104,13 +102,13 @@ class RecordSwapping(Method):
         pairs = round(self.share * homes.number / 2)
         if pairs < 1:
             raise NotApplicable(
-                f"{WHO}: a share of {self.share:g} of {homes.number} households is less than one pair; raise share"
+                f"a share of {self.share:g} of {homes.number} households is less than one pair; raise share"
             )
         profile = np.where(homes.whole, _profiles(homes, alike), -1 - np.arange(homes.number))
         partner, state = swap_pairs(profile, homes.places, level, turn[homes.whole[turn]], rng.random(len(turn)), pairs)
         if not (state == SWAPPED).any():
             raise NotApplicable(
-                f"{WHO}: no household has a similar one in another place of {names[-1]!r}, so nothing can be swapped; "
+                f"no household has a similar one in another place of {names[-1]!r}, so nothing can be swapped; "
                 "name fewer variables in similar, or another geography"
             )
         rows = homes.first[partner][homes.of]  # where each record takes its geography from
@@ -123,7 +121,7 @@ class RecordSwapping(Method):
         if self.keys is not None:
             both = [name for name in self.keys if name in geography]
             if both:
-                raise NotApplicable(f"{WHO}: {both[0]!r} is both a key and geography; take it out of keys")
+                raise NotApplicable(f"{both[0]!r} is both a key and geography; take it out of keys")
             return key_names(data.schema, self.keys), ""
         names = [name for name in data.schema.analysed(role="key") if name not in geography]
         kept, left = [], []
@@ -145,7 +143,7 @@ class RecordSwapping(Method):
         whole[split] = False
         if split.size and (self.variables is not None or not whole.any()):
             raise NotApplicable(
-                f"{WHO}: {split.size:,} households have members in different places of {', '.join(names)} (first in "
+                f"{split.size:,} households have members in different places of {', '.join(names)} (first in "
                 f"row {first[split[0]] + 1}); a household moves as a whole, so it must be in one place: correct the "
                 "table, or name another geography in variables"
             )
