@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method, speaking
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
@@ -176,14 +176,11 @@ class ResidualNoise(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method masks: those it was told, or those of the method it follows."""
-        if self.variables is not None:
-            return super().masked(data)
-        with speaking(self.of):
-            return self.of.masked(data)
+        return super().masked(data) if self.variables is not None else self.of.masked(data)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
-        table = replace(self.of, variables=names).protect(data, rng=rng)
+        table = replace(self.of, variables=names).apply(data, rng)
         before = complete_covariance(data.numeric(names))
         lost = before - complete_covariance(table.numeric(names))
         noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
