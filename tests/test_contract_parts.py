@@ -59,14 +59,19 @@ def measures(cls: type[Measure]) -> list[Measure]:
         return [cls(), cls(tau=0.6, classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "StructureLoss":
         return [
-            sfumato.StructureLoss(of, error)  # type: ignore[arg-type]
+            sfumato.StructureLoss(of, error)
             for of in ("data", "covariances", "correlations")
             for error in ("mean square error", "mean variation")
         ]
     if cls.__name__ == "LDiversity":
-        return [cls(), cls(3, "entropy"), cls(2, "recursive", 1.5, variables=("region", "sex"))]  # type: ignore[call-arg]
+        named = ("region", "sex")
+        return [
+            sfumato.LDiversity(),
+            sfumato.LDiversity(3, "entropy"),
+            sfumato.LDiversity(2, "recursive", variables=named),
+        ]
     if cls.__name__ == "LogLinearRisk":
-        return [cls("main"), cls(variables=("region", "sex", "education"))]  # type: ignore[call-arg]
+        return [sfumato.LogLinearRisk("main"), sfumato.LogLinearRisk(variables=("region", "sex", "education"))]
     if cls.__name__ in ("IndividualRisk", "SampleUniques", "TCloseness"):
         return [cls(), cls(variables=("region", "sex"))]
     if cls.__name__ == "PropensityUtility":

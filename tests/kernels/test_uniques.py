@@ -91,9 +91,9 @@ def test_keys_of_more_than_one_word_and_of_many_values() -> None:
 def test_rows_that_lack_a_key_find_room_in_every_group() -> None:
     # 60 values of the last key, and 200 rows that lack it and go into each of 60 groups: more than 3 times the table
     rng = np.random.default_rng(1)
-    codes = np.column_stack([rng.integers(0, 4, 500), rng.integers(0, 40, 500), rng.integers(0, 60, 500)])
-    codes[:200, 2] = -1
-    codes = codes.astype(np.int32)
+    drawn = np.column_stack([rng.integers(0, 4, 500), rng.integers(0, 40, 500), rng.integers(0, 60, 500)])
+    drawn[:200, 2] = -1
+    codes = drawn.astype(np.int32)
     assert searched(packed.minimal_uniques, codes, 3) == searched(plain.minimal_uniques, codes, 3)
 
 

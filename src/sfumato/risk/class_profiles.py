@@ -56,7 +56,7 @@ def profiles(keys: Keys, name: str) -> Iterator[tuple[int, int, Profile]]:
     """
     found = keys.crosstab(name)
     known = found.columns >= 0
-    cell, code, count = found.rows[known], found.columns[known], found.counts[known]
+    cell, code, count = found.rows[known].astype(np.int64, copy=False), found.columns[known], found.counts[known]
     total = np.bincount(code, weights=count)
     value, whole = (np.cumsum(total > 0) - 1)[code], total[total > 0] / total.sum()  # of the values that occur
     cells = len(keys.classes)
@@ -75,7 +75,17 @@ def profiles(keys: Keys, name: str) -> Iterator[tuple[int, int, Profile]]:
         part = slice(ends[low - 1] if low else 0, ends[high - 1])
         entry = spans(start[part], length[part])
         joined = Crosstab.of(np.repeat(one[part], length[part]) - low, value[entry], count[entry])
-        yield low, high, Profile(joined.rows, joined.columns, joined.counts.astype(np.float64), high - low, whole)
+        yield (
+            low,
+            high,
+            Profile(
+                joined.rows.astype(np.int64, copy=False),
+                joined.columns.astype(np.int64, copy=False),
+                joined.counts.astype(np.float64),
+                high - low,
+                whole,
+            ),
+        )
         low = high
 
 

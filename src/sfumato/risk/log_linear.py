@@ -12,6 +12,7 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
+from sfumato.kernels.groups import class_sums
 from sfumato.kernels.log_linear import fitted, placed, possible_cells
 from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.registry import catalogued
@@ -90,7 +91,7 @@ class LogLinearRisk(Measure):
         whole = (codes >= 0).all(axis=1)
         cells = self._cells(keys.names, codes[whole])
         place = placed(cells, codes[whole])
-        counts = np.bincount(place, weights=found.sizes[whole], minlength=len(cells))
+        counts = class_sums(place, found.sizes[whole], len(cells))
         expected, converged = fitted(cells, counts, ORDER[self.terms])
         if not converged:
             notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")

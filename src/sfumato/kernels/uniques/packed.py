@@ -1,10 +1,13 @@
 """A large table made ready for the compiled search: keys in a good order, codes packed into words, room to work in."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.uniques.compiled import MASK, TOP, UPTO, WANTED, WORD, minimal, search
 
+N = TypeVar("N", bound=np.generic)
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 BITS = 62  # of a word
@@ -17,7 +20,7 @@ def minimal_uniques(cells: Codes, candidate: NDArray[np.bool_], size: int) -> tu
     # keys of many values come last: most sets hold them, and the groups of those sets are then small
     order = np.argsort(cells.max(axis=0), kind="stable")
     fields = _fields(cells, order)
-    codes = np.zeros((number, int(fields[:, WORD].max()) + 1), dtype=np.int64)
+    codes: Integers = np.zeros((number, int(fields[:, WORD].max()) + 1), dtype=np.int64)
     for (word, shift, *_), column in zip(fields.tolist(), order, strict=True):
         codes[:, word] |= cells[:, column].astype(np.int64) + 1 << shift
     some_codes, some_rows = np.empty_like(codes), np.empty(number, dtype=np.int32)
@@ -38,9 +41,11 @@ def minimal_uniques(cells: Codes, candidate: NDArray[np.bool_], size: int) -> tu
         )
         found.append((found_rows[:noted].copy(), found_sets[:noted].copy()))
         if state[WANTED]:
-            codes, rows, ends = (_longer(array, 2 * int(state[WANTED])) for array in (codes, rows, ends))
+            room = 2 * int(state[WANTED])
+            codes, rows, ends = _longer(codes, room), _longer(rows, room), _longer(ends, room)
             state[WANTED] = 0
-    return minimal(*(np.concatenate(noted) for noted in zip(*found, strict=True)), number)
+    noted_rows, noted_sets = (np.concatenate(noted) for noted in zip(*found, strict=True))
+    return minimal(noted_rows, noted_sets, number)
 
 
 def _fields(cells: Codes, order: NDArray[np.intp]) -> Integers:
@@ -57,8 +62,8 @@ def _fields(cells: Codes, order: NDArray[np.intp]) -> Integers:
     return fields
 
 
-def _longer(array: NDArray[np.generic], length: int) -> NDArray[np.generic]:
+def _longer(array: NDArray[N], length: int) -> NDArray[N]:
     """Return an array with the same first entries and room for more."""
-    longer = np.empty((length, *array.shape[1:]), dtype=array.dtype)
+    longer: NDArray[N] = np.empty((length, *array.shape[1:]), dtype=array.dtype)
     longer[: len(array)] = array
     return longer

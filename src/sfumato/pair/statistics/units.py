@@ -36,7 +36,7 @@ class UnitSums(Statistic):
         number = int(unit[present].max(initial=-1)) + 1
         households = np.empty(number, dtype=household.dtype)
         households[unit[present]] = household[present]
-        sums = np.bincount(unit, weights=figures, minlength=number)
+        sums = np.asarray(np.bincount(unit, weights=figures, minlength=number), dtype=np.float64)
         return cls(households, sums[:number], np.bincount(unit, minlength=number)[:number], sums[number:])
 
     def merge(self, other: Self) -> Self:
