@@ -102,12 +102,13 @@ def split(
         behind = ~behind
         first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
     side[lists.rows[listed, node]] = behind
-    parted = slice(None)
+    parted = range(len(lists.rows))
     if max(first, end - start - first) < parent:  # neither side will be split: the order of its members is all
-        parted = slice(lists.members, lists.members + 1)
-    order = np.argsort(side[lists.rows[parted, node]], axis=1, kind="stable")
-    for along in (lists.rows, lists.ranks, lists.targets):
-        along[parted, node] = np.take_along_axis(along[parted, node], order, axis=1)
+        parted = range(lists.members, lists.members + 1)
+    for j in parted:
+        order = start + np.argsort(side[lists.rows[j, node]], kind="stable")
+        for along in (lists.rows, lists.ranks, lists.targets):
+            along[j, node] = along[j, order]
     return Split(column, gain, low, high, right, first, first_weight, first_amount)
 
 
