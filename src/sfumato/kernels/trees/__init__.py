@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.trees import plain
-from sfumato.kernels.trees.lists import CLASSES, VALUES, Codes, Counts, Criterion, Floats, Grown, Lists, room_for
+from sfumato.kernels.trees.lists import CLASSES, VALUES, Codes, Counts, Criterion, Floats, Grown, Lists, Room
 from sfumato.kernels.trees.pruned import LEAST_SPLIT, LackOfFit, Pruned, grow_pruned
 
 __all__ = ["LEAST_SPLIT", "Criterion", "Grown", "LackOfFit", "Pruned", "grow", "grow_pruned"]
@@ -48,12 +48,15 @@ def grow(
     ([0, -1, -1], [2, 3])
     """
     lists = _lists(members, ordered, target)
-    room = room_for(lists, target.size, int(target[members].max(initial=-1.0)) + 1 if criterion == "classes" else 0)
+    side = np.zeros(target.size, dtype=np.uint8)
     how = CLASSES if criterion == "classes" else VALUES
     if not worth_compiling(cells, LEAST_CELLS):
-        return plain.grow(lists, codes, counts, room, how, least, parent, depth, tiny)
+        return plain.grow(lists, codes, counts, side, how, least, parent, depth, tiny)
     from sfumato.kernels.trees import compiled
 
+    kinds = int(target[members].max(initial=-1.0)) + 1 if criterion == "classes" else 0
+    held = np.empty(members.size + 1, dtype=np.int32), np.empty(members.size + 1, dtype=np.int32)
+    room = Room(side, *held, np.empty(members.size + 1), *np.zeros((2, kinds), dtype=np.int64))
     return compiled.grow(lists, codes, counts, room, how, least, parent, depth, tiny)
 
 

@@ -47,7 +47,9 @@ def grow(
         amount = 0.0
         for target in targets:
             amount += target
-        found = split(lists, codes, counts, room, start, end, criterion, float(end - start), amount, least, tiny)
+        found = split(
+            lists, codes, counts, room, start, end, criterion, float(end - start), amount, least, parent, tiny
+        )
         if found.column < 0:
             continue
         column[node] = found.column
@@ -82,9 +84,22 @@ def _pure(targets: Floats) -> bool:
 
 
 @compiled
+def split_shares(
+    rows: Codes, ranks: Codes, targets: Floats, codes: Codes, counts: Counts, side: Flags, start: int, end: int,
+    weight: float, amount: float, least: int, parent: int, tiny: float,
+) -> tuple[int, int, float, float, float]:  # fmt: skip
+    """Split a node by shares; see ``trees.pruned``. Arrays, not tuples of them: these take longer to hand over."""
+    n, none = end - start, np.empty(0, dtype=np.int64)
+    room = Room(side, np.empty(n + 1, np.int32), np.empty(n + 1, np.int32), np.empty(n + 1), none, none)
+    lists = Lists(rows, ranks, targets, rows.shape[0], 0)
+    found = split(lists, codes, counts, room, start, end, SHARES, weight, amount, least, parent, tiny)
+    return found.column, found.first, found.gain, found.weight, found.amount
+
+
+@compiled
 def split(
     lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
-    amount: float, least: int, tiny: float,
+    amount: float, least: int, parent: int, tiny: float,
 ) -> Split:  # fmt: skip
     """Split the records at ``start:end`` of every list; see ``trees.split``."""
     column, place, gain, right = _best(
@@ -95,13 +110,22 @@ def split(
     low, high = 0, 0
     if column < lists.ordered:
         low, high = lists.ranks[column, start + place], lists.ranks[column, start + place + 1]
-    first, first_weight, first_amount = _put_to_sides(lists, codes, room.side, start, end, column, place, right)
+    first, first_weight, first_amount = _put_to_sides(
+        lists, codes, room.side, start, end, column, place, right, criterion
+    )
     if criterion == SHARES and 2 * first < end - start:  # the fewer are the ones to be moved
         for row in lists.rows[lists.members, start:end]:
             room.side[row] ^= 1
         first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
-    for j in range(lists.rows.shape[0]):
-        _part(lists.rows[j, start:end], lists.ranks[j, start:end], lists.targets[j, start:end], room, first)
+    # of sides that will not be split, the order of the members is all that counts
+    parted = range(lists.rows.shape[0])
+    if max(first, end - start - first) < parent:
+        parted = range(lists.members, lists.members + 1)
+    for j in parted:
+        _part(
+            lists.rows[j, start:end], lists.ranks[j, start:end], lists.targets[j, start:end], room.side, first,
+            room.rows, room.ranks, room.targets,
+        )  # fmt: skip
     return Split(column, gain, low, high, right, first, first_weight, first_amount)
 
 
@@ -144,34 +168,46 @@ def _best(
 
 @compiled
 def _put_to_sides(
-    lists: Lists, codes: Codes, side: Flags, start: int, end: int, column: int, place: int, right: Flags
+    lists: Lists, codes: Codes, side: Flags, start: int, end: int, column: int, place: int, right: Flags, criterion: int
 ) -> tuple[int, float, float]:
-    """Set the side of each record, and return how many are on the left, their weight and amount if shares are split."""
+    """Set the side of each record, and return how many are on the left; of shares, also their weight and amount."""
     listed = column if column < lists.ordered else lists.members
     rows, targets = lists.rows[listed, start:end], lists.targets[listed, start:end]
-    first, weight, amount = 0, 0.0, 0.0
-    for i in range(rows.size):
-        behind = i > place if column < lists.ordered else right[codes[column - lists.ordered, rows[i]]] == 1
-        side[rows[i]] = behind
-        if not behind:
-            first += 1
-            weight += abs(targets[i])
-            amount += max(targets[i], 0.0)
+    first = place + 1
+    if column < lists.ordered:
+        for i in range(rows.size):
+            side[rows[i]] = i > place
+    else:
+        code, first = codes[column - lists.ordered], 0
+        for row in rows:
+            side[row] = right[code[row]]
+            first += 1 - side[row]
+    weight, amount = 0.0, 0.0
+    if criterion == SHARES:
+        ends = place + 1 if column < lists.ordered else rows.size
+        for i in range(ends):
+            if column < lists.ordered or side[rows[i]] == 0:
+                weight += abs(targets[i])
+                amount += max(targets[i], 0.0)
     return first, weight, amount
 
 
 @compiled
-def _part(rows: Codes, ranks: Codes, targets: Floats, room: Room, first: int) -> None:
+def _part(
+    rows: Codes, ranks: Codes, targets: Floats, side: Flags, first: int, held_rows: Codes, held_ranks: Codes,
+    held_targets: Floats,
+) -> None:  # fmt: skip
     """Move the records of the right side behind the ``first`` of the left, each in their order."""
     to, held = 0, 0
     for i in range(rows.size):  # written to both places, and only the right one counted: no branch to guess
         row, rank, target = rows[i], ranks[i], targets[i]
+        behind = side[row]
         rows[to], ranks[to], targets[to] = row, rank, target
-        room.rows[held], room.ranks[held], room.targets[held] = row, rank, target
-        held += room.side[row]
-        to += 1 - room.side[row]
+        held_rows[held], held_ranks[held], held_targets[held] = row, rank, target
+        held += behind
+        to += 1 - behind
     for i in range(rows.size - first):
-        rows[first + i], ranks[first + i], targets[first + i] = room.rows[i], room.ranks[i], room.targets[i]
+        rows[first + i], ranks[first + i], targets[first + i] = held_rows[i], held_ranks[i], held_targets[i]
 
 
 @compiled
@@ -271,16 +307,24 @@ def _set_by_means(
     """Find the set of categories with which the sum of squares falls most: one that goes by their means."""
     n = members.size
     place, number = _places(members, code, count)
-    weights, amounts, records = np.zeros(number), np.zeros(number), np.zeros(number, dtype=np.int64)
-    for i in range(n):
-        c = place[code[members[i]]]
-        weights[c] += abs(targets[i]) if criterion == SHARES else 1.0
-        amounts[c] += max(targets[i], 0.0) if criterion == SHARES else targets[i]
-        records[c] += 1
+    amounts, records = np.zeros(number), np.zeros(number)
+    weights = records
+    if criterion == SHARES:
+        weights = np.zeros(number)
+        for i in range(n):
+            c = place[code[members[i]]]
+            weights[c] += abs(targets[i])
+            amounts[c] += max(targets[i], 0.0)
+            records[c] += 1
+    else:
+        for i in range(n):
+            c = place[code[members[i]]]
+            amounts[c] += targets[i]
+            records[c] += 1
     order = np.argsort(amounts / weights, kind="mergesort")
     better = BETTER if criterion == SHARES else 1.0
-    most, cut, lefts = 0.0, -1, 0
-    summed, amount, before = 0.0, 0.0, 0
+    most, cut, lefts = 0.0, -1, 0.0
+    summed, amount, before = 0.0, 0.0, 0.0
     for i in range(number - 1):
         summed += weights[order[i]]
         amount += amounts[order[i]]

@@ -33,7 +33,10 @@ class Lists(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Where splits put what they need for a moment: the side of each record, records held back, counts of classes."""
+    """Where splits put what they need for a moment: the side of each record, records held back, counts of classes.
+
+    There is room for one record more than there are; the counts are zero.
+    """
 
     side: Flags
     rows: Codes
@@ -75,16 +78,3 @@ class Grown(NamedTuple):
     members: Codes
     begins: Counts
     flags: Flags
-
-
-def room_for(lists: Lists, records: int, kinds: int) -> Room:
-    """Make room for splits of these lists, of a table of so many records, whose targets have so many classes."""
-    n = lists.rows.shape[1]
-    return Room(
-        np.zeros(records, dtype=np.uint8),
-        np.empty(n + 1, dtype=np.int32),
-        np.empty(n + 1, dtype=np.int32),
-        np.empty(n + 1),
-        np.zeros(kinds, dtype=np.int64),
-        np.zeros(kinds, dtype=np.int64),
-    )

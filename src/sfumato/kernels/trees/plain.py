@@ -16,13 +16,12 @@ from sfumato.kernels.trees.lists import (
     Floats,
     Grown,
     Lists,
-    Room,
     Split,
 )
 
 
 def grow(
-    lists: Lists, codes: Codes, counts: Counts, room: Room, criterion: int, least: int, parent: int, depth: int,
+    lists: Lists, codes: Codes, counts: Counts, side: Flags, criterion: int, least: int, parent: int, depth: int,
     tiny: float,
 ) -> Grown:  # fmt: skip
     """Grow a tree; see ``trees.grow``."""
@@ -39,7 +38,9 @@ def grow(
         if end - start < parent or level[node] >= depth or (target == target[0]).all():
             continue
         amount = float(np.cumsum(target)[-1])  # one after the other, as the kernel adds
-        found = split(lists, codes, counts, room, start, end, criterion, float(end - start), amount, least, tiny)
+        found = split(
+            lists, codes, counts, side, start, end, criterion, float(end - start), amount, least, parent, tiny
+        )
         if found.column < 0:
             continue
         column[node], bounds[node] = found.column, (found.low, found.high)
@@ -68,9 +69,19 @@ def grow(
     )
 
 
+def split_shares(
+    rows: Codes, ranks: Codes, targets: Floats, codes: Codes, counts: Counts, side: Flags, start: int, end: int,
+    weight: float, amount: float, least: int, parent: int, tiny: float,
+) -> tuple[int, int, float, float, float]:  # fmt: skip
+    """Split a node by shares; see ``trees.pruned``."""
+    lists = Lists(rows, ranks, targets, ordered=len(rows), members=0)
+    found = split(lists, codes, counts, side, start, end, SHARES, weight, amount, least, parent, tiny)
+    return found.column, found.first, found.gain, found.weight, found.amount
+
+
 def split(
-    lists: Lists, codes: Codes, counts: Counts, room: Room, start: int, end: int, criterion: int, weight: float,
-    amount: float, least: int, tiny: float,
+    lists: Lists, codes: Codes, counts: Counts, side: Flags, start: int, end: int, criterion: int, weight: float,
+    amount: float, least: int, parent: int, tiny: float,
 ) -> Split:  # fmt: skip
     """Split the records at ``start:end`` of every list; see ``trees.split``."""
     column, place, gain, right = _best(
@@ -92,10 +103,13 @@ def split(
     if criterion == SHARES and 2 * first < end - start:  # the side with more records comes first
         behind = ~behind
         first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
-    room.side[lists.rows[listed, node]] = behind
-    second = room.side[lists.rows[:, node]] == 1  # as many in every list
+    side[lists.rows[listed, node]] = behind
+    parted = slice(None)
+    if max(first, end - start - first) < parent:  # neither side will be split: the order of its members is all
+        parted = slice(lists.members, lists.members + 1)
+    second = side[lists.rows[parted, node]] == 1  # as many in every list
     middle = start + first
-    for along in (lists.rows, lists.ranks, lists.targets):
+    for along in (lists.rows[parted], lists.ranks[parted], lists.targets[parted]):
         here = along[:, node]
         kept, moved = here[~second].reshape(len(here), first), here[second].reshape(len(here), end - middle)
         along[:, start:middle], along[:, middle:end] = kept, moved

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.trees import plain
-from sfumato.kernels.trees.lists import SHARES, Codes, Counts, Floats, Lists, room_for
+from sfumato.kernels.trees.lists import Codes, Counts, Floats
 
 LackOfFit = Literal["misclassification", "squared error"]
 
@@ -35,8 +35,7 @@ def grow_pruned(
     the ranks of their values; ``codes`` holds the categories of the nominal columns, ``counts`` of them, by record.
     ``signed`` is the weight of each record, negative for those of the first file.
     """
-    lists = Lists(rows.copy(), ranks.copy(), signed[rows], ordered=len(rows), members=0)
-    growing = _Growing(lists, codes, counts, cp, lack)
+    growing = _Growing(rows.copy(), ranks.copy(), signed[rows], codes, counts, cp, lack)
     growing.grow(0, signed.size, float(np.abs(signed).sum()), float(signed[signed > 0].sum()), 0, np.inf)
     return Pruned(growing.shares, growing.gains)
 
@@ -54,7 +53,9 @@ class _Subtree(NamedTuple):
 class _Growing:
     """One tree in the making. The lack of fit is rpart's risk; the order of nodes and the bounds are its own too."""
 
-    lists: Lists
+    rows: Codes
+    ranks: Codes
+    targets: Floats  # weights, negative for the first file's records
     codes: Codes
     counts: Counts
     cp: float
@@ -62,14 +63,14 @@ class _Growing:
     gains: list[tuple[int, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        records = self.lists.rows.shape[1]
-        self.room = room_for(self.lists, records, 0)
+        records = self.rows.shape[1]
+        self.side = np.zeros(records, dtype=np.uint8)
         self.shares = np.empty(records)
-        self.split = plain.split
+        self.split = plain.split_shares
         if worth_compiling(records):
             from sfumato.kernels.trees import compiled
 
-            self.split = compiled.split
+            self.split = compiled.split_shares
         self.least_gain = 0.0
 
     def grow(self, start: int, end: int, total: float, ones: float, depth: int, bound: float) -> _Subtree:
@@ -81,14 +82,15 @@ class _Growing:
         reach = min(risk, bound)
         if end - start < LEAST_SPLIT or reach <= self.least_gain or depth >= DEEPEST:
             return self._leaf(start, end, total, ones, risk)
-        found = self.split(
-            self.lists, self.codes, self.counts, self.room, start, end, SHARES, total, ones, LEAST_LEAF, 1e-14 * total
-        )
-        if found.column < 0:
+        column, first, gain, weight, one = self.split(
+            self.rows, self.ranks, self.targets, self.codes, self.counts, self.side,
+            start, end, total, ones, LEAST_LEAF, LEAST_SPLIT, 1e-14 * total,
+        )  # fmt: skip
+        if column < 0:
             return self._leaf(start, end, total, ones, risk)
         before = len(self.gains)
-        self.gains.append((found.column, found.gain))
-        middle, weight, one = start + found.first, found.weight, found.amount
+        self.gains.append((column, gain))
+        middle = start + first
         sides = (start, middle, weight, one), (middle, end, total - weight, ones - one)
         lower, higher = sides if one * (total - weight) < (ones - one) * weight else sides[::-1]
         left = self.grow(*lower, depth + 1, reach - self.least_gain)  # rpart's left son: the lower share
@@ -106,7 +108,7 @@ class _Growing:
         return ones - ones * ones / total
 
     def _leaf(self, start: int, end: int, total: float, ones: float, risk: float) -> _Subtree:
-        self.shares[self.lists.rows[self.lists.members, start:end]] = ones / total
+        self.shares[self.rows[0, start:end]] = ones / total
         return _Subtree(risk, risk, 0, self.least_gain)
 
 
