@@ -58,7 +58,9 @@ def first_records(class_of: Integers) -> NDArray[np.intp]:
     """
     # classes are numbered as they appear, so a record is the first of its class when no number so far was as high
     highest = np.maximum.accumulate(class_of)
-    return np.flatnonzero(np.diff(highest, prepend=-1))
+    first = np.ones(len(class_of), dtype=bool)
+    np.greater(highest[1:], highest[:-1], out=first[1:])
+    return np.flatnonzero(first)
 
 
 def first_in_order(columns: Sequence[NDArray[Any]], most: int) -> NDArray[np.intp]:

@@ -69,11 +69,12 @@ def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) ->
     array([2.667, 1.333, 1.333, 0.667])
     """
     order = min(order, cells.shape[1])
-    cycle = plain.cycle(cells, counts, order)
     if order == 2 and worth_compiling(len(cells)):
         from sfumato.kernels.log_linear import compiled
 
         cycle = compiled.cycle(cells, counts)
+    else:
+        cycle = plain.cycle(cells, counts, order)
     expected = np.full(len(cells), counts.sum() / len(cells))
     for _ in range(MOST_CYCLES):
         if cycle(expected) <= tolerance:

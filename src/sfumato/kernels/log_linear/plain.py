@@ -14,13 +14,16 @@ Cycle = Callable[[Floats], float]  # fits in place, and returns by how much the 
 def cycle(cells: Codes, counts: Floats, order: int) -> Cycle:
     """Make the function that fits to each margin of ``order`` variables in turn."""
     sizes = cells.max(axis=0) + 1
-    sets = list(combinations(range(cells.shape[1]), order))
+    margins = []
+    for chosen in combinations(range(cells.shape[1]), order):
+        columns = [cells[:, j] for j in chosen]
+        place = columns[0] if order == 1 else np.ravel_multi_index(columns, [sizes[j] for j in chosen])
+        margins.append((place, np.bincount(place, weights=counts)))
 
     def fit(expected: Floats) -> float:
         worst = 0.0
-        for chosen in sets:
-            place = np.ravel_multi_index([cells[:, j] for j in chosen], [sizes[j] for j in chosen])
-            target, now = np.bincount(place, weights=counts), np.bincount(place, weights=expected)
+        for place, target in margins:
+            now = np.bincount(place, weights=expected)
             worst = max(worst, float(np.abs(now - target).max()))
             expected *= np.divide(target, now, out=np.zeros_like(target), where=now > 0)[place]
         return worst

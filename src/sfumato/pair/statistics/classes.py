@@ -40,7 +40,7 @@ class KeyClasses(Statistic):
         """Put records with these key values into classes."""
         cell_of, sizes = classes(codes)
         own = None if weights is None else class_sums(cell_of, weights, len(sizes))
-        return cls(np.asfortranarray(codes[first_records(cell_of)]), sizes, own, cell_of)
+        return cls(_rows(codes, first_records(cell_of)), sizes, own, cell_of)
 
     def merge(self, other: Self) -> Self:
         """Add sizes and weights of equal combinations."""
@@ -52,7 +52,7 @@ class KeyClasses(Statistic):
         own = None
         if self.weights is not None and other.weights is not None:
             own = class_sums(place, np.concatenate([self.weights, other.weights]), len(first))
-        return type(self)(np.asfortranarray(cells[first]), sizes, own)
+        return type(self)(_rows(cells, first), sizes, own)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -102,8 +102,13 @@ class KeyClasses(Statistic):
 
     def of_keys(self, columns: Sequence[int]) -> Self:
         """Return the combinations of some of the keys, and how many records have each."""
-        cells = np.asfortranarray(self.cells[:, list(columns)])
+        cells = self.cells.T[list(columns)].T
         place, _ = classes(cells)
         first = first_records(place)
         sizes = np.bincount(place, weights=self.sizes, minlength=len(first)).astype(np.int64)
-        return type(self)(np.asfortranarray(cells[first]), sizes)
+        return type(self)(_rows(cells, first), sizes)
+
+
+def _rows(codes: Codes, rows: NDArray[np.intp]) -> Codes:
+    """Return some rows, one column after the other in memory."""
+    return codes.T[:, rows].T
