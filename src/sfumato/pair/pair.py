@@ -72,8 +72,13 @@ class Pair:
 
     @cached_property
     def matched(self) -> bool:
-        """Whether every protected record is about the same unit as one of the original's."""
-        return self.protected.matched and self.same_size
+        """Whether each protected record is about the same unit as one of the original's; other ids say that it is not."""
+        if not (self.protected.matched and self.same_size):
+            return False
+        try:
+            return len(self._orders) == len(self.original.parts)
+        except NotApplicable:
+            return False
 
     @cached_property
     def by_id(self) -> bool:
@@ -151,10 +156,7 @@ class Pair:
             before, after = self.tables()
         else:
             before, after = (_one_column(half, name) for half in (self.original, self.protected))
-        try:
-            orders = self._orders if self.matched else ()
-        except NotApplicable:  # other ids: the records are not about the same units
-            return recoding(before, after, name, matched=False)
+        orders = self._orders if self.matched else ()
         if all(order is None for order in orders):
             return recoding(before, after, name, matched=self.matched)
         order = self._joined(orders)
