@@ -87,6 +87,12 @@ def test_a_variable_by_its_bare_name() -> None:
         catalogue.parse("KAnonymity(region)")  # which has a parameter in this place
 
 
+def test_the_title_tells_variables_apart() -> None:
+    assert Suppressed().about.title == "Values lost (suppressed)"
+    assert Suppressed(variables=("region",)).about.title == "Values lost of region"
+    assert Suppressed(variables=tuple("abcd")).about.title == "Values lost of a, b, c and 1 more"
+
+
 def test_a_bound_on_one_variable() -> None:
     bounds = read_bounds("--at-most", ["Suppressed(region)=5%", "Suppressed = 1 %", "KAnonymity=0"])
     assert bounds == {"Suppressed(variables=('region',))": 0.05, "Suppressed()": 0.01, "KAnonymity": 0.0}

@@ -12,6 +12,8 @@ from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
 
+NAMED = 3  # variables that the title names
+
 
 @catalogued(
     MeasureAbout(
@@ -58,6 +60,12 @@ class Suppressed(Measure):
     >>> {name: round(share, 3) for name, share in found.by_variable.items()}
     {'town': 0.333, 'sex': 0.0}
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variables is not None:  # so that bounds on several variables are told apart
+            more = f" and {len(self.variables) - NAMED} more" if len(self.variables) > NAMED else ""
+            self.known_as(title=f"Values lost of {', '.join(self.variables[:NAMED])}{more}")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names = chosen(self, pair.original.schema)
