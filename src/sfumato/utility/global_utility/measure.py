@@ -53,13 +53,10 @@ FEWER = f"with {sample_size.RECORDS:,} records"
         "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of K-S or chi-squared\n"
         "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or\n"
         "           reversed, else 1 - |a - b| / max(a, b),  a, b the squared V, epsilon, eta, rho or r\n"
-        "deletion='charged':  LDUuni_j times the share of the values of j that are still there, each pair times\n"
-        "           the share of the records with both that still have both; merged categories count the pairs\n"
-        "           of records that still differ, of those that did\n"
-        "effect size: variables 1 - distance;  pairs of j  1 - sum |a - b| / max(sum max(a, b), 0.01 each),\n"
-        "           a, b less what chance alone gives with so many records\n"
-        "with models or scales, v = multivariate_weight:\n"
-        "           (1 - v) GDU + v mean of 1 - |a - b| / max(a, b),  a, b the R^2 or alpha",
+        "deletion='charged':  LDUuni_j times the share of its values left, a pair times the share of the\n"
+        "           records with both left; merged categories: pairs of records that differ, after / before\n"
+        "effect size: variables 1 - distance;  pairs of j  1 - sum |a - b| / max(sum max(a, b), 0.01 each)\n"
+        "models, scales: (1 - v) GDU + v mean(1 - |a - b| / max(a, b)),  a, b the R^2 or alpha",
         reading="1 is the file as it was, 0 one in which nothing can be relied on. A variable whose distributions "
         "differ with P = 0.05 counts one half, with P = 0.2 already 0.94. In a large file every small difference is "
         'significant and counts against it: the part "with 1,000 records" is what the same differences would score in '
