@@ -104,6 +104,7 @@ from .utility.models.model import Model as Model
 from .utility.overlap import ConclusionChanges as ConclusionChanges
 from .utility.overlap import IntervalOverlap as IntervalOverlap
 from .utility.propensity import PropensityUtility as PropensityUtility
+from .utility.suppressed import Suppressed as Suppressed
 
 __all__: list[str]
 __version__: str

@@ -83,13 +83,18 @@ def parse(text: str) -> list[Method | Measure]:
     A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
     entry; where the parameter is itself a list (names of variables, say), a list of lists does. Of a measure, a list is
     one value, as in Python. Methods joined by ``+`` are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])``
-    gives two chains. A dict is one value, lists inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``.
+    gives two chains. A dict is one value, lists inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``. A measure
+    that has no parameter to be given by position takes names of variables there: ``Suppressed(region)``.
+
+    >>> parse("Suppressed(region, sex)")
+    [Suppressed(variables=('region', 'sex'))]
     """
     try:
         call = ast.parse(text.strip(), mode="eval").body
         if isinstance(call, ast.BinOp) and isinstance(call.op, ast.Add):
             return _chained(call)
         name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
+        call = _with_variables(name, call)
         positional = [_value(value) for value in getattr(call, "args", [])]
         keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
     except ParameterError:  # of a model or a method inside, which says more
@@ -110,6 +115,21 @@ def parse(text: str) -> list[Method | Measure]:
         except TypeError as error:
             raise _misused(cls, error) from None
     return made
+
+
+def _with_variables(name: str, call: ast.expr) -> ast.expr:
+    """Take what stands by position in a measure that has no such parameter as the names of its variables."""
+    cls = measures().get(name)
+    if cls is None or not isinstance(call, ast.Call) or not call.args or any(not f.kw_only for f in fields(cls)):
+        return call
+    names = [entry.id if isinstance(entry, ast.Name) else _value(entry) for entry in call.args]
+    if not all(isinstance(entry, str) for entry in names) or any(k.arg == "variables" for k in call.keywords):
+        raise ParameterError(
+            f"cannot read {ast.unparse(call)}: write the names of its variables, {name}(region), or {name}(variables="
+            "('region',))"
+        )
+    given = ast.keyword("variables", ast.Tuple([ast.Constant(entry) for entry in names]))
+    return ast.Call(call.func, [], [*call.keywords, given])
 
 
 def _choices(cls: type[Method] | type[Measure], parameter: str | None, value: Any) -> list[Any]:

@@ -105,7 +105,7 @@ def test_a_missing_option_is_bad_usage(survey: Path) -> None:
 
 
 def test_bounds_by_hand() -> None:
-    assert read_bounds("--at-most", ["A(k=3)=5%", "B = 1e-3"]) == {"A(k=3)": 0.05, "B": 0.001}
+    assert read_bounds("--at-most", ["KAnonymity(k=5)=5%", "B = 1e-3"]) == {"KAnonymity(k=5)": 0.05, "B": 0.001}
     for text in ("A", "A=", "=3", "A=x", "A=nan"):
         with pytest.raises(ParameterError, match="--at-most must be"):
             read_bounds("--at-most", [text])

@@ -112,8 +112,12 @@ def affordable(measures: "list[Measure]", data: "Microdata") -> "list[Measure]":
 def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
     """Read bounds such as ``DistanceLinkage=0.05`` or ``DistanceLinkage=5%``.
 
+    A measure with parameters goes by its repr, however it was written; beside it, the name alone is that by defaults.
+
     >>> read_bounds("--at-most", ["DistanceLinkage=5%", "InformationLoss = 30"])
     {'DistanceLinkage': 0.05, 'InformationLoss': 30.0}
+    >>> read_bounds("--at-most", ["Suppressed(region)=5%", "Suppressed=1%"])
+    {"Suppressed(variables=('region',))": 0.05, 'Suppressed()': 0.01}
     """
     bounds: dict[str, float] = {}
     for text in texts:
@@ -122,7 +126,16 @@ def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
         if not equals or not name or number is None or name[-1] in "<>=!":
             raise ParameterError(f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}')
         bounds[name] = float(number[1]) / (100 if number[2] else 1)
-    return bounds
+    several = {name.partition("(")[0] for name in bounds if "(" in name}
+    return {_measure_key(name) if name.partition("(")[0] in several else name: b for name, b in bounds.items()}
+
+
+def _measure_key(text: str) -> str:
+    """Return the repr of the one measure that a text stands for."""
+    found = read_measures([text])
+    if len(found) != 1:
+        raise ParameterError(f"{text!r} must name one measure")
+    return repr(found[0])
 
 
 def make_folder(path: Path) -> Path:

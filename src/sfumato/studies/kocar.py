@@ -48,9 +48,9 @@ SETTING = (
     "frame them: the survey itself, and the survey with every column shuffled by itself, which keeps no association; it"
     " keeps all distributions too, but not the weighted ones that are compared, for the weights stay where they are.",
     "GDU is the mean of its two halves. The effect-size view looks at the same variables and pairs without P values: "
-    "one minus the mean distance between distributions, and one minus the mean difference of squared coefficients. The "
-    "last column is GDU again on a quarter of the households, protected in the same way: a statement about a method "
-    "should not depend on how many records it was tried on.",
+    "one minus the mean distance between distributions, and the share that is left of the associations, as squared "
+    "coefficients tell. The last column is GDU again on a quarter of the households, protected in the same way: a "
+    "statement about a method should not depend on how many records it was tried on.",
 )
 REASONS = {
     "values changed": "Noise and averages change the shape of skewed and heaped amounts: the K-S test sees zeros that "

@@ -9,6 +9,7 @@ from sfumato.utility.information_loss import InformationLoss, InformationLossTor
 from sfumato.utility.models import Model
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
 from sfumato.utility.propensity import PropensityUtility
+from sfumato.utility.suppressed import Suppressed
 
 __all__ = [
     "CDFMaximum",
@@ -24,4 +25,5 @@ __all__ = [
     "Model",
     "PropensityUtility",
     "StructureLoss",
+    "Suppressed",
 ]

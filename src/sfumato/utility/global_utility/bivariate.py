@@ -17,6 +17,7 @@ Changed = Literal["left open", "same test"]  # a variable that became classes, b
 NUMBERS = ("skewed", "normal")
 SPARSEST = 0.1  # records per cell: below it a table has next to none with two, and chi-squared says nothing
 THIN = 5.0  # records per cell below which its P is rough
+SMALL = 0.01  # of squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
 AS_BEFORE = 0.9  # squared coefficients within a tenth of the larger one are called the same
 CORRELATIONS = tuple(TESTS.index(name) for name in ("Spearman", "Pearson"))
 SQUARED = {
@@ -53,28 +54,53 @@ class Pairs:
     effect: Floats  # how far the squared coefficients lie apart, those of opposite directions with opposite signs
     untold: Mapping[int, str]  # why a pair cannot be compared, by its place
     thin: NDArray[np.bool_]  # tables of few records per cell
+    strengths: tuple[Floats, Floats]  # the squared coefficients of both tables, less what chance alone gives
+    unknown: NDArray[np.bool_]  # the original tells, and whether the protected table says the same cannot be told
+    left: Floats | None = None  # the share of the records with both that still have both; None: not charged
 
     def __len__(self) -> int:
         return len(self.utility)
 
     @cached_property
+    def worth(self) -> Floats:
+        """The utility of each pair, times what is left of its records where deletion is charged."""
+        return self.charged(self.utility)
+
+    def charged(self, utility: Floats) -> Floats:
+        """Multiply utilities of the pairs by what is left of their records, where deletion is charged."""
+        return utility if self.left is None else utility * self.left
+
+    @cached_property
     def means(self) -> Floats:
         """The mean utility of each variable's pairs; NaN where it has none that can be compared."""
-        return self._means(self.utility)
+        return self.mean(self.worth)
 
     @cached_property
     def effect_means(self) -> Floats:
-        """The mean over each variable's pairs of one minus the difference of the squared coefficients."""
-        kept = 1 - np.minimum(self.effect, 1.0)
-        return self._means(np.where(np.isnan(self.utility), np.nan, np.where(np.isnan(kept), 0.0, kept)))
+        """What is left of each variable's associations: one minus their differences as a share of the associations.
 
-    def _means(self, values: Floats) -> Floats:
+        Both are sums over the variable's pairs of squared coefficients less what chance alone gives, of each pair the
+        larger one. Where they come to less than a small association for each pair, the share is of that.
+        """
+        told, (a, b) = ~np.isnan(self.utility), self.strengths
+        apart = self.sums(np.where(self.outcome == REVERSED, a + b, np.abs(a - b)), told)
+        number = self.sums(np.ones(len(self)), told)
+        there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
+        kept = np.where(number > 0, 1 - np.minimum(apart / np.where(number > 0, there, 1.0), 1.0), np.nan)
+        return kept if self.left is None else kept * self.mean(np.where(told, self.left, np.nan))
+
+    def mean(self, values: Floats) -> Floats:
+        """Return the mean over each variable's pairs of what is not NaN."""
         told = ~np.isnan(values)
-        sums, counts = np.zeros(len(self.names)), np.zeros(len(self.names))
+        sums, counts = self.sums(values, told), self.sums(np.ones(len(self)), told)
+        return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)
+
+    def sums(self, values: Floats, told: NDArray[np.bool_]) -> Floats:
+        """Add up the values of each variable's pairs."""
+        sums = np.zeros(len(self.names))
         for end in (self.before.first, self.before.second):
             np.add.at(sums, end[told], values[told])
-            np.add.at(counts, end[told], 1.0)
-        return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)
+        return sums
 
     def ends(self, place: int) -> tuple[str, str]:
         """Name the two variables of a pair."""
@@ -97,8 +123,9 @@ class Pairs:
             "p_after": self.after.p,
             "before": self.before.coefficient,
             "after": self.after.coefficient,
-            "utility": self.utility,
+            "utility": self.worth,
             "effect": self.effect,
+            "left": np.full(len(self), np.nan) if self.left is None else self.left,
         }
         told = {
             name: [None if value != value else value for value in found.tolist()] for name, found in figures.items()
@@ -122,6 +149,7 @@ class Pairs:
             "direction": "reversed" if outcome == REVERSED else "same" if judged else "",
             "utility": figures["utility"],
             "effect": figures["effect"],
+            "records_left": figures["left"],
             "reason": self.reason(place),
             "outcome": OUTCOMES[outcome],
         }
@@ -138,6 +166,7 @@ def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[s
         "direction": "",
         "utility": 0.0,
         "effect": None,
+        "records_left": None,
         "reason": OUTCOMES[REMOVED],
         "outcome": OUTCOMES[REMOVED],
     }
@@ -150,11 +179,12 @@ def compared(
     weights: Weights | None,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
+    left: Floats | None = None,
 ) -> Pairs:
     """Test every pair in the protected table too, and follow the three steps: significance, direction, strength.
 
     ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
-    were, keep them.
+    were, keep them. ``left`` is what is left of each pair's records, where deletion is charged.
     """
     of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
     same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
@@ -195,7 +225,10 @@ def compared(
     effect = np.where(opposite, a + b, np.abs(a - b))
     effect[outcome == INCOMPARABLE] = np.nan
     thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
-    return Pairs(tuple(s.name for s in sides), before, after, outcome, utility, effect, untold, thin)
+    unknown = (outcome == INCOMPARABLE) & (before.reason == 0) & (per_cell >= SPARSEST)
+    names = tuple(s.name for s in sides)
+    strengths = _strengths([s.before for s in sides], before), _strengths([s.after for s in sides], after)
+    return Pairs(names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, left)
 
 
 def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:
@@ -239,6 +272,20 @@ def _records_per_cell(columns: Sequence[Column], tests: PairTests) -> Floats:
     cells = used[tests.first] * used[tests.second]
     table = tests.test == TESTS.index("chi-squared")
     return np.where(table, tests.count / np.maximum(cells, 1.0), np.inf)
+
+
+def _strengths(columns: Sequence[Column], tests: PairTests) -> Floats:
+    """Return the squared coefficients less what they are by chance alone in the mean, which falls with the records.
+
+    Without any association V^2 is (k - 1) / n in the mean, k the larger number of categories; epsilon and eta squared
+    (k - 1) / (n - 1), rho^2 and r^2 1 / (n - 1). What cannot be tested has no strength.
+    """
+    used = np.array([column.used if column.scale == "nominal" else 2 for column in columns], dtype=np.float64)
+    free = np.maximum(used[tests.first], used[tests.second]) - 1
+    table = tests.test == TESTS.index("chi-squared")
+    chance = free / np.maximum(tests.effective - ~table, 1.0)
+    found: Floats = np.maximum(np.nan_to_num(tests.squared) - chance, 0.0)
+    return found
 
 
 def _opposite(

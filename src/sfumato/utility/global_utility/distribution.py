@@ -31,11 +31,28 @@ class Comparison:
     p: float
     distance: float
     sparse: float = 0.0  # share of the expected counts below 5
+    size: float = 0.0  # m n / (m + n) of the records of both tables, effective ones where they have weights
+    freedom: int = 0  # degrees of freedom, of chi-squared
 
     @property
     def utility(self) -> float:
         """What is left of the variable: 1 - exp(-14 P) of section 3.2."""
-        return float(-np.expm1(-STEEPNESS * self.p))
+        return _worth(self.p)
+
+    def utility_with(self, records: int) -> float:
+        """Return what would be left if tables of so many records each differed as these do; no more than there are."""
+        from scipy.special import chdtrc
+
+        size = records / 2
+        if self.size <= size or self.p == 1:
+            return self.utility
+        if self.test == KOLMOGOROV:
+            return _worth(max(self.p, _asymptotic(self.distance, size)))
+        return _worth(max(self.p, float(chdtrc(self.freedom, self.statistic * size / self.size))))
+
+
+def _worth(p: float) -> float:
+    return float(-np.expm1(-STEEPNESS * p))
 
 
 ALIKE = Comparison(KOLMOGOROV, 0.0, 1.0, 0.0)  # of numbers that are the same in both tables
@@ -49,15 +66,15 @@ def numbers_alike(before: Values, after: Values) -> Comparison:
     m, n = before.present, after.present
     gap = _gap(before, after)
     distance = gap / (m * n)
-    if max(m, n) > EXACT:
-        return Comparison(KOLMOGOROV, distance, _asymptotic(distance, m * n / (m + n)), distance)
-    return Comparison(KOLMOGOROV, distance, two_sample_p(gap, m, n), distance)
+    size = m * n / (m + n)
+    p = _asymptotic(distance, size) if max(m, n) > EXACT else two_sample_p(gap, m, n)
+    return Comparison(KOLMOGOROV, distance, p, distance, size=size)
 
 
 def weighted_numbers_alike(x: Floats, y: Floats, of_x: Floats, of_y: Floats) -> Comparison:
     """Compare numbers (none missing) with weights: by Kish's effective number of records."""
     distance, effective = _weighted_gap(x, y, of_x, of_y)
-    return Comparison(KOLMOGOROV, distance, _asymptotic(distance, effective), distance)
+    return Comparison(KOLMOGOROV, distance, _asymptotic(distance, effective), distance, size=effective)
 
 
 def _gap(before: Values, after: Values) -> int:
@@ -112,7 +129,8 @@ def categories_alike(x: Codes, y: Codes, number: int, weights: tuple[Floats, Flo
     if weights is not None:
         # E X^2 = sum over tables and categories of (1 - n_i/n)(1 - p_j) d_ij; without weights that is r - 1
         statistic /= float(((1 - part)[:, None] * (1 - pooled) * effects).sum() / free)
-    return Comparison("chi-squared", statistic, float(chdtrc(free, statistic)), distance, sparse)
+    size = float(sizes[0] * sizes[1] / sizes.sum())
+    return Comparison("chi-squared", statistic, float(chdtrc(free, statistic)), distance, sparse, size, free)
 
 
 def _weighted_shares(codes: Codes, number: int, weights: Floats) -> tuple[Floats, Floats]:

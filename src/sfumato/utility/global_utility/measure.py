@@ -9,19 +9,27 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement, chosen
+from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.utility.association import WEIGHTED, pair_tests
-from sfumato.utility.global_utility import bivariate, multivariate, notes, univariate, wording
+from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
 from sfumato.utility.global_utility.coarsening import Alternative
+from sfumato.utility.global_utility.deletion import Deletion, left
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
 from sfumato.utility.global_utility.score import Score
 from sfumato.utility.global_utility.sides import Normality, sides
 from sfumato.utility.global_utility.univariate import Weights
 from sfumato.utility.models.model import Model, as_models
+
+CAVEAT = (
+    "it rests on P values, which fall as records grow: compare protections of one file, not files, and read it beside "
+    "its effect-size view"
+)
+FEWER = f"with {sample_size.RECORDS:,} records"
 
 
 @catalogued(
@@ -38,19 +46,25 @@ from sfumato.utility.models.model import Model, as_models
         paired=False,
         parts="columns",
         missing="each test uses the values present (of pairs, the records with both); the shares missing before and "
-        "after stand in the table of variables, and a variable with none left counts 0",
-        caveat="it rests on P values, which fall as records grow: compare protections of one file, not files, and read "
-        "it beside its effect-size view",
+        "after stand in the table of variables, and a variable with none left counts 0; deletion='charged' multiplies "
+        "each figure by the share of what was there that still is",
+        caveat=f"{CAVEAT}; by the paper's own rule it does not see that values were deleted (deletion='charged' does)",
         formula="GDU = w mean_j(LDUuni_j) + (1 - w) mean_j(LDUbiv_j),   w = univariate_weight\n"
         "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of K-S or chi-squared\n"
         "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or\n"
         "           reversed, else 1 - |a - b| / max(a, b),  a, b the squared V, epsilon, eta, rho or r\n"
-        "with models or scales, v = multivariate_weight:\n"
-        "           (1 - v) GDU + v mean of 1 - |a - b| / max(a, b),  a, b the R^2 or alpha",
+        "deletion='charged':  LDUuni_j times the share of its values left, a pair times the share of the\n"
+        "           records with both left; merged categories: pairs of records that differ, after / before\n"
+        "effect size: variables 1 - distance;  pairs of j  1 - sum |a - b| / max(sum max(a, b), 0.01 each)\n"
+        "models, scales: (1 - v) GDU + v mean(1 - |a - b| / max(a, b)),  a, b the R^2 or alpha",
         reading="1 is the file as it was, 0 one in which nothing can be relied on. A variable whose distributions "
         "differ with P = 0.05 counts one half, with P = 0.2 already 0.94. In a large file every small difference is "
-        'significant and counts against it; the part "effect size" does not depend on the number of records and is '
-        "the one to compare between files. By variable and by pair it says what may still be analysed, and "
+        'significant and counts against it: the part "with 1,000 records" is what the same differences would score in '
+        'a usual survey, and what lies between is the number of records speaking. The part "effect size" hardly '
+        "depends on that number and is the one to compare between files; it is near 1/2 if all columns were shuffled. "
+        'Where a recoding cannot be traced, the parts "lowest possible" and "highest possible" say how far the value '
+        "may be off. By the paper's rule half of all cells deleted at random cost about a tenth; with "
+        "deletion='charged' they leave about a third. By variable and by pair it says what may still be analysed, and "
         "``statement`` says it in words for users.",
     )
 )
@@ -74,6 +88,14 @@ class GlobalDataUtility(Measure):
     too where both tables take the Kruskal-Wallis test, that is, where the numbers were not normal.
     ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed.
 
+    ``deletion="ignored"`` is the paper's rule: tests compare the values present, whatever their number. "charged" takes
+    a missing value that was there as information lost: a variable's utility is multiplied by the share of its values
+    that are still there, that of a pair by the share of the records with both that still have both. Record by record
+    where the tables match; else by the shares present in each table, at most 1, so that a sample pays nothing for its
+    size. So that to merge categories never costs more than to delete them, comparisons are then counted between records
+    and not between categories: of the pairs of records with different categories, the share that still differ. The
+    effect-size view is charged alike; models and scales are not, for they say themselves what fewer records do.
+
     Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
     record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
     the original's place, for as printed an association that more than doubles in its old direction counts as reversed.
@@ -81,12 +103,18 @@ class GlobalDataUtility(Measure):
     A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
     decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table
     counts 0; pairs whose coefficients are not comparable (section 3.4.3, or not testable in the original) are left out
-    of the means and counted in a note. ``models`` (formulas or ``Model``) and ``scales`` (lists of items) add section
-    3.6 with ``multivariate_weight``.
+    of the means and counted in a note. Where the original tells and what became of it does not show (a recoding that
+    cannot be traced, section 3.4.3), the parts "lowest possible" and "highest possible" are the value with the unknown
+    counted 0, and counted as much as it can be: of merged categories what their number allows, else 1.
+
+    ``models`` (formulas or ``Model``) and ``scales`` (lists of items) add section 3.6 with ``multivariate_weight``.
 
     Parts: both halves, GRC where asked for, and the effect-size view, in which a variable keeps one minus the distance
-    of its distributions and a pair one minus the difference of its squared coefficients, whatever the number of
-    records. Tables "variables", "pairs" (and "models") have every test; ``statement`` may be published with the file.
+    of its distributions, and its pairs one minus the sum of the differences of their squared coefficients over the sum
+    of the larger ones. Squared coefficients are taken less what chance alone gives them with so many records, and the
+    sum below is at least 0.01 (Cohen's small r) for each pair, so that where little was associated little can be lost.
+    "with 1,000 records" is the value if no more had been tested and had differed as these do, where there are more.
+    Tables "variables", "pairs" (and "models") have every test; ``statement`` may be published with the file.
 
     >>> import pyarrow as pa
     >>> x = pa.table({"age": [20.0, 31.0, 45.0, 52.0, 68.0], "sex": ["f", "m", "f", "m", "f"]})
@@ -99,6 +127,7 @@ class GlobalDataUtility(Measure):
     recoding: Alternative = field(default="heterogeneity", kw_only=True)
     normality: Normality = field(default="original", kw_only=True)
     changed_kinds: Changed = field(default="left open", kw_only=True)
+    deletion: Deletion = field(default="ignored", kw_only=True)
     reduction: bool = field(default=False, kw_only=True)
     models: str | Model | Sequence[str | Model] = field(default=(), kw_only=True)
     scales: Sequence[str] | Sequence[Sequence[str]] = field(default=(), kw_only=True)
@@ -115,6 +144,9 @@ class GlobalDataUtility(Measure):
         parameters.one_of(self, "recoding", get_args(Alternative))
         parameters.one_of(self, "normality", get_args(Normality))
         parameters.one_of(self, "changed_kinds", get_args(Changed))
+        parameters.one_of(self, "deletion", get_args(Deletion))
+        if self.deletion == "charged":
+            self.known_as(caveat=CAVEAT)
         parameters.one_of(self, "reduction", (True, False))
         given: Any = self.models
         if given:
@@ -145,14 +177,15 @@ class GlobalDataUtility(Measure):
         columns = _side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
         outcomes = self._multivariate(pair, columns)
         weights, said = _weights(columns)
+        still = left(columns, there) if self.deletion == "charged" else None
         variables = [
-            univariate.compared(columns, original, name, self.recoding, weights)
+            univariate.compared(columns, original, name, self.recoding, weights, still.alone[name] if still else None)
             if name in there
             else univariate.removed(original, name)
             for name in names
         ]
-        pairs, of_pairs = self._pairs(columns, original, there, weights)
-        score = Score(variables, pairs, outcomes, self.univariate_weight)
+        pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, still.together if still else None)
+        score = Score(variables, pairs, outcomes, self.univariate_weight, fewer)
         records = max(len(pair.original), len(pair.protected))
         return self._measured(
             score,
@@ -160,7 +193,7 @@ class GlobalDataUtility(Measure):
                 *notes.one_sided_notes(pair, names, asked=self.variables is not None, reduction=self.reduction),
                 *said,
                 *of_pairs,
-                *notes.missing_notes(variables),
+                *notes.missing_notes(variables, charged=still is not None),
                 *notes.untold_notes(variables, pairs),
                 *notes.size_notes(variables, pairs, records, self.threshold),
                 *(f"{o.name}: 0, for {o.note}" for o in outcomes if o.note),
@@ -168,9 +201,12 @@ class GlobalDataUtility(Measure):
         )
 
     def _pairs(
-        self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights | None
-    ) -> tuple[Pairs, list[str]]:
-        """Compare every pair of variables; the tests of the original are made once for all candidates."""
+        self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights | None, still: Floats | None
+    ) -> tuple[Pairs, Floats | None, list[str]]:
+        """Compare every pair of variables; the tests of the original are made once for all candidates.
+
+        The second is what the pairs would score with fewer records, where there are more.
+        """
         found, said = sides(pair, original, names, self.normality)
         records = max(len(pair.original), len(pair.protected))
         with bar(len(names) * (len(names) - 1), records) as progress:
@@ -182,21 +218,27 @@ class GlobalDataUtility(Measure):
                     progress=progress,
                 ),
             )
-            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds)
-        return pairs, said
+            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, still)
+        if records <= sample_size.RECORDS:
+            return pairs, None, said
+        return pairs, sample_size.pair_utilities(found, pairs, self.threshold), said
 
     def _multivariate(self, pair: Pair, columns: Pair) -> list[Outcome]:
         found = multivariate.models_compared(as_models(self, self.models), pair.tables()) if self.models else []
         return found + multivariate.scales_compared(self._scales(), columns.tables())
 
     def _measured(self, score: Score, said: tuple[str, ...]) -> Measurement:
-        value, parts = score.value(), score.parts(reduction=self.reduction)
-        if score.outcomes:
-            value = (1 - self.multivariate_weight) * value + self.multivariate_weight * score.multivariate()
-        if self.reduction:
-            value *= score.reduction()
+        value, parts = self._whole(score, score.value()), score.parts(reduction=self.reduction)
         if "bivariate" not in parts:
             said = (*said, "no pair can be compared: the value is that of the variables alone")
+        if score.unknown:
+            ends = [self._whole(score, end) for end in score.interval()]
+            parts |= dict(zip(("lowest possible", "highest possible"), ends, strict=True))
+            said = (*said, notes.interval_note(score.variables, score.pairs, value, ends))
+        fewer = score.with_fewer()
+        if fewer is not None:
+            parts[FEWER] = self._whole(score, fewer)
+            said = (*said, notes.fewer_note(value, parts[FEWER]))
         return self.measurement(
             value,
             parts=parts,
@@ -206,6 +248,12 @@ class GlobalDataUtility(Measure):
             statement=wording.statement(score.variables, score.pairs, score.outcomes),
             notes=said,
         )
+
+    def _whole(self, score: Score, value: float) -> float:
+        """Add what models and scales say, and the reduction by variables removed."""
+        if score.outcomes:
+            value = (1 - self.multivariate_weight) * value + self.multivariate_weight * score.multivariate()
+        return value * score.reduction() if self.reduction else value
 
 
 def _side_by_side(pair: Pair) -> Pair:

@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.pair import Half, Pair
 from sfumato.utility.global_utility import bivariate
 from sfumato.utility.global_utility.bivariate import Pairs
+from sfumato.utility.global_utility.sample_size import RECORDS
 from sfumato.utility.global_utility.univariate import VariableUtility
 from sfumato.utility.global_utility.wording import HALF, TRIVIAL_DISTANCE, TRIVIAL_EFFECT, count_of, trivial_pairs
 
@@ -53,7 +54,7 @@ def _names_records(half: Half, name: str) -> bool:
     return np.array_equal(values - values[0], np.arange(records))
 
 
-def missing_notes(variables: Sequence[VariableUtility]) -> list[str]:
+def missing_notes(variables: Sequence[VariableUtility], *, charged: bool) -> list[str]:
     """Say where more values are missing than before, which the tests of the values present do not see."""
     more = [v for v in variables if not v.removed and v.missing[1] > v.missing[0] + 0.001]
     if not more:
@@ -63,7 +64,7 @@ def missing_notes(variables: Sequence[VariableUtility]) -> list[str]:
     return [
         f"more values are missing than in the original in {worst.name!r} ({100 * worst.missing[0]:.1f} % before, "
         f"{100 * worst.missing[1]:.1f} % after){others}: the tests compare the values present, and do not see that "
-        "there are fewer"
+        f"there are fewer{', so that each figure is multiplied by the share left' if charged else ''}"
     ]
 
 
@@ -84,6 +85,27 @@ def untold_notes(variables: Sequence[VariableUtility], pairs: Pairs) -> list[str
         those = f"{left.size:,} of {len(pairs):,} pairs {'is' if left.size == 1 else 'are'}"
         said.append(f"{those} not comparable and left out of the means: {shown}")
     return said
+
+
+def interval_note(variables: Sequence[VariableUtility], pairs: Pairs, value: float, ends: Sequence[float]) -> str:
+    """Say how far the value may be off because of what cannot be told."""
+    untold = [v.name for v in variables if v.unknown]
+    count = int(pairs.unknown.sum())
+    what = [f"variable{'s' if len(untold) > 1 else ''} {', '.join(untold)}"] if untold else []
+    what += [count_of(count, "pair")] if count else []
+    beyond = ": the value, the mean of what is known, is beyond it" if value > ends[1] else ""
+    return (
+        f"between {ends[0]:.3g} and {ends[1]:.3g}, for of {' and '.join(what)} it cannot be told what is left: nothing "
+        f"at the least, at the most what the number of categories allows{beyond}"
+    )
+
+
+def fewer_note(value: float, fewer: float) -> str:
+    """Say what part of the value is the number of records speaking."""
+    return (
+        f"with {RECORDS:,} records that differ as these do the value would be {fewer:.3f}: the difference of "
+        f"{fewer - value:+.3f} is the number of records speaking, through P values"
+    )
 
 
 def size_notes(variables: Sequence[VariableUtility], pairs: Pairs, records: int, threshold: float) -> list[str]:

@@ -13,6 +13,7 @@ from sfumato.data.microdata import Floats
 from sfumato.utility.global_utility import bivariate
 from sfumato.utility.global_utility.bivariate import Pairs
 from sfumato.utility.global_utility.multivariate import Outcome
+from sfumato.utility.global_utility.sample_size import RECORDS
 from sfumato.utility.global_utility.univariate import VariableUtility
 
 
@@ -24,6 +25,7 @@ class Score:
     pairs: Pairs
     outcomes: Sequence[Outcome]
     univariate_weight: float
+    fewer: Floats | None = None  # the utility of each pair with no more than ``RECORDS`` records; None: there are none
 
     @cached_property
     def alone(self) -> Floats:
@@ -55,6 +57,32 @@ class Score:
     def value(self) -> float:
         """Return the mean of the two halves, as they are weighed."""
         return self._joined(self.alone, self.together)
+
+    def with_fewer(self) -> float | None:
+        """Return the value if no more than ``RECORDS`` records had been tested; None where there are no more."""
+        if self.fewer is None:
+            return None
+        alone = [v.utility_with(RECORDS) for v in self.variables]
+        found = np.array([np.nan if utility is None else utility for utility in alone])
+        return self._joined(found, self._of_pairs(self.pairs.mean(self.fewer)))
+
+    @property
+    def unknown(self) -> bool:
+        """Whether of a variable or a pair that the original tells of nothing can be told."""
+        return bool(self.pairs.unknown.any()) or any(v.unknown for v in self.variables)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the least and the greatest value, whatever became of the variables and pairs of which nothing is told.
+
+        They count 0, and what is known to be the most: of a variable what the numbers of its values allow, else 1.
+        """
+        ends = []
+        for most in (0.0, 1.0):
+            alone = np.array([most * v.bound if v.unknown else np.nan for v in self.variables])
+            pairs = np.where(self.pairs.unknown, self.pairs.charged(np.full(len(self.pairs), most)), self.pairs.worth)
+            told = np.where(np.isnan(self.alone), alone, self.alone)
+            ends.append(self._joined(told, self._of_pairs(self.pairs.mean(pairs))))
+        return ends[0], ends[1]
 
     def multivariate(self) -> float:
         """Return the weighted mean over models and scales."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.data.microdata import Floats
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
-from sfumato.utility.global_utility.coarsening import Alternative, kept
+from sfumato.utility.global_utility.coarsening import Alternative, comparisons, kept, most_told_apart
 from sfumato.utility.global_utility.distribution import (
     ALIKE,
     Comparison,
@@ -58,6 +58,8 @@ class VariableUtility:
     comparison: Comparison | None = None
     recoding: float | None = None  # what is left after values were put together; None where they were not
     found: str = ""  # where the recoding was found
+    left: float | None = None  # the share of its values that are still there; None where deletion is not charged
+    bound: float = 1.0  # what the utility is at most where it cannot be told
     notes: tuple[str, ...] = ()
 
     @property
@@ -70,7 +72,26 @@ class VariableUtility:
         """The effect-size view: one minus the distance between the distributions, times what recoding left."""
         if self.comparison is None:
             return self.utility
-        return (1 - self.comparison.distance) * (1.0 if self.recoding is None else self.recoding)
+        return (1 - self.comparison.distance) * self._coarser * self._charge
+
+    @property
+    def unknown(self) -> bool:
+        """Whether there was something to keep, and what is left of it cannot be told."""
+        return self.utility is None and self.missing[0] < 1
+
+    @property
+    def _coarser(self) -> float:
+        return 1.0 if self.recoding is None else self.recoding
+
+    @property
+    def _charge(self) -> float:
+        return 1.0 if self.left is None else self.left
+
+    def utility_with(self, records: int) -> float | None:
+        """Return the utility if no more than so many records had been tested."""
+        if self.comparison is None:
+            return self.utility
+        return self.comparison.utility_with(records) * self._coarser * self._charge
 
     def row(self, pairs: float | None) -> Mapping[str, Any]:
         """Lay out one row of the table of variables."""
@@ -88,6 +109,7 @@ class VariableUtility:
             "distribution_utility": test.utility if test else None,
             "recoding_utility": self.recoding,
             "recoding_found_in": self.found,
+            "values_left": self.left,
             "pairs": pairs,
             "missing_before": self.missing[0],
             "missing_after": self.missing[1],
@@ -102,19 +124,24 @@ def removed(original: Half, name: str) -> VariableUtility:
     return VariableUtility(name, variable.title, (variable.kind, "removed"), missing, 0.0, notes=("removed",))
 
 
-def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: Weights | None) -> VariableUtility:
+def compared(
+    pair: Pair, original: Half, name: str, how: Alternative, weights: Weights | None, left: float | None = None
+) -> VariableUtility:
     """Compare the distributions of a variable, and what was lost before by putting values together: their product.
 
-    The pair is in memory; ``original`` keeps what depends on the original alone.
+    The pair is in memory; ``original`` keeps what depends on the original alone. ``left`` is the share of its values
+    that are still there, by which the product is multiplied; None: deletion is not charged.
     """
     recoding = pair.footing(name)
     columns = pair.original.column(name), pair.protected.column(name)
+    charge = 1.0 if left is None else left
     found = VariableUtility(
         name,
         pair.original.schema[name].title,
         (pair.original.schema[name].kind, pair.protected.schema[name].kind),
         (_missing(columns[0]), _missing(columns[1])),
         None,
+        left=left,
         notes=(recoding.note,) if recoding.note else (),
     )
     if found.missing[0] == 1:
@@ -122,19 +149,33 @@ def compared(pair: Pair, original: Half, name: str, how: Alternative, weights: W
     if found.missing[1] == 1:
         return replace(found, utility=0.0, notes=(*found.notes, "no value is left"))
     if not recoding.comparable:
-        return found
+        return replace(found, bound=charge * _most(how, columns, by_records=left is not None))
     rows = _rows(recoding.original, recoding.protected, weights)
     if weights is not None and not (weights.before[rows[0]].any() and weights.after[rows[1]].any()):
-        return replace(found, notes=(*found.notes, "every value has weight 0"))
+        return replace(found, bound=charge, notes=(*found.notes, "every value has weight 0"))
     test = _tested(pair, original, name, rows, weights)
     rough = test.sparse > SPARSE and test.p < 1
     said = (f"{100 * test.sparse:.0f} % of the expected counts are below 5: P is rough",) if rough else ()
-    found = replace(found, utility=test.utility, comparison=test, notes=(*found.notes, *said))
+    found = replace(found, utility=test.utility * charge, comparison=test, notes=(*found.notes, *said))
     if not recoding.recoded:
         return found
     own = None if weights is None else weights.before[rows[0]]
-    left = kept(how, columns[0][rows[0]], recoding.original[rows[0]], own)
-    return replace(found, utility=test.utility * left, recoding=left, found=recoding.source)
+    coarser = kept(how, columns[0][rows[0]], recoding.original[rows[0]], own, by_records=left is not None)
+    return replace(found, utility=test.utility * coarser * charge, recoding=coarser, found=recoding.source)
+
+
+def _most(how: Alternative, columns: tuple[NDArray[Any], NDArray[Any]], *, by_records: bool) -> float:
+    """Return the most that is left where a recoding cannot be traced: what the numbers of values allow.
+
+    What distances have lost depends on which value became which, so that 1 is all that is known.
+    """
+    before, after = (column[_present(column)] for column in columns)
+    if before.dtype.kind == "f" and how != "comparisons":
+        return 1.0
+    classes = len(np.unique(after))
+    if by_records and before.dtype.kind != "f":
+        return most_told_apart(before, classes)
+    return min(1.0, comparisons(len(np.unique(before)), classes))
 
 
 def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) -> tuple[Rows, Rows]:

@@ -11,7 +11,7 @@ from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.univariate import VariableUtility
 
 TRIVIAL_DISTANCE = 0.02  # between two distributions: two in a hundred records would have to change
-TRIVIAL_EFFECT = 0.01  # between squared coefficients: one hundredth of the variance, Cohen's small r of 0.1
+TRIVIAL_EFFECT = steps.SMALL  # between squared coefficients
 APART = 0.1  # between two distributions: not close, though with few records it may be chance
 HALF = 0.5  # below it a test at the level of 5 % tells the two distributions apart
 LISTED = 12  # pairs and variables named in a sentence

@@ -1,0 +1,283 @@
+"""What deletion costs, what is known of the unknown, and what the number of records does to the score."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from global_utility_tables import row, survey
+
+import sfumato
+from sfumato import GlobalDataUtility, GlobalRecoding, LocalSuppression, Microdata, Schema, Suppressed, Variable
+from sfumato.pair.statistics import Values
+from sfumato.utility.association import TESTS, Column, pair_tests
+from sfumato.utility.global_utility.distribution import categories_alike, numbers_alike
+from sfumato.utility.global_utility.sample_size import p_with
+
+CHARGED = GlobalDataUtility(deletion="charged")
+KEYS = ("age", "education", "marital", "sex", "race")
+
+
+def census(n: int = 4000, seed: int = 0) -> Microdata:
+    """A file of Adult's shape: nine categorical variables and two numeric ones, five of them keys."""
+    rng = np.random.default_rng(seed)
+    skill = rng.normal(size=n)
+    age = np.clip(np.round(38 + 13 * rng.normal(size=n) + 3 * rng.exponential(size=n)), 17, 90)
+    education = np.digitize(0.8 * skill + 0.6 * rng.normal(size=n), np.linspace(-1.9, 1.6, 15))
+    occupation = np.clip(np.round(0.6 * education + 2.5 * rng.normal(size=n) + 3), 0, 13)
+    sex = rng.random(n) < 0.33
+    marital = np.digitize(age / 20 + rng.normal(size=n), [1, 1.5, 2.8, 3.3, 3.6, 4])
+    hours = np.clip(np.round(40 + 10 * rng.normal(size=n) * (rng.random(n) < 0.5) - 5 * sex), 1, 99)
+    codes = {
+        "education": education,
+        "marital": marital,
+        "occupation": occupation,
+        "relationship": np.where(marital > 2, sex, rng.integers(2, 6, n)),
+        "race": rng.choice(5, n, p=[0.85, 0.1, 0.03, 0.01, 0.01]),
+        "sex": sex,
+        "workclass": rng.choice(7, n, p=[0.7, 0.08, 0.06, 0.05, 0.05, 0.04, 0.02]),
+        "country": rng.choice(30, n, p=np.append(0.9, np.full(29, 0.1 / 29))),
+        "income": skill + 0.03 * (age - 38) + 0.02 * (hours - 40) - 0.5 * sex + rng.normal(size=n) > 1,
+    }
+    texts = {name: [f"{name} {int(code)}" for code in found] for name, found in codes.items()}
+    keys = tuple(Variable(key, kind="numeric" if key == "age" else "nominal", role="key") for key in KEYS)
+    return Microdata.from_frame(pa.table({"age": age, "hours": hours, **texts}), Schema(keys))
+
+
+def emptied(data: Microdata, share: float, seed: int = 0) -> Microdata:
+    """The same table with a share of all cells deleted at random."""
+    rng = np.random.default_rng(seed)
+    columns = {}
+    for name in data.schema.analysed():
+        column = data.columns[name]
+        gone = np.nan if column.dtype.kind == "f" else -1
+        columns[name] = np.where(rng.random(len(data)) < share, gone, column).astype(column.dtype)
+    return data.replace(columns)
+
+
+def shuffled(data: Microdata, seed: int = 1) -> Microdata:
+    rng = np.random.default_rng(seed)
+    return data.replace({name: rng.permutation(data.columns[name]) for name in data.schema.analysed()})
+
+
+def halves(table: pa.Table, **given: Any) -> Microdata:
+    return replace(Microdata.from_frame(table, **given).take(np.arange(0, len(table), 2)), matched=False)
+
+
+# deletion
+
+
+def test_a_variable_keeps_the_share_of_its_values_and_a_pair_that_of_its_records() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    before = Microdata.from_frame(pa.table({"x": x, "y": x + rng.normal(size=400)}))
+    gone = np.where(np.arange(400) % 4 == 0, np.nan, x), np.where(np.arange(400) % 4 == 1, np.nan, before.columns["y"])
+    after = before.replace({"x": gone[0], "y": gone[1]})  # a quarter of each, half of the records without both
+    plain, charged = GlobalDataUtility().evaluate(before, after), CHARGED.evaluate(before, after)
+    for name in ("x", "y"):
+        assert row(charged, name)["values_left"] == 0.75 and row(plain, name)["values_left"] is None
+        assert row(charged, name)["utility"] == pytest.approx(0.75 * row(plain, name)["utility"])
+    assert charged.by_pair["x", "y"] == pytest.approx(0.5 * plain.by_pair["x", "y"])
+    assert charged.parts["univariate"] == pytest.approx(0.75 * plain.parts["univariate"])
+    assert charged.parts["effect size, univariate"] == pytest.approx(0.75 * plain.parts["effect size, univariate"])
+    assert charged.parts["effect size, bivariate"] == pytest.approx(0.5 * plain.parts["effect size, bivariate"])
+    assert any("multiplied by the share left" in note for note in charged.notes)
+
+
+@pytest.mark.parametrize("data", [sfumato.household_survey(), census()], ids=["demo survey", "Adult's shape"])
+def test_charged_utility_falls_strictly_with_the_share_of_cells_deleted(data: Microdata) -> None:
+    shares = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
+    found = {share: CHARGED.evaluate(data, emptied(data, share)) for share in shares}
+    for part in (None, "effect size"):
+        figures = [m.value if part is None else m.parts[part] for m in found.values()]
+        assert all(high > low for high, low in pairwise(figures))
+        assert figures[0] == pytest.approx(1, abs=1e-6)
+    # about (1 - s) of each variable and (1 - s)^2 of each pair are left
+    assert found[0.5].value < 1 - 0.5 / 2
+    assert found[0.5].parts["univariate"] == pytest.approx(0.5, abs=0.02)
+    assert found[0.5].parts["bivariate"] < 0.25
+    # the paper's rule sees little of it
+    assert GlobalDataUtility().evaluate(data, emptied(data, 0.5)).value > 0.85
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_coarser_keys_with_few_values_blank_beat_suppression_alone_with_half_a_key_gone(k: int) -> None:
+    data = census()
+    groups = {
+        "education": {f"education {i}": f"level {i // 4}" for i in range(16)},
+        "marital": {f"marital {i}": f"status {i // 3}" for i in range(7)},
+        "race": {f"race {i}": "other" for i in range(1, 5)},
+    }
+    recoded = (GlobalRecoding(map=groups, bins={"age": 10}) + LocalSuppression(3)).protect(data)
+    blank = Suppressed(variables=KEYS).evaluate(data, recoded).value
+    alone = LocalSuppression(k).protect(data)
+    assert blank < 0.01
+    assert Suppressed(variables=("age",)).evaluate(data, alone).value > 0.5
+    assert CHARGED.evaluate(data, recoded).value > CHARGED.evaluate(data, alone).value
+    assert GlobalDataUtility().evaluate(data, recoded).value < GlobalDataUtility().evaluate(data, alone).value
+
+
+def test_merging_rare_categories_costs_less_than_deleting_them() -> None:
+    data = census()
+    country = data.columns["country"]
+    most = int(np.bincount(country).argmax())
+    abroad = {name: "abroad" for code, name in enumerate(data.schema["country"].categories) if code != most}
+    merged = GlobalRecoding(map={"country": abroad}).protect(data)
+    blank = data.replace({"country": np.where(country == most, country, -1).astype(np.int32)})
+    found = [row(CHARGED.evaluate(data, table), "country")["utility"] for table in (merged, blank)]
+    # of the pairs of records that differ, 1 - sum p^2, those are lost of which both are abroad
+    p = np.bincount(country) / len(country)
+    native = p[most]
+    assert found[0] == pytest.approx((1 - native**2 - (1 - native) ** 2) / (1 - p @ p), rel=1e-5)
+    assert found[0] > 0.9 > found[1]
+
+
+def test_a_sample_pays_nothing_for_its_size_and_a_synthetic_file_for_its_gaps() -> None:
+    data = emptied(survey(), 0.1)
+    sample = replace(data.take(np.arange(0, len(data), 2)), matched=False)
+    plain, charged = (m.evaluate(data, sample) for m in (GlobalDataUtility(), CHARGED))
+    assert charged.value == pytest.approx(plain.value, rel=0.02)
+    gaps = emptied(sample, 0.5)
+    left = row(CHARGED.evaluate(data, gaps), "income")["values_left"]
+    assert left == pytest.approx(0.5, abs=0.06)
+
+
+def test_what_was_missing_before_is_not_charged() -> None:
+    data = emptied(survey(), 0.3)
+    assert CHARGED.evaluate(data, data).value == pytest.approx(1, abs=1e-6)
+
+
+def test_the_rule_is_named_in_the_text_and_the_caveat_follows() -> None:
+    assert repr(CHARGED) == "GlobalDataUtility(deletion='charged')"
+    assert "does not see that values were deleted" in GlobalDataUtility().about.caveat
+    assert "does not see" not in CHARGED.about.caveat
+    with pytest.raises(sfumato.ParameterError, match="deletion"):
+        GlobalDataUtility(deletion="kept")  # type: ignore[arg-type]
+
+
+# the unknown
+
+
+def test_a_recoding_that_cannot_be_traced_widens_the_value_to_an_interval() -> None:
+    rng = np.random.default_rng(0)
+    town = rng.choice(list("abcdef"), 600)
+    before = pa.table({"town": town, "x": rng.normal(size=600), "y": rng.normal(size=600)})
+    other = {letter: ("north", "south", "east")["abcdef".index(letter) // 2] for letter in "abcdef"}
+    after = before.set_column(0, "town", pa.array([other[letter] for letter in town]))
+    found = GlobalDataUtility().evaluate(Microdata.from_frame(before), halves(after))
+    told = [row(found, name)["utility"] for name in ("x", "y")]
+    bound = 3 * 2 / (6 * 5)  # three of six categories: 3 of 15 comparisons
+    assert row(found, "town")["utility"] is None
+    of_pair = found.by_pair["x", "y"]
+    # pairs with town count 0 or 1; x and y have one of those and their own, town has two
+    low, high = (
+        (np.mean([0, *told]) + np.mean([0, of_pair / 2, of_pair / 2])) / 2,
+        (np.mean([bound, *told]) + np.mean([1, (1 + of_pair) / 2, (1 + of_pair) / 2])) / 2,
+    )
+    assert found.parts["lowest possible"] == pytest.approx(low)
+    assert found.parts["highest possible"] == pytest.approx(high)
+    assert found.value == pytest.approx((np.mean(told) + of_pair) / 2)
+    (said,) = [note for note in found.notes if note.startswith("between")]
+    assert "of variable town and 2 pairs it cannot be told" in said
+
+
+def test_what_is_told_has_no_interval() -> None:
+    data = survey()
+    constant = Microdata.from_frame(data.to_arrow().append_column("same", pa.array(["a"] * len(data))), data.schema)
+    for table in (data, constant):  # pairs with a constant are not testable in the original, where nothing is to lose
+        for masked in (table, sfumato.Noise(0.1).protect(table, rng=1)):
+            assert "lowest possible" not in GlobalDataUtility().evaluate(table, masked).parts
+
+
+def test_counted_between_records_equal_classes_are_the_most_that_can_be_left() -> None:
+    rng = np.random.default_rng(0)
+    town = rng.choice(list("abcd"), 400, p=[0.4, 0.3, 0.2, 0.1])
+    before = pa.table({"town": town, "x": rng.normal(size=400)})
+    after = before.set_column(0, "town", pa.array(["N" if t in "ab" else "S" for t in town]))
+    found = CHARGED.evaluate(Microdata.from_frame(before), halves(after))
+    p = np.unique(town, return_counts=True)[1] / 400
+    most, x = 0.5 / (1 - p @ p), row(found, "x")["utility"]
+    assert found.parts["highest possible"] == pytest.approx(((most + x) / 2 + 1) / 2)
+    assert found.parts["lowest possible"] == pytest.approx((x / 2 + 0) / 2)
+
+
+# the effect-size view
+
+
+def test_shuffled_columns_rank_below_mild_noise_in_the_effect_size_view() -> None:
+    data = sfumato.household_survey()
+    noise = GlobalDataUtility().evaluate(data, sfumato.Noise(0.1).protect(data, rng=1))
+    strong = GlobalDataUtility().evaluate(data, sfumato.Noise(0.5).protect(data, rng=1))
+    for seed in range(3):
+        scrambled = GlobalDataUtility().evaluate(data, shuffled(data, seed))
+        assert scrambled.parts["effect size"] < strong.parts["effect size"] - 0.1
+        assert strong.parts["effect size"] < noise.parts["effect size"]
+        assert scrambled.parts["effect size, bivariate"] < 0.1
+
+
+def test_the_effect_size_view_hardly_depends_on_the_number_of_records() -> None:
+    def found(n: int) -> dict[str, float]:
+        data = survey(n, seed=5)
+        return dict(GlobalDataUtility().evaluate(data, sfumato.Noise(0.5).protect(data, rng=2)).parts)
+
+    few, many = found(2_000), found(40_000)
+    assert few["effect size"] == pytest.approx(many["effect size"], abs=0.02)
+    assert few["univariate"] > many["univariate"]  # for P values fall
+
+
+def test_where_nothing_is_associated_there_is_little_to_lose() -> None:
+    def independent(seed: int) -> Microdata:
+        rng = np.random.default_rng(seed)
+        return Microdata.from_frame(pa.table({name: rng.normal(size=2000) for name in "abc"}))
+
+    assert GlobalDataUtility().evaluate(independent(1), independent(2)).parts["effect size, bivariate"] > 0.8
+
+
+# the number of records
+
+
+def test_the_same_difference_with_a_thousand_records() -> None:
+    data = survey(20_000, seed=3)
+    masked = sfumato.Noise(0.3).protect(data, rng=1)
+    found = GlobalDataUtility().evaluate(data, masked)
+    assert found.parts["with 1,000 records"] > found.value
+    (said,) = [note for note in found.notes if "the number of records speaking" in note]
+    assert f"would be {found.parts['with 1,000 records']:.3f}" in said
+    few = survey(1_000)
+    assert "with 1,000 records" not in GlobalDataUtility().evaluate(few, few).parts
+    assert GlobalDataUtility().evaluate(data, data).parts["with 1,000 records"] == pytest.approx(1, abs=1e-6)
+
+
+def test_a_distribution_drawn_ten_times_over_scores_as_once_with_as_many_records() -> None:
+    rng = np.random.default_rng(0)
+    x, y = (rng.choice(4, 1000, p=p).astype(np.int32) for p in ([0.4, 0.3, 0.2, 0.1], [0.37, 0.3, 0.22, 0.11]))
+    once = categories_alike(x, y, 4)
+    often = categories_alike(np.tile(x, 10), np.tile(y, 10), 4)
+    assert often.utility < 0.1 < once.utility
+    assert often.utility_with(1000) == pytest.approx(once.utility) == once.utility_with(1000)
+    u, v = rng.normal(size=1000), rng.normal(loc=0.07, size=1000)
+    numbers = [numbers_alike(Values.of(np.tile(u, t)), Values.of(np.tile(v, t))) for t in (1, 12)]
+    assert numbers[1].utility_with(1000) == pytest.approx(numbers[0].utility, abs=0.03)
+
+
+def test_pairs_ten_times_over_have_the_p_values_of_as_many_records() -> None:
+    rng = np.random.default_rng(2)
+    n = 1000
+    kind, place = rng.integers(0, 3, n), rng.integers(0, 4, n)
+    x, s = rng.normal(size=n) + 0.05 * kind, rng.exponential(size=n)
+
+    def columns(times: int) -> list[Column]:
+        return [
+            Column("kind", "nominal", np.tile(kind, times).astype(np.int32), 3),
+            Column("place", "nominal", np.tile(place, times).astype(np.int32), 4),
+            Column("x", "normal", np.tile(x, times)),
+            Column("z", "normal", np.tile(x + 10 * s, times)),
+            Column("s", "skewed", np.tile(s, times)),
+        ]
+
+    once, often = pair_tests(columns(1)), pair_tests(columns(10))
+    assert set(once.test) == set(range(len(TESTS)))
+    np.testing.assert_allclose(p_with(often, columns(10), n), once.p, rtol=0.02, atol=1e-12)
+    assert np.array_equal(p_with(once, columns(1), n), once.p)
