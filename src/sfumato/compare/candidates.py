@@ -28,6 +28,7 @@ from sfumato.methods import (
     RankSwapping,
     RecordSwapping,
     Rounding,
+    Shuffling,
     TopBottomCoding,
 )
 from sfumato.methods.local_suppression import MOST_KEYS
@@ -255,7 +256,7 @@ def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> It
     if not names:
         return
     said = _listed(names)
-    for p in ((0.02, 0.05, 0.1, 0.15, 0.2), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
+    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
         yield Part((RankSwapping(p, variables=names),), f"swap {said} between records within {p:.0%} of the ranks")
     for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
         if k <= len(data):
@@ -266,6 +267,8 @@ def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> It
         yield Part((IndividualRanking(k, variables=names),), f"replace each of {said} by the mean of {k} neighbours")
     for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
         yield Part((Noise(scale, variables=names),), f"add noise of {scale:g} standard deviations to {said}")
+    if len(names) > 1:
+        yield Part((Shuffling(variables=names),), f"exchange all values of {said} so that only ranks hang together")
     for share in (0.02, 0.05, 0.1)[:breadth]:
         coded = _top(data, names, share)
         if coded is not None:
