@@ -51,7 +51,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page != TUTORIAL and code_of(page)])
 def test_every_block_runs(name: str, survey: dict[str, str], tmp_path: Path) -> None:
     files = survey
-    if PAGES[name] == README:  # it writes its schema itself, and its sweep tries every method: fewer records will do
+    if PAGES[name] == README:  # it writes its schema itself, and its sweep tries many candidates: fewer records will do
         files = {"survey.csv": "".join(survey["survey.csv"].splitlines(keepends=True)[:151])}
     for file, text in files.items():
         (tmp_path / file).write_text(text, encoding="utf-8")

@@ -23,6 +23,8 @@ from .compare.score import Score as Score
 from .compare.score import Score2 as Score2
 from .compare.tune import Tuning as Tuning
 from .compare.tune import tune as tune
+from .compare.tune_jointly import JointTuning as JointTuning
+from .compare.tune_jointly import tune_jointly as tune_jointly
 from .core import Chain as Chain
 from .core import Measure as Measure
 from .core import Measurement as Measurement

@@ -34,6 +34,27 @@ def test_the_table_written_has_the_figures_noted_beside_it(words: list[object], 
     assert again == pytest.approx(noted, abs=0.02)  # the file holds rounded numbers
 
 
+CHAIN = ["--method", "TopBottomCoding(share=0.05) + RankSwapping(p=0.1)"]
+
+
+def test_a_chain_is_tuned_over_several_parameters_at_once(words: list[object], tmp_path: Path) -> None:
+    out = tmp_path / "masked.csv"
+    over = ["--parameter", "TopBottomCoding.share=0.01:0.1", "--parameter", "p=0.02:0.3"]
+    bounds = ["--at-most", "DistanceLinkage=60%", "--at-most", "RankInterval=90%"]
+    found = run(*words, *CHAIN, *over, *bounds, "--budget", 20, "--replicates", 2, "--out", out, "--json")
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    assert told["keeps"] and told["tables"] <= 20 and out.exists()
+    assert list(told["values"]) == ["TopBottomCoding.share", "p"]
+    assert told["method"] in {row["candidate"] for row in told["tried"]} and told["frontier"]
+
+
+def test_one_parameter_of_a_chain_is_tuned_alone(words: list[object]) -> None:
+    found = run(*words, *CHAIN, "--parameter", "RankSwapping.p=0.02:0.3", "--at-most", "RankInterval=60%", "--json")
+    told = json.loads(found.stdout)
+    assert told["keeps"] and told["method"].startswith("TopBottomCoding(share=0.05) + RankSwapping(p=")
+
+
 def test_a_bound_out_of_reach_is_exit_code_1_and_nothing_is_written(words: list[object], tmp_path: Path) -> None:
     out = tmp_path / "masked.csv"
     found = run(*words, "--method", "MDAV", "--between", 3, 5, "--at-most", "RankInterval=0.1%", "--out", out)
@@ -49,6 +70,9 @@ def test_a_bound_out_of_reach_is_exit_code_1_and_nothing_is_written(words: list[
         (["--method", "DistanceLinkage", "--at-most", "DistanceLinkage=5%"], "is not a method"),
         (["--method", "MDAV(k=[3, 4])", "--at-most", "DistanceLinkage=5%"], "stands for 2"),
         (["--method", "MDAV", "--over", "q", "--at-most", "DistanceLinkage=5%"], "MDAV has the parameters k"),
+        ([*CHAIN, "--at-most", "DistanceLinkage=5%"], "say which parameter of the chain"),
+        ([*CHAIN, "--parameter", "p=high", "--at-most", "DistanceLinkage=5%"], "must be a name and a range"),
+        ([*CHAIN, "--parameter", "p=0.1:0.2", "--over", "p", "--at-most", "DistanceLinkage=5%"], "not both"),
     ],
 )
 def test_what_cannot_be_is_exit_code_2(words: list[object], rest: list[str], message: str) -> None:

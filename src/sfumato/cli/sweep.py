@@ -41,8 +41,13 @@ def sweep(
     schema: SchemaFile = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help='Such as "MDAV(k=[3, 5, 10])"; may be said several times. All that apply if not said.'),
+        typer.Option(
+            help='Such as "MDAV(k=[3, 5, 10])"; may be said several times. Composed to fit the table if not said.'
+        ),
     ] = None,
+    breadth: Annotated[
+        int, typer.Option(min=1, max=3, help="How many candidates to compose where no method is named: 1, 2 or 3.")
+    ] = 1,
     measure: MeasureTexts = None,
     at_most: Annotated[
         list[str] | None,
@@ -110,7 +115,6 @@ def sweep(
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    axes = [m for m in measures if {repr(m), type(m).__name__} & {risk, utility}]
     for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
         if deciding.about.keys:  # without keys nothing could be decided: say so before anything is computed
             with speaking(deciding):
@@ -119,7 +123,7 @@ def sweep(
     plan = Plan(
         file=file,
         data=data,
-        methods=tuple(applicable(data, axes) if asked is None else asked),
+        methods=tuple(composed(data, measures, {**limits, **floors}, breadth) if asked is None else asked),
         measures=tuple(measures),
         candidates=tables,
         replicates=replicates,
@@ -170,41 +174,16 @@ def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure
     return measures
 
 
-def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
-    """Return every method that fits the table and the map's axes, each over its own grid; say which do not and why.
+def composed(
+    data: "Microdata", measures: "list[Measure]", bounds: Mapping[str, float], breadth: int
+) -> "tuple[Method, ...]":
+    """Return the candidates that fit the table and the bounds; say so where there is none."""
+    from sfumato.compare.candidates import compose
 
-    What masks categories is tried only where the axes can see it, and what draws other records only where no axis
-    compares record with record.
-    """
-    from sfumato.catalogue import default_grid
-    from sfumato.catalogue import methods as known
-    from sfumato.core import speaking
-
-    axes = list(axes)
-    numbers_only = any(axis.about.kinds == ("numeric",) for axis in axes)
-    by_record = any(axis.about.paired for axis in axes)
-    found: list[Method] = []
-    unseen: list[str] = []
-    for cls in known().values():
-        about = cls.about
-        if (numbers_only and about.kinds != ("numeric",)) or (by_record and not about.keeps_records):
-            unseen.append(cls.__name__)
-            continue
-        try:
-            candidates = default_grid(cls)
-            for method in candidates[:1]:
-                with speaking(method):
-                    method.masked(data)
-            found += candidates
-        except NotApplicable as reason:
-            say(f"left out: {reason}")
-    if unseen:
-        names = " and ".join(type(axis).__name__ for axis in axes)
-        say(
-            f"left out, for {names} cannot judge what they do: {', '.join(unseen)}; they take part with "
-            "--risk IndividualRisk --utility GlobalDataUtility, or by --method"
-        )
-    return found
+    found = compose(data, measures, bounds, breadth=breadth)
+    if not found:
+        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
+    return tuple(candidate.method for candidate in found)
 
 
 def remembered_seed(out: Path, seed: int | None) -> int:

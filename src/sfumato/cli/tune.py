@@ -1,7 +1,8 @@
-"""``sfumato tune``: the parameter of one method, found instead of tried."""
+"""``sfumato tune``: the parameters of a method or of a chain, found instead of tried."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,20 +23,36 @@ from sfumato.cli.options import (
 from sfumato.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
+    from sfumato.compare.dials import Range
+    from sfumato.compare.tune import Tuning
+    from sfumato.compare.tune_jointly import JointTuning
     from sfumato.core import Method
+    from sfumato.data.microdata import Microdata
 
 
 def tune(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
     *,
     method: Annotated[
-        str, typer.Option(help='A method, such as RankSwapping or "MDAV(k=3, at_a_time=4)".', show_default=False)
+        str,
+        typer.Option(
+            help='A method, such as RankSwapping or "MDAV(k=3, at_a_time=4)", or a chain such as '
+            '"LocalSuppression(k=3) + RankSwapping(p=0.1)".',
+            show_default=False,
+        ),
     ],
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='A parameter to search and its range, such as "RankSwapping.p=0.02:0.3", or without a range that of '
+            "a sweep; said several times, all are searched at once."
+        ),
+    ] = None,
     at_most: Annotated[
         list[str] | None, typer.Option(help='A bound such as "DistanceLinkage=5%"; may be said several times.')
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
-    over: Annotated[str | None, typer.Option(help="The parameter; the first of the method if not said.")] = None,
+    over: Annotated[str | None, typer.Option(help="The one parameter; the first of the method if not said.")] = None,
     between: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and greatest value; those of a sweep if not said.")
     ] = None,
@@ -56,69 +73,132 @@ def tune(
 ) -> None:
     """Find the parameter value of best utility whose risk keeps the bounds, and say how sure that is.
 
-    A sweep tries a few values of many methods; this searches one parameter of one method, near the bound.
+    A sweep tries a few values of many methods; this searches one parameter of a method, near the bound, or with
+    --parameter said several times the parameters of a chain together.
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out masked.csv`
     """
-    from sfumato.cli.tables import drawn_seed, write_protected
-    from sfumato.compare.examine.facts import caution_facts
-    from sfumato.compare.tune import tune as find
+    from sfumato.cli.tables import drawn_seed
     from sfumato.data.files import read
-    from sfumato.show.cautions import cautions
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     if not limits and not floors:
         raise ParameterError('tune needs a bound, such as --at-most "DistanceLinkage=5%"')
-    asked = _method(method)
-    ends = None if between is None else tuple(int(end) if end.is_integer() else end for end in between)
+    asked, ranges = _method(method), read_ranges(parameter or ())
+    if ranges and (over is not None or between is not None):
+        raise ParameterError("say --parameter NAME=LOW:HIGH, or --over and --between, not both")
+    ends = None if between is None else _whole_if_so(between)
+    if len(ranges) == 1:
+        ((over, ends),) = ranges.items()
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     seed = drawn_seed() if seed is None else seed
-    found = find(
-        asked,
-        data,
-        over=over,
-        between=ends,  # type: ignore[arg-type]
-        utility=utility,
-        at_most=limits,
-        at_least=floors,
-        replicates=replicates,
-        budget=budget,
-        seed=seed,
-        workers=workers_or_default(workers),
-    )
-    if json:
-        print_json(
-            {
-                "method": repr(found.method),
-                "value": found.value,
-                "keeps": found.keeps,
-                "interval": found.interval,
-                "alike": found.alike,
-                "known": found.known,
-                "monotone": dict(found.monotone),
-                "seed": seed,
-                "tables": found.tables,
-                "sentence": found.sentence,
-                "tried": found.results.to_records(),
-            }
-        )
-    else:
+    wish = {"utility": utility, "at_most": limits, "at_least": floors}
+    spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
+    found = _search(asked, data, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
+    _tell(found, seed, json=json)
+    if not found.keeps:
+        raise typer.Exit(1)
+    if out is not None:
+        _write(found, data, out, source=file, seed=seed)
+
+
+def _search(
+    method: "Method | type[Method]",
+    data: "Microdata",
+    ranges: "dict[str, Range]",
+    over: str | None,
+    between: "Range",
+    **given: Any,
+) -> "Tuning | JointTuning":
+    """Search one parameter, or several at once."""
+    from sfumato.compare.tune import tune as find
+    from sfumato.compare.tune_jointly import tune_jointly
+    from sfumato.core import Method
+
+    if not ranges:
+        return find(method, data, over=over, between=between, **given)
+    if not isinstance(method, Method):
+        raise ParameterError(f"{method.__name__} needs values for the parameters that are not searched: write them")
+    return tune_jointly(method, data, over=ranges, **given)
+
+
+def _tell(found: "Tuning | JointTuning", seed: int, *, json: bool) -> None:
+    """Print what was found."""
+    from sfumato.compare.tune import Tuning
+
+    if not json:
         from rich.text import Text
 
         console().print(Text(f"{found.results}\n"))
         console().print(Text(found.sentence, style="bold"))
-    if not found.keeps:
-        raise typer.Exit(1)
-    if out is not None:
-        figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
-        protected = found.results.protect(repr(found.method))
-        told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
-        write_protected(protected, out, source=file, method=found.method, seed=seed, figures=figures, notes=told)
-        say(f"wrote {out}")
-        for caution in told:
-            say(f"! {caution}")
+        return
+    how: dict[str, Any]
+    if isinstance(found, Tuning):
+        how = {
+            "value": found.value,
+            "interval": found.interval,
+            "alike": found.alike,
+            "known": found.known,
+            "monotone": dict(found.monotone),
+        }
+    else:
+        frontier = () if found.frontier is None else found.frontier.on
+        how = {"values": dict(found.values), "error": found.error, "frontier": list(frontier)}
+    print_json(
+        {
+            "method": repr(found.method),
+            "keeps": found.keeps,
+            **how,
+            "seed": seed,
+            "tables": found.tables,
+            "sentence": found.sentence,
+            "tried": found.results.to_records(),
+        }
+    )
+
+
+def _write(found: "Tuning | JointTuning", data: "Microdata", out: Path, *, source: Path, seed: int) -> None:
+    """Write the table found, and say what its figures do not."""
+    from sfumato.cli.tables import write_protected
+    from sfumato.compare.examine.facts import caution_facts
+    from sfumato.show.cautions import cautions
+
+    figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
+    protected = found.results.protect(repr(found.method))
+    told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
+    write_protected(protected, out, source=source, method=found.method, seed=seed, figures=figures, notes=told)
+    say(f"wrote {out}")
+    for caution in told:
+        say(f"! {caution}")
+
+
+def read_ranges(texts: Iterable[str]) -> "dict[str, Range]":
+    """Read parameters and their ranges.
+
+    >>> read_ranges(["RankSwapping.p=0.02:0.3", "LocalSuppression.k=2:5", "MDAV.k"])
+    {'RankSwapping.p': (0.02, 0.3), 'LocalSuppression.k': (2, 5), 'MDAV.k': None}
+    """
+    ranges: dict[str, Range] = {}
+    for text in texts:
+        name, equals, ends = (part.strip() for part in text.partition("="))
+        try:
+            low, high = map(float, ends.split(":")) if equals else (0.0, 0.0)
+        except ValueError:
+            raise ParameterError(
+                f'--parameter must be a name and a range, such as "RankSwapping.p=0.02:0.3"; got {text!r}'
+            ) from None
+        if name in ranges:
+            raise ParameterError(f"--parameter names {name} twice")
+        ranges[name] = _whole_if_so((low, high)) if equals else None
+    return ranges
+
+
+def _whole_if_so(ends: tuple[float, float]) -> tuple[float, float]:
+    """Return whole numbers as such, since some parameters must be."""
+    low, high = (int(end) if end.is_integer() else end for end in ends)
+    return low, high
 
 
 def _method(text: str) -> "Method | type[Method]":

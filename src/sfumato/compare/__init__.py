@@ -8,6 +8,7 @@ from sfumato.compare.joint import JointFrontiers, joint_frontiers
 from sfumato.compare.results import Results, Row
 from sfumato.compare.score import Recipe, Score, Score2
 from sfumato.compare.tune import Tuning, tune
+from sfumato.compare.tune_jointly import JointTuning, tune_jointly
 
 __all__ = [
     "Axis",
@@ -16,6 +17,7 @@ __all__ = [
     "Experiment",
     "Frontier",
     "JointFrontiers",
+    "JointTuning",
     "Recipe",
     "Results",
     "Row",
@@ -28,4 +30,5 @@ __all__ = [
     "grid",
     "joint_frontiers",
     "tune",
+    "tune_jointly",
 ]

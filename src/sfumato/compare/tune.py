@@ -2,23 +2,21 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from numbers import Integral, Real
-from typing import Any, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sfumato.about import MeasureAbout
-from sfumato.compare.choose import limits, wishes
-from sfumato.compare.curve import Curve, lattice
-from sfumato.compare.experiment import grid
+from sfumato.compare.asked import check_counts, read_asked
+from sfumato.compare.choose import limits
+from sfumato.compare.curve import Curve
+from sfumato.compare.dials import dial, turned
 from sfumato.compare.figures import written
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row
-from sfumato.compare.score import Recipe
 from sfumato.compare.search import Finding, Search
-from sfumato.core import Measure, Method
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
-from sfumato.errors import ParameterError
 
 LEAST = 10  # tables: five over the range and a few where the bound is met
 
@@ -70,7 +68,8 @@ def tune(
     """Find the value of one parameter that makes ``utility`` best (or ``risk`` least) while the bounds are kept.
 
     ``over`` names the parameter of ``method``, whose other parameters stay as they are, and ``between`` the least and
-    the greatest value to consider; without them they are those of the method's own grid. A whole number is found
+    the greatest value to consider; without them they are those of the method's own grid. Of a chain ``over`` names the
+    step too, ``"RankSwapping.p"``; several parameters at once are for :func:`tune_jointly`. A whole number is found
     exactly; of other parameters the multiples of ``tolerance`` are considered, a round number of about a 200th of the
     range unless given. Bounds hold for means over replicates, as in :func:`choose`: of a random method single tables
     scatter around them.
@@ -90,49 +89,22 @@ def tune(
     ('k', True, True)
     """
     table = Microdata.from_frame(data)
-    _check(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
-    name, values = _values(method, over, between, tolerance)
-    named = {}  # each wish is read once: what it names, then the measure or recipe itself
-    for which in (utility, risk, *(at_most or {}), *(at_least or {})):
-        if which is not None and _text(which) not in named:
-            named[_text(which)] = _figure(which)
-    wished = {repr(figure): figure for figure in named.values()}
-    scores = tuple(figure for figure in wished.values() if isinstance(figure, Recipe))
-    measures = {repr(f): f for f in wished.values() if isinstance(f, Measure)}
-    measures |= {repr(part): part for score in scores for part in score.measures}
-    empty = Results(
-        original=table,
-        measures=(*measures.values(), *scores),
-        rows=(),
-        seed=seed,
-        replicates=replicates,
-        seconds=0.0,
-        versions={},
-    )
-
-    def asked(bounds: Mapping[Any, float] | None) -> dict[Any, float]:
-        return {named[_text(which)]: bound for which, bound in (bounds or {}).items()}
-
-    objective, bounds = wishes(
-        empty,
-        "tune",
-        utility=None if utility is None else named[_text(utility)],
-        risk=None if risk is None else named[_text(risk)],
-        at_most=asked(at_most),
-        at_least=asked(at_least),
-    )
+    check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
+    turn = dial(method, over, between, tolerance)
+    name, values = turn.text, turn.values
+    asked = read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     curve = Curve(
         data=table,
-        make=lambda value: _made(method, name, value),
+        make=lambda value: turned(method, {turn: value}),
         values=values,
-        measures=tuple(measures.values()),
-        scores=scores,
+        measures=asked.measures,
+        scores=asked.scores,
         seed=seed,
         workers=workers,
         store=store,
         budget=budget,
     )
-    search = Search(curve, objective=objective, bounds=bounds, figures=empty.figures, draws=replicates)
+    search = Search(curve, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates)
     finding = search.run()
     value = curve.values[finding.place]
     ends = sorted(curve.values[place] for place in finding.open)
@@ -145,75 +117,13 @@ def tune(
         interval=(ends[0], ends[1]),
         alike=(same[0], same[1]),
         known=finding.known,
-        objective=objective,
-        bounds=bounds,
-        monotone={key: search.monotone(key) for key in dict.fromkeys((objective, *bounds))},
+        objective=asked.objective,
+        bounds=asked.bounds,
+        monotone={key: search.monotone(key) for key in dict.fromkeys((asked.objective, *asked.bounds))},
         tables=curve.spent,
         results=curve.results(),
     )
-    return replace(tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), empty.figures))
-
-
-def _check(**given: tuple[Any, int]) -> None:
-    for name, (value, least) in given.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
-
-
-def _text(which: Which) -> str:
-    return which.__name__ if isinstance(which, type) else which if isinstance(which, str) else repr(which)
-
-
-def _figure(which: Which) -> "Measure | Recipe":
-    """Read a measure or a score: an instance, a class, or a text such as ``DistanceLinkage(ties='linked')``."""
-    from sfumato.catalogue import parse
-
-    if isinstance(which, Measure | Recipe):
-        return which
-    made = which() if isinstance(which, type) else parse(which)[0] if isinstance(which, str) else which
-    if not isinstance(made, Measure | Recipe):
-        raise ParameterError(f"tune: {_text(which)} is not a measure; see sfumato.measures()")
-    return made
-
-
-def _values(
-    method: Method | type[Method], over: str | None, between: tuple[float, float] | None, tolerance: float | None
-) -> tuple[str, tuple[float, ...]]:
-    """Return the parameter and the values it may take."""
-    cls = method if isinstance(method, type) else type(method)
-    if not isinstance(cls, type) or not issubclass(cls, Method):
-        raise ParameterError(f"tune: {method!r} is not a method")
-    who, listed = cls.__name__, cls.about.grid
-    names = [entry.name for entry in fields(cls) if entry.name != "variables"]
-    numeric = {
-        name: choices
-        for name, choices in listed.items()
-        if all(isinstance(choice, Real) and not isinstance(choice, bool) for choice in choices)
-    }
-    name = over if over is not None else next(iter(numeric), None)
-    if name is None or name not in names:
-        given = f"got {over!r}" if over is not None else "say over which"
-        raise ParameterError(f"tune: {who} has the parameters {', '.join(names) or 'none'}; {given}")
-    if between is None and name not in numeric:
-        raise ParameterError(f"tune: nothing says which values of {name} to consider; give between=(low, high)")
-    ends = (min(numeric[name]), max(numeric[name])) if between is None else between
-    whole = get_type_hints(cls).get(name) in (int, int | None)
-    good = isinstance(ends, tuple | list) and len(ends) == 2
-    good = good and all(isinstance(e, Integral if whole else Real) and not isinstance(e, bool) for e in ends)
-    if not good or not -float("inf") < ends[0] < ends[1] < float("inf"):
-        kind = "two whole numbers" if whole else "two numbers"
-        raise ParameterError(f"tune: between must be {kind}, the lower one first; got {between!r}")
-    wrong = tolerance is not None and (isinstance(tolerance, bool) or not isinstance(tolerance, Real) or tolerance <= 0)
-    if wrong:
-        raise ParameterError(f"tune: tolerance must be a number above 0; got {tolerance!r}")
-    for end in ends:
-        _made(method, name, end)  # a value that cannot be is refused before anything is masked
-    return name, lattice(ends[0], ends[1], whole=whole, tolerance=tolerance)
-
-
-def _made(method: Method | type[Method], name: str, value: float) -> Method:
-    given: dict[str, Any] = {name: value}
-    return grid(method, **given)[0] if isinstance(method, type) else replace(method, **given)
+    return replace(tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), asked.figures))
 
 
 def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figures: Mapping[str, MeasureAbout]) -> str:

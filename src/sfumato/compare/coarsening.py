@@ -1,0 +1,207 @@
+"""How far the keys must be made coarser: ladders of recodings for each key, climbed one step at a time.
+
+Each key has a ladder of coarser versions: a number in bands of growing width with open ends, an ordinal variable in
+fewer groups of neighbours, a nominal one with more of its rare categories merged. Of all next rungs the one is taken
+that removes most small classes of records for the detail that it costs (the fall of the log of the key's entropy),
+until no class is small or nothing is left to coarsen.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.kernels.groups import classes
+from sfumato.methods import GlobalRecoding
+from sfumato.methods.bands import is_whole
+
+Codes = NDArray[np.integer]
+Way = dict[str, Any]  # the parameter of GlobalRecoding that makes a key coarser, and its value
+FEW = 12  # different whole numbers up to which a key is a count, such as persons in a household
+BANDS = 20  # the most bands of a number
+END = 0.03  # the share of records that an open end holds at least
+DIGITS = (1.0, 1.5, 2.0, 3.0, 5.0)  # widths are these times a power of ten
+GROUPS = (10, 7, 5, 4, 3, 2)  # categories that are left of a key
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """A key at one degree of coarseness: its codes, how many categories, how it is recoded, and its entropy."""
+
+    codes: Codes
+    categories: int
+    bins: tuple[float, ...] | None = None
+    groups: int | None = None
+    rare: float | None = None
+    entropy: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The keys after some steps: the rung that each is on, by name; 0 is the key as it came."""
+
+    rungs: Mapping[str, int]
+    small: int  # records in classes of fewer than k
+
+
+@dataclass(frozen=True, eq=False)
+class Ladders:
+    """The ladders of all keys of a table."""
+
+    rungs: Mapping[str, tuple[Rung, ...]]
+
+    @classmethod
+    def of(cls, data: Microdata, keys: Iterable[str]) -> "Ladders":
+        """Make the ladder of each key."""
+        return cls({name: _ladder(data, name) for name in keys})
+
+    def recodings(self, stage: Stage) -> tuple[GlobalRecoding, ...]:
+        """Return the recodings that bring the keys to a stage: as few as will do, none if nothing is recoded."""
+        bins: dict[str, tuple[float, ...]] = {}
+        groups: dict[int, list[str]] = {}
+        rare: dict[float, list[str]] = {}
+        for name, place in stage.rungs.items():
+            rung = self.rungs[name][place]
+            if rung.bins is not None:
+                bins[name] = rung.bins
+            elif rung.groups is not None:
+                groups.setdefault(rung.groups, []).append(name)
+            elif rung.rare is not None:
+                rare.setdefault(rung.rare, []).append(name)
+        made = []
+        for one, other in zip_longest(groups, rare):
+            named = (*groups.get(one, ()), *rare.get(other, ()))
+            made.append(GlobalRecoding(one, rare=other, bins=bins or None, variables=named))
+            bins = {}
+        return tuple(made) if made or not bins else (GlobalRecoding(bins=bins),)
+
+    def climb(self, k: int, dear: Mapping[str, float]) -> tuple[Stage, ...]:
+        """Return the stages from the keys as they came to the last one, one rung more each.
+
+        ``dear`` multiplies what the detail of a key costs, so that a dear key is coarsened late.
+        """
+        # each different combination of the keys once: coarser classes are unions of these
+        finest = np.column_stack([ladder[0].codes for ladder in self.rungs.values()])
+        of, counts = classes(finest)
+        first = np.empty(len(counts), dtype=np.intp)
+        first[of[::-1]] = np.arange(len(of))[::-1]
+        columns = {name: [rung.codes[first] for rung in ladder] for name, ladder in self.rungs.items()}
+        at = dict.fromkeys(self.rungs, 0)
+
+        def small(places: Mapping[str, int]) -> tuple[int, int]:
+            which, sizes = classes(np.column_stack([columns[name][place] for name, place in places.items()]))
+            total = np.bincount(which, weights=counts, minlength=len(sizes))
+            return int((total < k).sum()), int(total[total < k].sum())
+
+        now, records = small(at)
+        stages = [Stage(dict(at), records)]
+        while records:
+            tried = []
+            for name, place in at.items():
+                ladder = self.rungs[name]
+                if place + 1 < len(ladder):
+                    cost = math.log(ladder[place].entropy / ladder[place + 1].entropy) * dear.get(name, 1.0)
+                    after = small({**at, name: place + 1})
+                    tried.append(((now - after[0]) / max(cost, 1e-6), name, after))
+            if not tried:
+                break
+            _, name, (now, records) = max(tried, key=lambda step: step[:2])
+            at[name] += 1
+            stages.append(Stage(dict(at), records))
+        return tuple(stages)
+
+
+def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
+    """Return the key as it came and its coarser versions, each with fewer categories than the one before."""
+    variable, column = data.schema[name], data.columns[name]
+    ways: list[Way]
+    if variable.kind == "numeric":
+        values, codes = np.unique(column, return_inverse=True)
+        codes = np.where(np.isnan(column), -1, codes)
+        ways = _ways(column[~np.isnan(column)], values[~np.isnan(values)])
+    else:
+        codes = column
+        ways = (
+            [{"groups": g} for g in GROUPS]
+            if variable.kind == "ordinal"
+            else [{"rare": share} for share in _rare(codes)]
+        )
+    rungs = [Rung(codes, _number(codes), entropy=_entropy(codes))]
+    for way in ways:
+        made = GlobalRecoding(**_named(way, name)).protect(data)
+        if made.schema[name] is variable:  # as it was
+            continue
+        found = made.columns[name]
+        if 2 <= _number(found) < rungs[-1].categories:
+            rungs.append(Rung(found, _number(found), **way, entropy=_entropy(found)))
+    return tuple(rungs)
+
+
+def _named(way: Way, name: str) -> dict[str, Any]:
+    """Return the parameters of a recoding of one variable alone."""
+    return {"bins": {name: way["bins"]}} if "bins" in way else {**way, "variables": (name,)}
+
+
+def _rare(codes: Codes) -> list[float]:
+    """Return the shares below which categories are rare, so that about 10, 7, 5, 4, 3 and 2 are left.
+
+    >>> _rare(np.repeat([0, 1, 2, 3], [50, 30, 15, 5]))
+    [0.16, 0.31]
+    """
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    shares = np.sort(counts)[::-1] / max(int(counts.sum()), 1)
+    found = []
+    for left in GROUPS:
+        if left >= len(shares):
+            continue
+        smallest_kept, largest_merged = float(shares[left - 2]), float(shares[left - 1])
+        for digits in (2, 3, 4):  # the roundest share between the two
+            share = math.ceil(largest_merged * 10**digits + 1e-9) / 10**digits
+            if largest_merged < share <= smallest_kept:
+                found.append(share)
+                break
+    return found
+
+
+def _ways(present: NDArray[np.float64], values: NDArray[np.float64]) -> list[Way]:
+    """Return the ways to put a number into classes, from fine to coarse."""
+    whole = is_whole(values)
+    if len(values) <= FEW:  # a count: its open end first, then groups
+        reached = np.searchsorted(np.sort(present), values, side="left") / max(present.size, 1)
+        tops = [value for value, below in zip(values.tolist(), reached.tolist(), strict=True) if 1 - below >= END]
+        return [{"bins": tuple(tops[1:])}, *({"groups": g} for g in GROUPS)] if len(tops) > 1 else []
+    if not whole or 2 * len(values) > present.size:  # an amount: groups of the same number of records
+        return [{"groups": g} for g in (BANDS, *GROUPS)]
+    low, high = float(values[0]), float(values[-1])
+    least = math.floor(math.log10((high - low) / BANDS))
+    widths = [digit * 10.0**power for power in range(least, least + 4) for digit in DIGITS]
+    widths = [width for width in widths if (high - low) / BANDS <= width < high - low and width == round(width)]
+    return [{"bins": cuts} for width in widths if (cuts := _cuts(present, low, high, width))]
+
+
+def _cuts(present: NDArray[np.float64], low: float, high: float, width: float) -> tuple[float, ...]:
+    """Return the multiples of a width between which bands lie, the outer ones open and not nearly empty.
+
+    >>> _cuts(np.arange(100.0), 0.0, 99.0, 30.0)
+    (30, 60, 90)
+    """
+    cuts = [i * width for i in range(math.floor(low / width) + 1, math.floor(high / width) + 1)]
+    share = {cut: float((present < cut).mean()) for cut in cuts}
+    return tuple(int(cut) if cut == int(cut) else cut for cut in cuts if END <= share[cut] <= 1 - END)
+
+
+def _number(codes: Codes) -> int:
+    """Count the categories that occur."""
+    return len(np.unique(codes[codes >= 0]))
+
+
+def _entropy(codes: Codes) -> float:
+    """Return the entropy of the categories present; of a constant a small number, so that it can divide."""
+    counts = np.unique(codes[codes >= 0], return_counts=True)[1]
+    shares = counts / max(int(counts.sum()), 1)
+    return max(float(-(shares * np.log(shares)).sum()), 1e-12)

@@ -1,0 +1,39 @@
+"""A sweep for which no method is named: what it proposes fits the keys and the bound."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from small_survey import run
+
+import sfumato
+
+
+def test_three_anonymity_without_naming_a_method_blanks_few_values(tmp_path: Path) -> None:
+    survey, out = sfumato.household_survey(500), tmp_path / "sweep"
+    sfumato.write(survey, tmp_path / "survey.csv")
+    sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
+    words = ["sweep", tmp_path / "survey.csv", "--schema", tmp_path / "schema.toml", "--at-most", "KAnonymity=0%"]
+    found = run(*words, "--out", out, "--seed", 1, "--workers", 1, "--replicates", 1, "--no-bootstrap")
+    assert found.exit_code == 0, found.output
+    keys = list(survey.schema.analysed(role="key"))
+    released = pd.read_csv(out / "release" / "survey.protected.csv", dtype=str)[keys]
+    assert len(released) == len(survey)
+    assert released.isna().to_numpy().mean() < 0.05
+    # what each record shows, it shares with two others or more: counted by group for each set of keys shown
+    for shown, records in released.groupby(released.notna().apply(tuple, axis=1)):
+        names = [name for name, there in zip(keys, shown, strict=True) if there]
+        if names:
+            alike = released.groupby(names, dropna=False).size()
+            own = pd.MultiIndex.from_frame(records[names]) if len(names) > 1 else records[names[0]]
+            few = alike.reindex(own).to_numpy() < 3
+            # those few may yet agree with records that hide what these show
+            for _, record in records[few].iterrows():
+                agree = np.logical_and.reduce([released[n].isna() | (released[n] == record[n]) for n in names])
+                assert agree.sum() >= 3
+    wealth = pd.read_csv(out / "release" / "survey.protected.csv")["wealth"]
+    assert wealth.max() < np.nanmax(survey.columns["wealth"])
+
+
+def test_breadth_is_one_of_three(tmp_path: Path) -> None:
+    assert run("sweep", tmp_path / "survey.csv", "--breadth", 4).exit_code == 2
