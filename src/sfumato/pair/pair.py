@@ -72,7 +72,7 @@ class Pair:
 
     @cached_property
     def matched(self) -> bool:
-        """Whether each protected record is about the same unit as one of the original's; other ids say that it is not."""
+        """Whether each protected record is about the same unit as one of the original's, as far as ids can tell."""
         if not (self.protected.matched and self.same_size):
             return False
         try:
