@@ -31,6 +31,7 @@ from .data.files import read as read
 from .data.files import write as write
 from .data.microdata import Microdata as Microdata
 from .data.samples import household_survey as household_survey
+from .data.scenario import Scenario as Scenario
 from .data.schema import Schema as Schema
 from .data.schema import Variable as Variable
 from .data.schema_file import read_schema as read_schema
