@@ -75,6 +75,7 @@ from .risk.attribution import DiSCO as DiSCO
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
 from .risk.diversity import LDiversity as LDiversity
 from .risk.diversity import TCloseness as TCloseness
+from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk
 from .risk.inference import Inference as Inference
 from .risk.interval import RankInterval as RankInterval
@@ -85,6 +86,7 @@ from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.nearest_record import NearestRecord as NearestRecord
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
+from .risk.reidentification import Reidentification as Reidentification
 from .risk.replicated_uniques import RepU as RepU
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
