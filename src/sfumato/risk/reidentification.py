@@ -34,7 +34,8 @@ STATED = "the keys stated"
     MeasureAbout(
         title="Re-identification under the worst scenario",
         source="Hundepool et al., Statistical Disclosure Control (2012), chapter 3, for scenarios and counts; Pagliuca "
-        "and Seri (1998) for the nearest record; Gower (1971) for keys of all kinds; Benedetti and Franconi (1998) for intruders who do not know who took part",
+        "and Seri (1998) for the nearest record; Gower (1971) for keys of all kinds; Benedetti and Franconi (1998) "
+        "for intruders who do not know who took part",
         purpose="risk",
         counts=("expected re-identifications",),
         better="lower",
