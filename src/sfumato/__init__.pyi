@@ -73,14 +73,13 @@ from .registry import catalogued as catalogued
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
-from .risk.diversity import LDiversity as LDiversity
-from .risk.diversity import TCloseness as TCloseness
 from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk
 from .risk.inference import Inference as Inference
 from .risk.interval import RankInterval as RankInterval
 from .risk.interval import SpreadInterval as SpreadInterval
 from .risk.k_anonymity import KAnonymity as KAnonymity
+from .risk.l_diversity import LDiversity as LDiversity
 from .risk.linkability import Linkability as Linkability
 from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.nearest_record import NearestRecord as NearestRecord
@@ -88,9 +87,10 @@ from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLin
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
 from .risk.reidentification import Reidentification as Reidentification
 from .risk.replicated_uniques import RepU as RepU
+from .risk.sample_uniques import SampleUniques as SampleUniques
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
-from .risk.uniques import SampleUniques as SampleUniques
+from .risk.t_closeness import TCloseness as TCloseness
 from .show.notebook import plot as plot
 from .show.report import write_report as write_report
 from .show.summarise import summarise as summarise

@@ -166,23 +166,13 @@ class Measure(_Described, ABC):
         with speaking(self):
             return self.compute(pair.in_order() if self.about.paired else pair, np.random.default_rng(rng))
 
+    @abstractmethod
     def compute(self, pair: Pair, rng: np.random.Generator) -> "Measurement":
         """Return the measurement; what a measure of your own implements. Users call ``evaluate``.
 
         A measure that compares record with record (``about.paired``) gets the protected records in the order of the
         originals.
         """
-        return self._evaluate(*pair.tables(), rng)  # type: ignore[attr-defined, no-any-return]  # TRANSITION
-
-    def _shared(self, original: Microdata, protected: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return self.shared(Pair.of(original, protected))  # TRANSITION
-
-    def _tables(self, original: Any, protected: Any) -> tuple[Microdata, Microdata]:  # TRANSITION
-        pair = Pair.of(original, protected)
-        return (pair.in_order() if self.about.paired else pair).tables()
-
-    def _paired(self, original: Microdata, protected: Microdata) -> Microdata:  # TRANSITION
-        return Pair.of(original, protected).in_order().tables()[1]
 
     @property
     def reads(self) -> tuple[str, ...]:

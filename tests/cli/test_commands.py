@@ -204,13 +204,13 @@ def test_a_compare_measures_once(survey: Path, schema: Path, tmp_path: Path, mon
     masked = tmp_path / "masked.csv"
     run("protect", survey, "--schema", schema, "--method", "MDAV(k=3)", "--out", masked)
     counted: Counter[str] = Counter()
-    evaluate = Measure.evaluate
+    evaluate = Measure.evaluate_pair
 
     def counting(self: Measure, *args: object, **kwargs: object) -> object:
         counted[type(self).__name__] += 1
         return evaluate(self, *args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Measure, "evaluate", counting)
+    monkeypatch.setattr(Measure, "evaluate_pair", counting)
     words = ("compare", survey, masked, "--schema", schema, "--report", tmp_path / "report", "--records", 3)
     assert run(*words).exit_code == 0
     assert counted["GlobalDataUtility"] == 1 and set(counted.values()) == {1}

@@ -12,6 +12,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
 
 
 def _method(*, random: bool) -> MethodAbout:
@@ -99,7 +100,8 @@ class Loss(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("mean change")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, protected = pair.tables()
         count("Loss")
         change = np.abs(protected.columns["x"] - original.columns["x"])
         value = float(change.mean())
@@ -119,7 +121,8 @@ class Closeness(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("closeness", purpose="risk", range=(0.0, 1.0), unit="share")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, protected = pair.tables()
         count("Closeness")
         change = float(np.abs(protected.columns["x"] - original.columns["x"]).mean())
         return self.measurement(1 / (1 + change))
@@ -132,7 +135,7 @@ class Guess(Measure):
     about: ClassVar[MeasureAbout] = _measure("guess", purpose="risk", range=(0.0, 1.0), unit="share", random=True)
     known: int = 1
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         count("Guess")
         return self.measurement(rng.random())
 
@@ -143,8 +146,8 @@ class Rows(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("records", better="higher", paired=False)
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        return self.measurement(len(protected))
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        return self.measurement(len(pair.protected))
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +156,7 @@ class NotANumber(Measure):
 
     about: ClassVar[MeasureAbout] = _measure("nothing")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         return self.measurement(float("nan"))
 
 

@@ -17,6 +17,7 @@ from sfumato.core import Measure, Measurement
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.pair import Pair
 from tables import incomes, numbers
 
 
@@ -28,7 +29,8 @@ class Drift(Measure):
         title="drift", source="none", missing="none", purpose="utility", better="lower", range=(-9, 9), paired=False
     )
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, protected = pair.tables()
         return self.measurement(float(protected.columns["x"].mean() - original.columns["x"].mean()))
 
 

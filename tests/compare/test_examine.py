@@ -34,7 +34,7 @@ AXES: dict[str, Any] = {"risk": "DistanceLinkage", "utility": "InformationLoss"}
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """Count what is masked and measured."""
     counted: Counter[str] = Counter()
-    protect, evaluate = Method.protect, Measure.evaluate
+    protect, evaluate = Method.protect, Measure.evaluate_pair
 
     def masking(self: Method, *args: Any, **kwargs: Any) -> Any:
         counted["protect"] += 1
@@ -45,7 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         return evaluate(self, *args, **kwargs)
 
     monkeypatch.setattr(Method, "protect", masking)
-    monkeypatch.setattr(Measure, "evaluate", measuring)
+    monkeypatch.setattr(Measure, "evaluate_pair", measuring)
     yield counted
 
 

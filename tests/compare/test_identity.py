@@ -207,9 +207,7 @@ def test_modules_of_ours_that_foreign_code_names_count(monkeypatch: pytest.Monke
 def test_a_class_typed_at_a_prompt_is_known_by_its_code(tmp_path: Path) -> None:
     def typed(value: str) -> type[Any]:
         space: dict[str, Any] = {"Loss": Loss, "__name__": "prompt"}
-        exec(
-            f"class Typed(Loss):\n    def _evaluate(self, a, b, rng):\n        return self.measurement({value})", space
-        )
+        exec(f"class Typed(Loss):\n    def compute(self, pair, rng):\n        return self.measurement({value})", space)
         made: type[Any] = space["Typed"]
         return made
 

@@ -11,6 +11,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.core import Measure, Measurement, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
 
 DATA = Microdata.from_frame(pa.table({"x": [0.0, 0.0], "chance": [0.0, 0.0]}))
 SOURCE: dict[str, Any] = {"title": "toy", "source": "none", "missing": "kept"}
@@ -55,8 +56,8 @@ class Level(Measure):
     shape: Literal["falling", "rising", "valley", "hill", "wave", "flat"] = "falling"
     noise: float = 0.0
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        x = float(protected.columns["x"][0])
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        x = float(pair.protected.column("x")[0])
         value = {
             "falling": np.exp(-x),
             "rising": x,
@@ -65,7 +66,7 @@ class Level(Measure):
             "wave": np.exp(-x) + 0.3 * np.sin(4 * x),
             "flat": 1.0,
         }[self.shape]
-        return self.measurement(float(value + self.noise * protected.columns["chance"][0]))
+        return self.measurement(float(value + self.noise * pair.protected.column("chance")[0]))
 
 
 @dataclass(frozen=True, repr=False)

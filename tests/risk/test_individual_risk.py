@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from sfumato import IndividualRisk
-from sfumato.risk.individual import expected_inverse, household_risk
+from sfumato.pair.statistics import UnitSums
+from sfumato.risk.individual import any_member, expected_inverse
 from tables import persons
 
 SHARES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5, 0.51, 0.7, 0.9, 0.999, 1 - 1e-9]
@@ -69,8 +70,10 @@ def test_a_census() -> None:
 
 def test_households_by_hand() -> None:
     # 1 - 0.5 * 0.8 = 0.6; alone: its own; a certain member makes the household certain
-    risk = household_risk(np.array([0.5, 0.2, 0.1, 1.0, 0.3]), np.array([0, 0, 1, 2, 2]))
-    np.testing.assert_allclose(risk, [0.6, 0.6, 0.1, 1.0, 1.0])
+    risk = np.array([0.5, 0.2, 0.1, 1.0, 0.3])
+    with np.errstate(divide="ignore"):
+        found = UnitSums.of(np.array([0, 0, 1, 2, 2]), np.array([7.0, 7.0, 8.0, 9.0, 9.0]), np.log1p(-risk))
+    np.testing.assert_allclose(any_member(found.sums), [0.6, 0.1, 1.0])
 
 
 def test_households_of_a_file_and_missing_ones() -> None:

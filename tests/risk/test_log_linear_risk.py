@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import LogLinearRisk, Microdata, NotApplicable, SampleUniques, Schema, Variable
-from sfumato.kernels.log_linear import compiled, counted, fitted, plain, possible_cells
+from sfumato.kernels.log_linear import compiled, fitted, placed, plain, possible_cells
 from sfumato.risk.log_linear import Shape, model_check, one_in, only_one
 from tables import persons
 
@@ -28,6 +28,12 @@ def association(rng: np.random.Generator, dims: tuple[int, ...], strength: float
             logs = logs + strength * rng.normal(size=pair)
     shares: np.ndarray = np.exp(logs) / np.exp(logs).sum()
     return shares
+
+
+def counted(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The records in each cell."""
+    counts: np.ndarray = np.bincount(placed(cells, codes), minlength=len(cells)).astype(float)
+    return counts
 
 
 def test_the_fit_equals_a_poisson_regression_on_the_whole_table() -> None:

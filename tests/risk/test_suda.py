@@ -1,6 +1,5 @@
 """SUDA2 against brute force over all subsets, and its scores by hand."""
 
-from itertools import combinations
 from math import factorial
 
 import numpy as np
@@ -11,70 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato import SUDA2, NotApplicable, ParameterError, SampleUniques
-from sfumato.kernels.groups import classes, first_records
-from sfumato.kernels.uniques import compiled, minimal_uniques, plain
 from sfumato.risk.suda import dis, dis_suda, score_of
+from special_uniques import brute_force
 from tables import persons
 
 Codes = np.ndarray[tuple[int, int], np.dtype[np.int32]]
 tables = arrays(np.int32, st.tuples(st.integers(1, 14), st.integers(1, 5)), elements=st.integers(0, 3))
-holed = arrays(np.int32, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(-1, 2))
-
-
-def brute_force(codes: Codes, size: int) -> set[tuple[int, tuple[int, ...]]]:
-    """Every record and every set of its keys, from small to large: alone on it, and on no part of it."""
-    found = set()
-    for i, record in enumerate(codes):
-        minimal: list[tuple[int, ...]] = []
-        for s in range(1, size + 1):
-            for keys in combinations([key for key in range(codes.shape[1]) if record[key] >= 0], s):
-                if any(set(smaller) <= set(keys) for smaller in minimal):
-                    continue
-                others = np.delete(codes, i, axis=0)[:, list(keys)]
-                mine = record[list(keys)]
-                if not ((others == mine) | (others < 0)).all(axis=1).any():
-                    minimal.append(keys)
-                    found.add((i, keys))
-    return found
-
-
-def searched(codes: Codes, size: int) -> set[tuple[int, tuple[int, ...]]]:
-    cell_of, sizes = classes(codes)
-    first = first_records(cell_of)
-    cell, keys = minimal_uniques(codes[first], sizes == 1, size)
-    columns = range(codes.shape[1])
-    return {
-        (int(first[c]), tuple(j for j in columns if mask >> j & 1)) for c, mask in zip(cell, keys.tolist(), strict=True)
-    }
-
-
-@settings(deadline=None)
-@given(tables, st.integers(1, 5))
-def test_minimal_sample_uniques_equal_brute_force(codes: Codes, size: int) -> None:
-    assert searched(codes, min(size, codes.shape[1])) == brute_force(codes, min(size, codes.shape[1]))
-
-
-@settings(deadline=None)
-@given(holed, st.integers(1, 5))
-def test_a_missing_value_agrees_with_every_other(codes: Codes, size: int) -> None:
-    assert searched(codes, min(size, codes.shape[1])) == brute_force(codes, min(size, codes.shape[1]))
-
-
-def test_a_larger_table_equals_brute_force_by_groups() -> None:
-    rng = np.random.default_rng(2)
-    codes = np.minimum(rng.geometric(0.35, (6_000, 6)) - 1, 7).astype(np.int32)
-    alone = {}  # by size, so that smaller sets are known first
-    for size in range(1, 7):
-        for keys in combinations(range(6), size):
-            cell_of, sizes = classes(codes[:, list(keys)])
-            alone[keys] = sizes[cell_of] == 1
-    expected = {
-        (int(i), keys)
-        for keys, here in alone.items()
-        for i in np.flatnonzero(here)
-        if not any(alone[part][i] for part in combinations(keys, len(keys) - 1) if part)
-    }
-    assert searched(codes, 6) == expected
 
 
 @settings(deadline=None, max_examples=40)
@@ -150,15 +91,6 @@ def test_with_many_keys_a_higher_score_is_never_less_at_risk() -> None:
     wider = table.append_column("more", pa.array(["x", "y", "y"]))
     with pytest.raises(NotApplicable, match="SUDA2: 63 keys are more than the 62 it takes"):
         SUDA2(1, variables=tuple(wider.column_names)).evaluate(wider, wider)
-
-
-def test_long_lists_of_sets_are_thinned_alike_by_both() -> None:
-    rng = np.random.default_rng(3)
-    row, sets = rng.integers(0, 200, 6_000), rng.integers(1, 2**12, 6_000)
-    order = np.lexsort((sets, np.bitwise_count(sets), row))
-    pairs = np.unique(np.column_stack([row[order], np.bitwise_count(sets[order]), sets[order]]), axis=0)
-    row, sets = pairs[:, 0].copy(), pairs[:, 2].copy()
-    assert np.array_equal(compiled.minimal(row, sets), plain.minimal(row, sets))
 
 
 def test_no_pairs_leave_dis_without_evidence_and_it_says_so() -> None:

@@ -101,10 +101,10 @@ def affordable(measures: "list[Measure]", data: "Microdata") -> "list[Measure]":
     if len(kept) < len(measures):
         say(f"left out, for there are more than {LARGE:,} records: {', '.join(SLOW)}; ask for it with --measure")
     if PropensityUtility() in kept and len(data.schema.analysed()) > WIDE:
-        kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree")
+        kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree", permutations=20)
         say(
-            f"PropensityUtility by a tree, for there are more than {WIDE} variables: a model of second order has too "
-            "many terms; ask for it with --measure PropensityUtility"
+            f"PropensityUtility by a tree and 20 permutations, for there are more than {WIDE} variables: a model of "
+            "second order has too many terms; ask for it with --measure PropensityUtility"
         )
     return kept
 

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import agreeing_pairs
+from sfumato.kernels.groups import class_sums
 from sfumato.pair.half import Half
 from sfumato.pair.pair import Pair
-from sfumato.pair.statistics import KeyClasses, Values
+from sfumato.pair.statistics import Crosstab, KeyClasses, Sums, Values
 
 Notes = tuple[str, ...]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Rows = tuple[dict[str, object], ...]
+MISSING_KEYS = "a missing key may be any value: it agrees with every other"
 SHOWN = 20  # rows of a table in a measurement
 
 
@@ -38,27 +44,60 @@ class Keys:
         """The records of the protected table by their keys."""
         return self.half.classes(self.names)
 
-    def weighed(self, pair: Pair) -> tuple[KeyClasses, Notes]:
-        """Return the key classes with the sums of the design weights; without weights where it is a census."""
+    def weights(self, pair: Pair) -> tuple[Floats | None, Notes]:
+        """Return the sum of the design weights of each combination; None: the file is taken for a census."""
         half, notes = design_weights(pair)
         if half is None:
-            return self.classes, notes
+            return None, notes
+        found = self.classes
+        if found.cell_of is not None and not half.in_parts:
+            return class_sums(found.cell_of, half.table.weights(), len(found)), notes
         if half is self.half:
-            return half.classes(self.names, weighted=True), notes
-        found = pair.total(
+            return self.half.classes(self.names, weighted=True).weights, notes
+        weighed = pair.total(
             lambda before, after: KeyClasses.of(self.half.codes(after, self.names), before.weights()),
             ("classes weighed by the original", self.names),
         )
-        return found, notes
+        return weighed.weights, notes  # merged in the order of the parts too, so these are the same combinations
+
+    def cell_of(self, part: Microdata) -> Integers:
+        """Return the combination of each record of a part."""
+        found = self.classes
+        return found.located(self.half.codes(part, self.names)) if found.cell_of is None else found.cell_of
+
+    def crosstab(self, name: str) -> Crosstab:
+        """Count the values of a variable, as coded in this table, in each combination of key values."""
+        return self.half.total(
+            lambda part: Crosstab.of(self.cell_of(part), self.half.codes(part, (name,))[:, 0]),
+            ("by key class", self.names, name),
+        )
+
+    def agreeing(self) -> NDArray[np.intp]:
+        """Return, as two rows, each combination with each one that agrees with it, itself too."""
+        found: NDArray[np.intp] = self.half.keep(
+            ("agreeing", self.names), lambda: np.stack(agreeing_pairs(self.classes.cells))
+        )
+        return found
 
     def spelled(self, cell: int) -> dict[str, str]:
         """Spell out the key values of a combination."""
         return self.half.spelled(self.names, self.classes.cells[cell])
 
+    def listed(self, cells: Iterable[int], **figures: NDArray[np.generic]) -> Rows:
+        """List combinations with the records that agree with them, and with what else is said of each."""
+        counts = self.classes.counts
+        return tuple(
+            {
+                **self.spelled(int(cell)),
+                "records": int(counts[cell]),
+                **{name: values[cell].item() for name, values in figures.items()},
+            }
+            for cell in cells
+        )
+
     def rarest(self) -> Rows:
         """List the combinations of key values that the fewest records agree with."""
-        found = self.classes
-        return tuple({**self.spelled(int(cell)), "records": int(found.counts[cell])} for cell in found.rarest(SHOWN))
+        return self.listed(self.classes.rarest(SHOWN))
 
 
 def key_names(schema: Schema, stated: Iterable[str] | None) -> tuple[str, ...]:
@@ -159,6 +198,15 @@ def design_weights(pair: Pair) -> tuple[Half | None, Notes]:
         return None, ("the schema names no weight: the file is taken for a census of the population",)
     half.keep("design weights", lambda: _refuse_low_weights(half))
     return half, notes
+
+
+def sampling_fraction(pair: Pair) -> tuple[float, Notes]:
+    """Return the share of the population that is in the file: its records over the sum of the design weights."""
+    half, notes = design_weights(pair)
+    if half is None:
+        return 1.0, notes
+    total = half.total(lambda part: Sums({"weights": float(part.weights().sum())}), "sum of weights")["weights"]
+    return len(half) / total, notes
 
 
 def _refuse_low_weights(half: Half) -> bool:

@@ -2,12 +2,12 @@
 
 from sfumato.risk.attribution import TCAP, DiSCO
 from sfumato.risk.distance_linkage import DistanceLinkage
-from sfumato.risk.diversity import LDiversity, TCloseness
 from sfumato.risk.exposed_amounts import ExposedAmounts
 from sfumato.risk.individual import IndividualRisk
 from sfumato.risk.inference import Inference
 from sfumato.risk.interval import RankInterval, SpreadInterval
 from sfumato.risk.k_anonymity import KAnonymity
+from sfumato.risk.l_diversity import LDiversity
 from sfumato.risk.linkability import Linkability
 from sfumato.risk.log_linear import LogLinearRisk
 from sfumato.risk.nearest_record import NearestRecord
@@ -15,9 +15,10 @@ from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
 from sfumato.risk.reidentification import Reidentification
 from sfumato.risk.replicated_uniques import RepU
+from sfumato.risk.sample_uniques import SampleUniques
 from sfumato.risk.singling_out import SinglingOut
 from sfumato.risk.suda import SUDA2
-from sfumato.risk.uniques import SampleUniques
+from sfumato.risk.t_closeness import TCloseness
 
 __all__ = [
     "SUDA2",

@@ -5,9 +5,11 @@ from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
+from sfumato.data.units import units
+from sfumato.pair import Keys, Pair
+from sfumato.pair.keys import MISSING_KEYS
+from sfumato.pair.statistics import UnitSums
 from sfumato.registry import catalogued
-from sfumato.risk.classes import MISSING_KEYS, design_weights, key_classes, missing_values
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +32,7 @@ TERMS = 60
         paired=False,
         keys=True,
         records="protected",
+        parts="summaries",
         caveat="assumes that the intruder's register covers the population without error and that weights are the "
         "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
         formula="value = mean of r,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"
@@ -58,22 +61,49 @@ class IndividualRisk(Measure):
     judged with the original's, where its records match. Read the largest risks as well as the mean, which hides them.
     """
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = key_classes(self, original, protected)
-        weights, notes = design_weights(self, original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = Keys.of(pair, self.variables)
+        found = keys.classes
+        weights, notes = keys.weights(pair)
         frequency = found.counts.astype(np.float64)
-        population = frequency if weights is None else np.maximum(found.sums(weights), frequency)
+        population = frequency if weights is None else np.maximum(found.agreeing(weights), frequency)
         risk = expected_inverse(frequency, population)
+        value = found.mean(risk)
         parts = {
-            "expected re-identifications": float(risk.sum()),
+            "expected re-identifications": value * found.records,
             "largest": float(risk.max()),
-            "records above 0.1": float((risk > 0.1).mean()),
+            "records above 0.1": found.share(risk > 0.1),
         }
-        if protected.schema.household is not None:
-            together = household_risk(risk, _households(protected, protected.schema.household))
-            parts["records, with their household"] = float(together.mean())
-            parts["largest of a household"] = float(together.max())
-        return self.measurement(float(risk.mean()), parts=parts, by_record=risk, notes=(*found.notes, *notes))
+        household = pair.protected.schema.household
+        if household is not None:
+            parts |= _of_households(keys, risk, household)
+        return self.measurement(value, parts=parts, by_record=found.by_record(risk), notes=(*keys.notes, *notes))
+
+
+def _of_households(keys: Keys, risk: Floats, name: str) -> dict[str, float]:
+    """Return the mean over records and the largest of the risk that a member of the household is re-identified."""
+    half = keys.half
+    with np.errstate(divide="ignore"):  # who is certain to be found: log 0
+        safe = np.log1p(-np.minimum(risk, 1.0))
+    found = half.total(
+        lambda part: UnitSums.of(
+            units(part) if half.in_parts else half.units, part.columns[name], safe[keys.cell_of(part)]
+        )
+    )
+    together, alone = any_member(found.sums), any_member(found.alone)
+    return {
+        "records, with their household": float(((found.members * together).sum() + alone.sum()) / len(half)),
+        "largest of a household": float(max(together.max(initial=0.0), alone.max(initial=0.0))),
+    }
+
+
+def any_member(safe: Floats) -> Floats:
+    """Return the risk that at least one member is re-identified, given the sum of log(1 - r) over the members.
+
+    >>> any_member(np.log([0.5 * 0.8, 0.9])).round(3).tolist()
+    [0.6, 0.1]
+    """
+    return -np.expm1(safe)
 
 
 def expected_inverse(frequency: Floats, population: Floats) -> Floats:
@@ -91,8 +121,10 @@ def expected_inverse(frequency: Floats, population: Floats) -> Floats:
     by_parts = (odds > 1) & (frequency < SUMMED_FROM)
     f, a = frequency[by_parts], odds[by_parts]
     integral = np.log1p(a) / a
+    more = np.arange(len(f))
     for step in range(1, int(f.max(initial=1))):
-        integral = np.where(f > step, (1 / step - integral) / a, integral)
+        more = more[f[more] > step]
+        integral[more] = (1 / step - integral[more]) / a[more]
     result[by_parts] = integral
     f, units = frequency[~by_parts], population[~by_parts]
     q, term, total = (units - f) / units, np.ones(len(f)), np.ones(len(f))
@@ -101,25 +133,3 @@ def expected_inverse(frequency: Floats, population: Floats) -> Floats:
         total += term
     result[~by_parts] = total / units  # p/f = 1 / population
     return result
-
-
-def household_risk(risk: Floats, household: NDArray[np.int64]) -> Floats:
-    """Return, for each record, the risk that at least one member of its household is re-identified.
-
-    >>> household_risk(np.array([0.5, 0.2, 0.1]), np.array([0, 0, 1])).round(3).tolist()
-    [0.6, 0.6, 0.1]
-    """
-    with np.errstate(divide="ignore"):  # a member who is certain to be found: log 0
-        safe = np.bincount(household, weights=np.log1p(-np.minimum(risk, 1.0)))
-    risen: Floats = -np.expm1(safe)[household]
-    return risen
-
-
-def _households(data: Microdata, name: str) -> NDArray[np.int64]:
-    """Number the households; a record whose household is missing is one of its own."""
-    column = data.columns[name]
-    missing = missing_values(column)
-    _, numbered = np.unique(column, return_inverse=True)
-    numbered = numbered.astype(np.int64)
-    numbered[missing] = len(column) + np.arange(int(missing.sum()))
-    return np.unique(numbered, return_inverse=True)[1].astype(np.int64)

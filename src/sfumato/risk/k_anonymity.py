@@ -6,8 +6,8 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.pair import Keys, Pair
+from sfumato.pair.keys import MISSING_KEYS
 from sfumato.registry import catalogued
-from sfumato.risk.classes import MISSING_KEYS
 
 LEVELS = (2, 3, 5)
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
-from sfumato.kernels.log_linear import counted, fitted, possible_cells
+from sfumato.kernels.log_linear import fitted, placed, possible_cells
+from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.registry import catalogued
-from sfumato.risk.classes import KeyClasses, design_weights, key_classes
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -44,6 +43,7 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         paired=False,
         keys=True,
         records="protected",
+        parts="summaries",
         caveat="as good as its model: one that is too simple overstates the risk, one that is too rich understates it. "
         "Only the mean sampling fraction enters, not each record's weight",
         formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = m (1 - pi) / pi\n"
@@ -81,22 +81,27 @@ class LogLinearRisk(Measure):
         super().__post_init__()
         parameters.one_of(self, "terms", ("main", "two-way"))
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = key_classes(self, original, protected)
-        weights, notes = design_weights(self, original, protected)
-        fraction = 1.0 if weights is None else len(weights) / float(weights.sum())
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = Keys.of(pair, self.variables)
+        found = keys.classes
+        fraction, notes = sampling_fraction(pair)
         growth = (1 - fraction) / fraction  # units of the population outside the sample for each in it
-        codes = _from_zero(found.codes)
-        cells, counts = self._cells(found, codes)
+        codes = _from_zero(found.cells)
+        whole = (codes >= 0).all(axis=1)
+        cells = self._cells(keys.names, codes[whole])
+        place = placed(cells, codes[whole])
+        counts = np.bincount(place, weights=found.sizes[whole], minlength=len(cells))
         expected, converged = fitted(cells, counts, ORDER[self.terms])
         if not converged:
             notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")
         unique = found.counts == 1
-        means = matching_sums(codes[unique], cells, expected) * (len(codes) / counts.sum())
-        h = growth * means
+        means = np.empty(len(found))
+        means[whole] = expected[place]
+        means[unique & ~whole] = matching_sums(codes[unique & ~whole], cells, expected)
+        h = growth * (means[unique] * (found.records / counts.sum()))
         alone, match = np.exp(-h), one_in(h)[0]
-        by_record = np.zeros(len(codes))
-        by_record[unique] = match
+        risk = np.zeros(len(found))
+        risk[unique] = match
         parts = {"uniques": float(unique.sum()), "tau1": float(alone.sum()), "tau2": float(match.sum())}
         for name, shape in (("B1", only_one), ("B2", one_in)):
             bias, spread = model_check(counts, expected, growth, shape)
@@ -104,27 +109,28 @@ class LogLinearRisk(Measure):
         if max(abs(parts["B1, standardised"]), abs(parts["B2, standardised"])) > POOR:
             way = "high" if parts["B2"] > 0 else "low"
             notes = (*notes, f"the model with {self.terms} terms fits poorly: the figure is probably too {way}")
-        return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=(*found.notes, *notes))
+        return self.measurement(
+            found.mean(risk), parts=parts, by_record=found.by_record(risk), notes=(*keys.notes, *notes)
+        )
 
-    def _cells(self, found: KeyClasses, codes: Codes) -> tuple[Codes, Floats]:
-        """List the combinations that the model expects, and count the records without missing keys in them."""
-        whole = codes[(found.codes >= 0).all(axis=1)]
-        if not len(whole):
-            raise NotApplicable("LogLinearRisk: every record lacks a key, so there is nothing to fit a model to")
-        cells = possible_cells(whole, ORDER[self.terms], MOST_CELLS)
+    def _cells(self, names: tuple[str, ...], codes: Codes) -> Codes:
+        """List the combinations in which the model expects records, given those without missing keys that occur."""
+        if not len(codes):
+            raise NotApplicable("every record lacks a key, so there is nothing to fit a model to")
+        cells = possible_cells(codes, ORDER[self.terms], MOST_CELLS)
         if cells is None:
             raise NotApplicable(
-                f"LogLinearRisk: the keys {', '.join(found.names)} have more than {MOST_CELLS:,} combinations that a "
-                f"model with {self.terms} terms expects; recode them or name fewer"
+                f"the keys {', '.join(names)} have more than {MOST_CELLS:,} combinations that a model with "
+                f"{self.terms} terms expects; recode them or name fewer"
             )
-        return cells, counted(cells, whole)
+        return cells
 
 
-def _from_zero(codes: Codes) -> Codes:
+def _from_zero(cells: Codes) -> Codes:
     """Number the values of each key that records without missing keys have; others come after them, missing is -1."""
-    whole = (codes >= 0).all(axis=1)
-    numbered = np.empty_like(codes)
-    for j, column in enumerate(codes.T):
+    whole = (cells >= 0).all(axis=1)
+    numbered = np.empty_like(cells)
+    for j, column in enumerate(cells.T):
         values = np.unique(column[whole])
         place = np.searchsorted(values, column)
         known = np.append(values, -1)[place] == column  # beyond the last: no value is -1 but missing
@@ -144,13 +150,13 @@ def one_in(h: Floats) -> tuple[Floats, Floats, Floats]:
     >>> [round(float(value[0]), 6) for value in one_in(np.array([2.0]))]
     [0.432332, -0.148499, 0.080831]
     """
+    found = np.empty((3, len(h)))
     small = h < 0.1  # where differences of nearly equal numbers would lose digits
-    x = np.where(small, 1.0, h)
+    found[:, small] = SERIES(h[small]), SERIES.deriv()(h[small]), SERIES.deriv(2)(h[small])
+    x = h[~small]
     tail = np.exp(-x)
-    value = np.where(small, SERIES(h), (1 - tail) / x)
-    first = np.where(small, SERIES.deriv()(h), (tail * (1 + x) - 1) / x**2)
-    second = np.where(small, SERIES.deriv(2)(h), (2 - tail * (x**2 + 2 * x + 2)) / x**3)
-    return value, first, second
+    found[:, ~small] = (1 - tail) / x, (tail * (1 + x) - 1) / x**2, (2 - tail * (x**2 + 2 * x + 2)) / x**3
+    return found[0], found[1], found[2]
 
 
 def model_check(counts: Floats, expected: Floats, growth: float, shape: Shape) -> tuple[float, float]:

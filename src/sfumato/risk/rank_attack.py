@@ -34,7 +34,7 @@ MISSING = -1e10  # the place of a missing value: far from every rank, so that on
         "value made missing is not found by an intruder who knows that value",
         column_order=True,
         caveat="made against rank swapping; of other methods, which move most values little, it says next to nothing",
-        formula="candidates of i: protected records c with |rank_j(c) - rank_j(x_i)| <= w_j in each known variable j\n"
+        formula="candidates of i: protected records c, |rank_j(c) - rank_j(x_i)| <= w_j in each known variable j\n"
         "w_j = floor(p n), or the largest move there is in j\n"
         "taken: the candidate with the greatest sum_j |rank_j(c) - rank_j(x_i)| / (w_j + 1)\n"
         "value = mean over the sets of known variables of (sum_i 1 / t_i where the own is taken) / n\n"

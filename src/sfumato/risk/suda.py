@@ -1,6 +1,8 @@
 """Special uniques (SUDA2): records that are alone on few of the keys, scored by how few and how often."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, factorial, perm
 from typing import Literal
 
@@ -10,12 +12,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement, Table
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.groups import class_sums
+from sfumato.kernels.groups import class_sums, first_in_order
 from sfumato.kernels.uniques import minimal_uniques
+from sfumato.pair import Keys, Pair, sampling_fraction
+from sfumato.pair.keys import MISSING_KEYS, SHOWN
+from sfumato.pair.statistics import KeyClasses
 from sfumato.registry import catalogued
-from sfumato.risk.classes import MISSING_KEYS, SHOWN, KeyClasses, design_weights, key_classes, spelled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -26,15 +29,36 @@ MOST_KEYS = 62  # a set of keys is a 64-bit number
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The minimal sample uniques of a file: the record of each, its keys as an m x q array, and its score."""
+    """The minimal sample uniques of a file: the key class of each, of one record, and its keys, as a sum of 2^place.
 
-    record: NDArray[np.intp]
-    keys: NDArray[np.bool_]
+    ``score`` is what a set scores by its size.
+    """
+
+    classes: KeyClasses
+    cell: Integers
+    keys: Integers
     score: Floats
 
-    def per_record(self, records: int) -> Floats:
-        """The sum of the scores of each record."""
-        return class_sums(self.record, self.score, records)
+    @cached_property
+    def size(self) -> Integers:
+        """The number of keys of each set."""
+        return np.bitwise_count(self.keys).astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """How many sets of each size each key class has."""
+        width = len(self.score)
+        counts = np.bincount(self.cell * width + self.size, minlength=len(self.classes) * width)
+        return counts.reshape(len(self.classes), width)
+
+    def levels(self, key: int) -> tuple[Integers, Floats]:
+        """Return the values of a key that sets with it have, in ascending order, and the sum of their scores."""
+        sets = np.flatnonzero(self.keys & 1 << key != 0)
+        codes, width = self.classes.cells[:, key].astype(np.int64), len(self.score)
+        counts = np.bincount((codes * width)[self.cell[sets]] + self.size[sets], minlength=(codes.max() + 1) * width)
+        counts = counts.reshape(-1, width)
+        values = np.flatnonzero((counts * (self.score > 0)).any(axis=1))
+        return values, counts[values] @ self.score
 
 
 @catalogued(
@@ -100,60 +124,54 @@ class SUDA2(Measure):
         if self.fraction is not None:
             parameters.share(self, "fraction")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        classes = key_classes(self, original, protected)
-        fraction, notes = self._fraction(original, protected)
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        pair.tables()  # the riskiest records are named by their row
+        keys = Keys.of(pair, self.variables)
+        classes = keys.classes
+        fraction, notes = (self.fraction, ()) if self.fraction is not None else sampling_fraction(pair)
         found = self._search(classes)
-        scores = found.per_record(len(protected))
-        uniques, pairs = int((classes.counts == 1).sum()), int((classes.counts == 2).sum())
+        scores = class_sums(found.cell, found.score[found.size], len(classes))
+        uniques, pairs = (int(classes.sizes[classes.counts == number].sum()) for number in (1, 2))
         file_risk = dis(uniques, pairs, fraction)
         if uniques and not pairs and fraction < 1:
             notes = (*notes, "no two records share their keys, so DIS takes every unique match for a correct one")
-        if len(classes.names) >= 28:
+        if len(keys.names) >= 28:
             notes = (*notes, "DIS-SUDA's rule of thumb does not hold for so many keys: it is the same for every score")
-        by_record = dis_suda(scores, uniques, file_risk, len(classes.names))
-        total = float(found.score.sum())
-        shares = (found.score @ found.keys) / total if total > 0 else np.zeros(len(classes.names))
+        risk = dis_suda(scores, uniques, file_risk, len(keys.names))
+        levels = [found.levels(place) for place in range(len(keys.names))]
+        total = float(scores.sum()) or 1.0
         return self.measurement(
-            float(by_record.mean()),
+            classes.mean(risk),
             parts={
                 "DIS": file_risk,
-                "special uniques": float((scores > 0).mean()),
-                "minimal sample uniques": float(len(found.record)),
+                "special uniques": classes.share(scores > 0),
+                "minimal sample uniques": float(len(found.cell)),
                 "largest score": float(scores.max()),
             },
-            by_variable=dict(zip(classes.names, shares.tolist(), strict=True)),
-            by_record=by_record,
+            by_variable={name: float(sums.sum() / total) for name, (_, sums) in zip(keys.names, levels, strict=True)},
+            by_record=classes.by_record(risk),
             tables={
-                "levels": _levels(found, classes, protected),
+                "levels": _levels(keys, levels, total),
                 "sizes": _sizes(found),
-                "riskiest records": _riskiest(found, scores, by_record),
+                "riskiest records": _riskiest(found, scores, risk),
             },
-            notes=(*classes.notes, *notes),
+            notes=(*keys.notes, *notes),
         )
-
-    def _fraction(self, original: Microdata, protected: Microdata) -> tuple[float, tuple[str, ...]]:
-        if self.fraction is not None:
-            return self.fraction, ()
-        weights, notes = design_weights(self, original, protected)
-        return (1.0 if weights is None else len(weights) / float(weights.sum())), notes
 
     def _search(self, classes: KeyClasses) -> Found:
         """Find the minimal sample uniques and score them."""
-        keys = len(classes.names)
+        keys = classes.cells.shape[1]
         size = keys if self.size is None else min(self.size, keys)
         if keys > MOST_KEYS:
-            raise NotApplicable(f"SUDA2: {keys} keys are more than the {MOST_KEYS} it takes; name fewer in variables")
+            raise NotApplicable(f"{keys} keys are more than the {MOST_KEYS} it takes; name fewer in variables")
         sets = sum(comb(keys, s) for s in range(1, size + 1))
         if sets > MOST_SETS:
             raise NotApplicable(
-                f"SUDA2: {keys} keys have {sets:,} sets of up to {size}, more than the {MOST_SETS:,} it searches; give "
-                "a smaller size, such as size=3, or fewer keys"
+                f"{keys} keys have {sets:,} sets of up to {size}, more than the {MOST_SETS:,} it searches; give a "
+                "smaller size, such as size=3, or fewer keys"
             )
-        cell, found = minimal_uniques(classes.cells, classes.counts[classes.first] == 1, size)
-        holds = found[:, None] >> np.arange(keys) & 1 == 1
-        score = np.array([score_of(self.score, s, keys, size) for s in range(keys + 1)])
-        return Found(classes.first[cell], holds, score[holds.sum(axis=1)])
+        score = np.array([score_of(self.score, s, keys, size) for s in range(size + 1)])
+        return Found(classes, *minimal_uniques(classes.cells, classes.counts == 1, size), score)
 
 
 def score_of(variant: Score, size: int, keys: int, largest: int) -> float:
@@ -188,49 +206,37 @@ def dis_suda(scores: Floats, uniques: int, file_risk: float, keys: int) -> Float
     return result
 
 
-def _levels(found: Found, classes: KeyClasses, data: Microdata) -> Table:
+def _levels(keys: Keys, levels: Sequence[tuple[Integers, Floats]], total: float) -> Table:
     """Give the share of all scores that is due to sets with each value of each key, the largest first."""
-    total = float(found.score.sum())
-    rows = []
-    for j, name in enumerate(classes.names):
-        with_key = found.keys[:, j] & (found.score > 0)
-        record = found.record[with_key]
-        codes, first, place = np.unique(classes.codes[record, j], return_index=True, return_inverse=True)
-        sums = np.bincount(place, weights=found.score[with_key], minlength=len(codes))
-        rows += [
-            {"variable": name, "level": spelled(data, name, int(record[one])), "contribution": float(part / total)}
-            for one, part in zip(first, sums, strict=True)
-        ]
+    rows = [
+        {"variable": name, "level": keys.half.coding(name).spelled(int(value)), "contribution": float(part / total)}
+        for name, (values, sums) in zip(keys.names, levels, strict=True)
+        for value, part in zip(values, sums, strict=True)
+    ]
     return tuple(sorted(rows, key=lambda row: -row["contribution"])[: 5 * SHOWN])  # type: ignore[operator]
 
 
 def _sizes(found: Found) -> Table:
     """Count the minimal sample uniques by their size, and the records that have one."""
-    size = found.keys.sum(axis=1)
+    sets, records = found.sizes.sum(axis=0), (found.sizes > 0).sum(axis=0)
     return tuple(
-        {
-            "size": int(s),
-            "minimal sample uniques": int((size == s).sum()),
-            "records": len(np.unique(found.record[size == s])),
-        }
-        for s in np.unique(size)
+        {"size": int(s), "minimal sample uniques": int(sets[s]), "records": int(records[s])}
+        for s in np.flatnonzero(sets)
     )
 
 
 def _riskiest(found: Found, scores: Floats, risk: Floats) -> Table:
     """List the records with the highest scores, by their row."""
-    order = np.lexsort((np.arange(len(scores)), -scores))[:SHOWN]
-    smallest = np.full(len(scores), found.keys.shape[1])
-    np.minimum.at(smallest, found.record, found.keys.sum(axis=1))
-    number = np.bincount(found.record, minlength=len(scores))
+    cell_of = found.classes.cell_of
+    assert cell_of is not None
     return tuple(
         {
-            "row": int(i) + 1,
-            "score": float(scores[i]),
-            "DIS-SUDA": float(risk[i]),
-            "minimal sample uniques": int(number[i]),
-            "smallest": int(smallest[i]),
+            "row": int((cell_of == cell).argmax()) + 1,
+            "score": float(scores[cell]),
+            "DIS-SUDA": float(risk[cell]),
+            "minimal sample uniques": int(found.sizes[cell].sum()),
+            "smallest": int((found.sizes[cell] > 0).argmax()),
         }
-        for i in order
-        if scores[i] > 0
+        for cell in first_in_order([-scores], SHOWN)  # classes come in the order of their first records
+        if scores[cell] > 0
     )

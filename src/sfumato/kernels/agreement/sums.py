@@ -48,6 +48,8 @@ def frequency_sums(codes: Codes, values: NDArray[np.generic]) -> Floats:
 def matching_sums(wanted: Codes, rows: Codes, values: NDArray[np.generic]) -> Floats:
     """Return, for each record of ``wanted``, the sum of ``values`` over the ``rows`` that agree with it."""
     found = np.zeros(len(wanted))
+    if not len(wanted):
+        return found
     if not worth_compiling(len(rows)):
         _add_by_pattern(found, np.arange(len(wanted)), wanted, rows, values)
         return found

@@ -3,6 +3,9 @@
 The codes of a record are packed into one 64-bit number, and those numbers are hashed once.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,6 +61,28 @@ def first_records(class_of: Integers) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(highest, prepend=-1))
 
 
+def first_in_order(columns: Sequence[NDArray[Any]], most: int) -> NDArray[np.intp]:
+    """Return the first rows in the order of the columns, the first of them deciding first; rows alike as they stand.
+
+    Only the rows that tie for the last place are compared in the next column, so that long tables need no sorting.
+
+    >>> first_in_order([np.array([2, 1, 1, 1]), np.array([0, 9, 5, 7])], 2)
+    array([2, 3])
+    """
+    rows, left = np.arange(len(columns[0])), most
+    chosen = []
+    for column in columns:
+        if len(rows) <= left or not left:
+            break
+        values = column[rows]
+        limit = np.partition(values, left - 1)[left - 1]
+        chosen.append(rows[values < limit])
+        left -= len(chosen[-1])
+        rows = rows[values == limit]
+    found = np.concatenate([*chosen, rows[:left]])
+    return found[np.lexsort([column[found] for column in reversed(columns)])]
+
+
 def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
     """Return one number below the second result per record, equal for records that agree and for no others."""
     packed = np.zeros(len(codes), dtype=np.int64)
@@ -86,6 +111,6 @@ def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
         return plain.numbered(packed)
     from sfumato.kernels.groups import compiled
 
-    few = number <= max(len(packed) // 4, 2**16)
+    few = number <= max(2 * len(packed), 2**16)  # a table of all is then no larger than that of a hash
     sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
     return packed, sizes

@@ -27,7 +27,7 @@ def number_few(values: Integers, number: int) -> Integers:
 
 @compiled
 def number_many(values: Integers) -> Integers:
-    """Number values in place, and return how often each occurs: a hash table that doubles when it is half full."""
+    """Number values in place, and return how often each occurs: a hash table that grows when it is half full."""
     room = 1 << 16
     slots = np.full(room, -1, dtype=np.int32)  # the number of the value kept there
     keys = np.empty(room // 2, dtype=np.int64)  # the value of each number
@@ -40,7 +40,7 @@ def number_many(values: Integers) -> Integers:
             slot = (slot + 1) & (room - 1)
         if slots[slot] < 0:
             if found == keys.size:
-                room *= 2
+                room *= 4 if room < values.size else 2
                 slots = np.full(room, -1, dtype=np.int32)
                 for number in range(found):
                     free = _slot(keys[number], room)

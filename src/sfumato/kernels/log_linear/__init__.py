@@ -12,6 +12,7 @@ from sfumato.kernels.groups import classes
 from sfumato.kernels.log_linear import plain
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
 MOST_CYCLES = 500
 
@@ -19,34 +20,43 @@ MOST_CYCLES = 500
 def possible_cells(codes: Codes, order: int, most: int) -> Codes | None:
     """List the cells that a model with all effects of up to ``order`` (1 or 2) variables expects records in.
 
-    ``codes`` are the records, in values numbered from 0 that all occur; None where there are more cells than ``most``.
+    ``codes`` are the cells that occur, in values numbered from 0 that all occur; None where there are more cells than
+    ``most``.
 
     >>> possible_cells(np.array([[0, 0, 0], [0, 1, 1], [1, 1, 1]], dtype=np.int32), 2, 10).tolist()
     [[0, 0, 0], [0, 1, 1], [1, 1, 1]]
     """
     sizes = codes.max(axis=0) + 1
-    cells = np.arange(sizes[0], dtype=np.int32)[:, None]
+    columns = [np.arange(sizes[0], dtype=np.int32)]
     for j in range(1, codes.shape[1]):
-        seen = [np.zeros((sizes[i], sizes[j]), dtype=bool) for i in range(j)]
-        for i in range(j):
-            seen[i][codes[:, i], codes[:, j]] = True
-        longer, number = [], 0
+        together = [_together(codes[:, j], codes[:, i], (sizes[j], sizes[i])) for i in range(j if order > 1 else 0)]
+        rows, number = [], 0
         for value in range(sizes[j]):
-            kept = cells
-            for i in range(j) if order > 1 else ():
-                kept = kept[seen[i][kept[:, i], value]]
-            number += len(kept)
+            fits = np.ones(len(columns[0]), dtype=bool)
+            for seen, column in zip(together, columns, strict=False):
+                if not seen[value].all():
+                    fits &= seen[value][column]
+            rows.append(np.flatnonzero(fits))
+            number += len(rows[-1])
             if number > most:
                 return None
-            longer.append(np.column_stack([kept, np.full(len(kept), value, dtype=np.int32)]))
-        cells = np.concatenate(longer)
-    return cells
+        lengths = [len(kept) for kept in rows]
+        every = np.concatenate(rows)
+        columns = [column[every] for column in columns]
+        columns.append(np.repeat(np.arange(sizes[j], dtype=np.int32), lengths))
+    return np.stack(columns).T
 
 
-def counted(cells: Codes, codes: Codes) -> Floats:
-    """Count the records in each cell."""
-    class_of, sizes = classes(np.concatenate([cells, codes]))
-    return np.bincount(class_of[len(cells) :], minlength=len(sizes))[class_of[: len(cells)]].astype(np.float64)
+def _together(one: Codes, other: Codes, sizes: tuple[int, int]) -> NDArray[np.bool_]:
+    """Tell which values of one variable occur with which values of another."""
+    seen = np.zeros(sizes[0] * sizes[1], dtype=bool)
+    seen[one * sizes[1] + other] = True
+    return seen.reshape(sizes)
+
+
+def placed(cells: Codes, codes: Codes) -> Integers:
+    """Return the place of each of these combinations among the cells, of which it is one."""
+    return classes(np.concatenate([cells, codes]))[0][len(cells) :]  # the cells are different, so numbered first
 
 
 def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) -> tuple[Floats, bool]:

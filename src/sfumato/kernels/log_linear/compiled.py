@@ -43,14 +43,21 @@ def _fit_pairs(
     """
     margin = np.zeros(targets.size)
     worst = 0.0
+    one, other, width, start = cells[firsts[0]], cells[seconds[0]], sizes[seconds[0]], starts[0]
+    for i in range(expected.size):
+        margin[start + one[i] * width + other[i]] += expected[i]
     for k in range(firsts.size):
-        one, other = cells[firsts[k]], cells[seconds[k]]
-        width, start = sizes[seconds[k]], starts[k]
-        for i in range(expected.size):
-            margin[start + one[i] * width + other[i]] += expected[i]
-        for place in range(start, starts[k + 1]):
+        for place in range(starts[k], starts[k + 1]):
             worst = max(worst, abs(margin[place] - targets[place]))
             margin[place] = targets[place] / margin[place] if margin[place] > 0 else 0.0
+        one, other, width, start = cells[firsts[k]], cells[seconds[k]], sizes[seconds[k]], starts[k]
+        if k + 1 == firsts.size:
+            for i in range(expected.size):
+                expected[i] *= margin[start + one[i] * width + other[i]]
+            break
+        first, second = cells[firsts[k + 1]], cells[seconds[k + 1]]  # the next margin, summed on the way
+        next_width, next_start = sizes[seconds[k + 1]], starts[k + 1]
         for i in range(expected.size):
             expected[i] *= margin[start + one[i] * width + other[i]]
+            margin[next_start + first[i] * next_width + second[i]] += expected[i]
     return worst

@@ -1,5 +1,7 @@
 """The best split of a node, the records put to its two sides, and a tree grown to small leaves, in numpy."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,9 +93,12 @@ def split(
         behind = ~behind
         first, first_weight, first_amount = end - start - first, weight - first_weight, amount - first_amount
     room.side[lists.rows[listed, node]] = behind
-    order = np.argsort(room.side[lists.rows[:, node]], axis=1, kind="stable")
+    second = room.side[lists.rows[:, node]] == 1  # as many in every list
+    middle = start + first
     for along in (lists.rows, lists.ranks, lists.targets):
-        along[:, node] = np.take_along_axis(along[:, node], order, axis=1)
+        here = along[:, node]
+        kept, moved = here[~second].reshape(len(here), first), here[second].reshape(len(here), end - middle)
+        along[:, start:middle], along[:, middle:end] = kept, moved
     return Split(column, gain, low, high, right, first, first_weight, first_amount)
 
 
@@ -114,15 +119,20 @@ def _best(
             most, (column, place) = float(gain.flat[best]), divmod(best, gain.shape[1])
             place += least - 1
     right = np.empty(0, dtype=np.uint8)
+    if not len(codes):
+        return column, place, most, right
     members, targets = lists.rows[lists.members, node], lists.targets[lists.members, node]
-    for j in range(len(codes)):
-        code, count = codes[j, members], int(counts[j])
-        if criterion == CLASSES:
-            reached, sides = _set_by_classes(code, count, targets.astype(np.intp), least)
-        else:
-            reached, sides = _set_by_means(code, count, *_weighed(targets, criterion), weight, mean, least, better)
-        if reached > most * better:
-            most, column, right = reached, lists.ordered + j, sides
+    if criterion == CLASSES:
+        for j, code in enumerate(codes[:, members]):
+            reached, sides = _set_by_classes(code, int(counts[j]), targets.astype(np.intp), least)
+            if reached > most * better:
+                most, column, right = reached, lists.ordered + j, sides
+        return column, place, most, right
+    sets = _Sets.of(codes[:, members], counts, *_weighed(targets, criterion), weight, mean, least)
+    for j, gain in enumerate(sets.gain):
+        cut = _first_best(gain, better)
+        if gain[cut] > max(most * better, 0.0):
+            most, column, right = float(gain[cut]), lists.ordered + j, sets.sides(j, cut, int(counts[j]))
     return column, place, most, right
 
 
@@ -173,23 +183,47 @@ def _sided(count: int, present: Codes, right: Flags, lefts: int, n: int) -> Flag
     return sides
 
 
-def _set_by_means(
-    code: Codes, count: int, weights: Floats, amounts: Floats, weight: float, mean: float, least: int, better: float
-) -> tuple[float, Flags]:
-    """Find the set of categories with which the sum of squares falls most: one that goes by their means."""
-    present, place = np.unique(code, return_inverse=True)
-    records = np.bincount(place)
-    summed, reached = (np.bincount(place, part).astype(np.float64) for part in (weights, amounts))
-    order = np.argsort(reached / summed, kind="stable")
-    before = np.cumsum(records[order])[:-1]
-    gain = _gain(np.cumsum(summed[order])[:-1], np.cumsum(reached[order])[:-1], weight, mean)
-    gain[(before < least) | (code.size - before < least)] = 0.0
-    if not (gain > 0).any():
-        return 0.0, np.empty(0, dtype=np.uint8)
-    cut = _first_best(gain, better)
-    right = np.ones(present.size, dtype=np.uint8)
-    right[order[: cut + 1]] = 0
-    return float(gain[cut]), _sided(count, present, right, int(before[cut]), code.size)
+class _Sets(NamedTuple):
+    """The categories of all nominal columns of a node, each column's in the order of their means."""
+
+    records: Counts  # of each category, column by column; 0 beyond the last
+    order: NDArray[np.intp]
+    before: Counts  # records up to each category in that order
+    gain: Floats  # of a cut behind it
+
+    @classmethod
+    def of(
+        cls, codes: Codes, counts: Counts, weights: Floats, amounts: Floats, weight: float, mean: float, least: int
+    ) -> "_Sets":
+        """Find what every cut gains: the best set of categories goes by their means."""
+        columns, size = codes.shape
+        wide = int(counts.max())
+        where = (codes + (np.arange(columns) * wide)[:, None]).ravel()
+        shape = columns, wide
+        records = np.bincount(where, minlength=columns * wide).reshape(shape)
+        summed, reached = (
+            np.bincount(where, np.tile(part, columns), minlength=columns * wide).reshape(shape)
+            for part in (weights, amounts)
+        )
+        there = records > 0
+        means = np.full(shape, np.inf)  # categories that do not occur come last
+        np.divide(reached, summed, out=means, where=there)
+        order = np.argsort(means, axis=1, kind="stable")
+        before, left, amount = (
+            np.cumsum(np.take_along_axis(part, order, axis=1), axis=1) for part in (records, summed, reached)
+        )
+        cut = (before >= least) & (size - before >= least)
+        gain = np.zeros(shape)
+        gain[cut] = _gain(left[cut], amount[cut], weight, mean)
+        return cls(records, order, before, gain)
+
+    def sides(self, column: int, cut: int, count: int) -> Flags:
+        """Give each category of a column its side of a cut."""
+        present = np.flatnonzero(self.records[column, :count]).astype(np.int32)
+        behind = np.ones(self.order.shape[1], dtype=np.uint8)
+        behind[self.order[column, : cut + 1]] = 0
+        lefts, size = int(self.before[column, cut]), int(self.before[column, -1])
+        return _sided(count, present, behind[present], lefts, size)
 
 
 def _set_by_classes(code: Codes, count: int, target: NDArray[np.intp], least: int) -> tuple[float, Flags]:

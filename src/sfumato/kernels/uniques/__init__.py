@@ -5,15 +5,14 @@ yet alone on it are looked at, in groups that agree on it, and one more key spli
 may hold a smaller one found elsewhere in the search; those are struck out at the end.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.agreement import spans
-from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.uniques import plain
+from sfumato.kernels.uniques.subsets import alone_on
+
+__all__ = ["alone_on", "minimal_uniques"]
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -24,72 +23,13 @@ def minimal_uniques(cells: Codes, candidate: NDArray[np.bool_], size: int) -> tu
 
     ``cells`` are different combinations of key values, and only those marked ``candidate`` can be alone; the others
     (which several records have) stand in the way of uniqueness. A missing value, -1, agrees with every other, so a
-    record is alone only by values it has.
+    record is alone only by values it has. The pairs come row by row.
 
     >>> minimal_uniques(np.array([[0, 0], [0, 1], [1, 1]]), np.array([True, True, True]), 2)
     (array([0, 1, 2]), array([2, 3, 1]))
     """
-    rows = np.arange(len(cells))
-    found = list(_below(cells, rows, np.zeros(len(cells), dtype=np.int64), candidate, 0, cells.shape[1], size))
-    if not found:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    row = np.concatenate([rows for rows, _ in found])
-    keys = np.concatenate([np.full(len(rows), keys) for rows, keys in found])
-    return _minimal(row, keys)
+    if not worth_compiling(len(cells)):
+        return plain.minimal_uniques(cells, candidate, size)
+    from sfumato.kernels.uniques import packed
 
-
-def _below(
-    cells: Codes, rows: Integers, group: Integers, real: NDArray[np.bool_], keys: int, columns: int, size: int
-) -> Iterator[tuple[Integers, int]]:
-    """Yield the rows that are alone on a set of keys one column larger, and search below those who are not.
-
-    ``rows`` agree with their ``group`` on ``keys``; those not ``real`` only stand in the way: they are no candidates
-    or lack one of the keys. Columns are added from the last to the first, so that every set comes up once.
-    """
-    for column in range(columns):
-        split, parts, stays = _split(cells[:, column], rows, group, real)
-        total = np.bincount(parts)
-        alone = stays & (total[parts] == 1)
-        if alone.any():
-            yield split[alone], keys | 1 << column
-        if size > 1 and column > 0:
-            wanted = np.zeros(len(total), dtype=bool)
-            wanted[parts[stays & ~alone]] = True  # groups with a candidate that is not alone yet
-            kept = wanted[parts]
-            if kept.any():
-                yield from _below(cells, split[kept], parts[kept], stays[kept], keys | 1 << column, column, size - 1)
-
-
-def _split(
-    values: Codes, rows: Integers, group: Integers, real: NDArray[np.bool_]
-) -> tuple[Integers, Integers, NDArray[np.bool_]]:
-    """Split groups by one more key; a row that lacks it goes into every part of its group, and stands in the way."""
-    value = values[rows]
-    has = value >= 0
-    if has.all():
-        return rows, classes(np.column_stack([group, value]))[0], real
-    parts = classes(np.column_stack([group[has], value[has]]))[0]
-    group_of = group[has][first_records(parts)]
-    order = np.argsort(group_of, kind="stable")  # the parts of each group, one group after the other
-    lacking, of = rows[~has], group[~has]
-    start = np.searchsorted(group_of[order], of, "left")
-    length = np.searchsorted(group_of[order], of, "right") - start
-    copies = order[spans(start, length)]
-    return (
-        np.concatenate([rows[has], np.repeat(lacking, length)]),
-        np.concatenate([parts, copies]),
-        np.concatenate([real[has], np.zeros(len(copies), dtype=bool)]),
-    )
-
-
-def _minimal(row: Integers, keys: Integers) -> tuple[Integers, Integers]:
-    """Keep, for each row, the sets of keys that hold no other of its sets."""
-    order = np.lexsort((keys, np.bitwise_count(keys), row))
-    row, keys = row[order], keys[order]
-    if worth_compiling(len(row)):
-        from sfumato.kernels.uniques import compiled
-
-        minimal = compiled.minimal(row, keys)
-    else:
-        minimal = plain.minimal(row, keys)
-    return row[minimal], keys[minimal]
+    return packed.minimal_uniques(cells, candidate, size)

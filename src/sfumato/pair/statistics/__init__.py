@@ -6,6 +6,7 @@ from sfumato.pair.statistics.crosstab import Crosstab
 from sfumato.pair.statistics.histogram import Histogram
 from sfumato.pair.statistics.moments import Moments
 from sfumato.pair.statistics.statistic import Statistic, Sums, merged
+from sfumato.pair.statistics.units import UnitSums
 from sfumato.pair.statistics.values import Values
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Statistic",
     "Sums",
     "Triangle",
+    "UnitSums",
     "Values",
     "merged",
 ]

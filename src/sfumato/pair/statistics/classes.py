@@ -4,15 +4,16 @@ One rule for missing keys: a missing value may be any value, so it agrees with e
 that could be it (Hundepool et al. 2012; sdcMicro counts so too): suppressing a value never makes a record rarer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.agreement import matching_sums
-from sfumato.kernels.groups import class_sums, classes, first_records
+from sfumato.kernels.groups import class_sums, classes, first_in_order, first_records
 from sfumato.pair.statistics.statistic import Statistic
 
 Integers = NDArray[np.int64]
@@ -81,7 +82,7 @@ class KeyClasses(Statistic):
 
     def mean(self, values: Floats) -> float:
         """Return the mean over records of what is said of each combination."""
-        return float(values @ self.sizes / self.records)
+        return float((values * self.sizes).sum() / self.records)
 
     def by_record(self, values: NDArray[np.generic]) -> Floats | None:
         """Spread what is said of each combination over the records; None where they are not in memory."""
@@ -89,11 +90,20 @@ class KeyClasses(Statistic):
 
     def rarest(self, most: int) -> NDArray[np.intp]:
         """Return the combinations that fewest records agree with, ties in the order of their codes."""
-        if len(self) > most:
-            limit = np.partition(self.counts, most - 1)[most - 1]
-            few = np.flatnonzero(self.counts <= limit)
-        else:
-            few = np.arange(len(self))
-        for column in self.cells.T[::-1]:  # as many of the ties as are shown need an order, and no others
-            few = few[np.argsort(column[few], kind="stable")]
-        return few[np.argsort(self.counts[few], kind="stable")][:most]
+        return self.first((self.counts,), most)
+
+    def first(self, columns: Sequence[NDArray[Any]], most: int) -> NDArray[np.intp]:
+        """Return the first combinations in the order of some figures, ties in the order of their codes."""
+        return first_in_order((*columns, *self.cells.T), most)
+
+    def located(self, codes: Codes) -> Integers:
+        """Return the combination of each record of a part, whose combinations are all among these."""
+        return classes(np.concatenate([self.cells, codes]))[0][len(self) :]  # these are different, so numbered first
+
+    def of_keys(self, columns: Sequence[int]) -> Self:
+        """Return the combinations of some of the keys, and how many records have each."""
+        cells = np.asfortranarray(self.cells[:, list(columns)])
+        place, _ = classes(cells)
+        first = first_records(place)
+        sizes = np.bincount(place, weights=self.sizes, minlength=len(first)).astype(np.int64)
+        return type(self)(np.asfortranarray(cells[first]), sizes)

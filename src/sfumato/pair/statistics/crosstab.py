@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.groups import classes, first_records
-from sfumato.pair.statistics.statistic import Statistic
+from sfumato.pair.statistics.statistic import Statistic, distinct_sums
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.integer]
+SMALL = 2**16  # combinations that are counted in a table of them all, however few records there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +27,24 @@ class Crosstab(Statistic):
     counts: Integers
 
     @classmethod
-    def of(cls, rows: Codes, columns: Codes) -> Self:
-        """Count the combinations of two columns of codes."""
-        return cls._summed(rows, columns, None)
-
-    @classmethod
-    def _summed(cls, rows: Codes, columns: Codes, counts: Integers | None) -> Self:
-        class_of, sizes = classes(np.column_stack([rows, columns]))
-        first = first_records(class_of)
-        if counts is not None:
-            sizes = np.zeros(len(first), dtype=np.int64)
-            np.add.at(sizes, class_of, counts)
-        order = np.lexsort((columns[first], rows[first]))
-        return cls(rows[first][order], columns[first][order], sizes[order])
+    def of(cls, rows: Codes, columns: Codes, counts: Integers | None = None) -> Self:
+        """Count the combinations of two columns of codes; each entry is one record, or as many as ``counts`` says."""
+        if not len(rows):
+            return cls(rows, columns, np.empty(0, dtype=np.int64))
+        least = int(rows.min()), int(columns.min())
+        width = int(columns.max()) - least[1] + 1
+        pairs = (rows.astype(np.int64) - least[0]) * width + (columns - least[1])
+        number = (int(rows.max()) - least[0] + 1) * width
+        if number <= max(4 * len(pairs), SMALL):
+            table = np.bincount(pairs, weights=counts, minlength=number)
+            found = np.flatnonzero(table)
+            summed = table[found].astype(np.int64)
+        elif counts is None:
+            found, summed = np.unique(pairs, return_counts=True)
+        else:
+            found, summed = distinct_sums(pairs, counts)
+        row, column = np.divmod(found, width)
+        return cls(row + least[0], column + least[1], summed.astype(np.int64, copy=False))
 
     def merge(self, other: Self) -> Self:
         """Add the counts of equal combinations."""
@@ -49,7 +54,7 @@ class Crosstab(Statistic):
                 (self.rows, self.columns, self.counts), (other.rows, other.columns, other.counts), strict=True
             )
         ]
-        return self._summed(joined[0], joined[1], joined[2])
+        return self.of(joined[0], joined[1], joined[2])
 
     def dense(self, rows: int, columns: int) -> Integers:
         """Return the table as an array; negative codes, of missing values, are left out."""

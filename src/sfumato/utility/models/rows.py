@@ -19,9 +19,10 @@ S = TypeVar("S", bound=Statistic)
 
 @dataclass(frozen=True)
 class Complete(Statistic):
-    """How many records have all of some variables and a positive weight, how many of such a weight lack a value, and
-    what the complete ones weigh: the sum, the least and the greatest weight.
-    """  # noqa: D205
+    """The records that have all of some variables and a positive weight: their number and what they weigh.
+
+    ``incomplete`` counts those of positive weight that lack a value.
+    """
 
     count: int
     incomplete: int

@@ -1,17 +1,17 @@
-"""What the measures over keys share: who agrees with whom, the notes, the weights."""
+"""The keys of a pair: which records agree, the notes, the weights."""
 
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato import IndividualRisk, KAnonymity, Microdata, NotApplicable, Schema, Treatment, Variable
 from sfumato.kernels.agreement import agreeing_pairs
-from sfumato.risk.classes import by_codes
+from sfumato.pair.statistics import KeyClasses
 from tables import persons
 
 KEYS = ("region", "sex", "education", "age")
@@ -23,27 +23,17 @@ def agree(one: np.ndarray, other: np.ndarray) -> bool:
     return all(a == b or a < 0 or b < 0 for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("at_a_time", [1, 7, 4_000_000])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(codes=holed)
-def test_records_agree_where_values_are_equal_or_missing(
-    codes: np.ndarray, at_a_time: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sfumato.risk.classes.MOST_PAIRS", at_a_time)
+def test_records_agree_where_values_are_equal_or_missing(codes: np.ndarray) -> None:
     n = len(codes)
     weights = np.linspace(1, 2, n)
     expected = np.array([[agree(codes[i], codes[j]) for j in range(n)] for i in range(n)])
-    found = by_codes(tuple("abcd"[: codes.shape[1]]), codes)
-    np.testing.assert_array_equal(found.counts, expected.sum(axis=1))
-    np.testing.assert_allclose(found.sums(weights), expected @ weights)
+    found = KeyClasses.of(codes, weights)
+    assert found.cell_of is not None and found.weights is not None
+    np.testing.assert_array_equal(found.counts[found.cell_of], expected.sum(axis=1))
+    np.testing.assert_allclose(found.agreeing(found.weights)[found.cell_of], expected @ weights)
     one, other = agreeing_pairs(codes)
     assert set(zip(one.tolist(), other.tolist(), strict=True)) == {(i, j) for i, j in np.argwhere(expected).tolist()}
-    parts = list(found.members())
-    assert [low for low, _, _, _ in parts] == [0, *(high for _, high, _, _ in parts[:-1])]
-    assert all(low <= cell.min() and cell.max() < high for low, high, cell, _ in parts)
-    pairs = [pair for _, _, cell, record in parts for pair in zip(cell.tolist(), record.tolist(), strict=True)]
-    assert len(pairs) == len(set(pairs))
-    assert set(pairs) == {(c, j) for c, i in enumerate(found.first) for j in range(n) if expected[i, j]}
 
 
 def test_a_suppressed_value_never_makes_anybody_rarer() -> None:

@@ -1,5 +1,6 @@
 """Sample uniques: records that are alone with their keys, and which keys make them so."""
 
+from collections.abc import Iterable
 from itertools import combinations
 from math import comb
 
@@ -8,13 +9,14 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement, Table
-from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.agreement import matching_sums
-from sfumato.kernels.groups import class_sums, classes
+from sfumato.kernels.uniques import alone_on
+from sfumato.pair import Keys, Pair
+from sfumato.pair.keys import MISSING_KEYS
+from sfumato.pair.statistics import KeyClasses
 from sfumato.registry import catalogued
-from sfumato.risk.classes import MISSING_KEYS, KeyClasses, key_classes
 
+Set = tuple[int, ...]  # of keys, by their places
 MOST_SETS = 10_000  # sets of keys to count
 
 
@@ -32,6 +34,7 @@ MOST_SETS = 10_000  # sets of keys to count
         paired=False,
         keys=True,
         records="protected",
+        parts="summaries",
         caveat="a sample unique need not be unique in the population: an upper bound where the sample is small",
         formula="value = #{i: f_i = 1} / n,   f_i as in KAnonymity\n"
         "by variable: the same minus that without the key;  subsets: the same over up to `size` keys",
@@ -62,47 +65,55 @@ class SampleUniques(Measure):
         super().__post_init__()
         parameters.whole(self, "size")
 
-    def _evaluate(self, original: Microdata, protected: Microdata, rng: np.random.Generator) -> Measurement:
-        found = key_classes(self, original, protected)
-        unique = found.counts == 1
-        share = float(unique.mean())
-        everything = range(len(found.names))
-        without = {
-            name: share - _share(found, tuple(j for j in everything if j != place))
-            for place, name in enumerate(found.names)
-        }
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = Keys.of(pair, self.variables)
+        found = keys.classes
+        sets = self._sets(len(keys.names))
+        everything = range(len(keys.names))
+        others = [tuple(j for j in everything if j != place) for place in everything]
+        alone = uniques_on(found, [*sets, *others])
+        share = found.share(found.counts == 1)
         return self.measurement(
             share,
-            parts={"uniques": float(unique.sum()), "records in pairs": float((found.counts == 2).sum())},
-            by_variable=without,
-            by_record=unique.astype(np.float64),
-            tables={"subsets": self._subsets(found)},
-            notes=found.notes,
+            parts={
+                "uniques": float(found.sizes[found.counts == 1].sum()),
+                "records in pairs": float(found.sizes[found.counts == 2].sum()),
+            },
+            by_variable={
+                name: share - alone[other] / found.records for name, other in zip(keys.names, others, strict=True)
+            },
+            by_record=found.by_record(found.counts == 1),
+            tables={"subsets": _listed(keys.names, {chosen: alone[chosen] / found.records for chosen in sets})},
+            notes=keys.notes,
         )
 
-    def _subsets(self, found: KeyClasses) -> Table:
-        """Give the share of uniques over every set of up to ``size`` keys, the most telling first."""
-        keys, largest = len(found.names), min(self.size, len(found.names))
+    def _sets(self, keys: int) -> list[Set]:
+        """List the sets of up to ``size`` keys."""
+        largest = min(self.size, keys)
         number = sum(comb(keys, size) for size in range(1, largest + 1))
         if number > MOST_SETS:
             raise NotApplicable(
-                f"SampleUniques: {keys} keys have {number:,} sets of up to {largest}, more than the {MOST_SETS:,} it "
-                "counts; give a smaller size, or fewer keys"
+                f"{keys} keys have {number:,} sets of up to {largest}, more than the {MOST_SETS:,} it counts; give a "
+                "smaller size, or fewer keys"
             )
-        sets = [chosen for size in range(1, largest + 1) for chosen in combinations(range(keys), size)]
-        rows = [
-            {"keys": ", ".join(found.names[j] for j in chosen), "size": len(chosen), "uniques": _share(found, chosen)}
-            for chosen in sets
-        ]
-        return tuple(sorted(rows, key=lambda row: (-row["uniques"], row["size"])))
+        return [chosen for size in range(1, largest + 1) for chosen in combinations(range(keys), size)]
 
 
-def _share(found: KeyClasses, columns: tuple[int, ...]) -> float:
-    """Return the share of records that are unique on these keys."""
-    cells = found.cells.T[list(columns)].T
+def uniques_on(found: KeyClasses, sets: Iterable[Set]) -> dict[Set, int]:
+    """Return how many records are alone on each set of keys."""
     if found.complete:
-        class_of, sizes = classes(cells)
-        counts = class_sums(class_of, found.sizes, len(sizes))
-    else:
-        counts = matching_sums(cells, cells, found.sizes)
-    return float((counts == 1).sum() / len(found.codes))  # what counts one is one record
+        return alone_on(found.cells, found.sizes, sets)
+    alone = {}
+    for chosen in sets:
+        fewer = found.of_keys(chosen)
+        alone[chosen] = int(fewer.sizes[fewer.counts == 1].sum())
+    return alone
+
+
+def _listed(names: tuple[str, ...], shares: dict[Set, float]) -> Table:
+    """List the share of uniques over each set of keys, the most telling first."""
+    rows = [
+        {"keys": ", ".join(names[j] for j in chosen), "size": len(chosen), "uniques": share}
+        for chosen, share in shares.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-row["uniques"], row["size"])))
