@@ -7,6 +7,8 @@ from .compare.bootstrap import Bootstrap as Bootstrap
 from .compare.bootstrap import bootstrap as bootstrap
 from .compare.choose import Choice as Choice
 from .compare.choose import choose as choose
+from .compare.defaults import Chosen as Chosen
+from .compare.defaults import default_measures as default_measures
 from .compare.examine.findings import Examination as Examination
 from .compare.examine.look import examine as examine
 from .compare.experiment import Experiment as Experiment
