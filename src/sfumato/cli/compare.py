@@ -78,8 +78,9 @@ def compare(
     if unmatched:
         candidate = replace(candidate, matched=False)
     usual = sorted(default_measures(data, candidate), key=lambda chosen: not chosen.decides)
-    every = {repr(m): m for m in (*(chosen.measure for chosen in usual), *(cls() for cls in known().values()))}
-    wanted = affordable(list(every.values()), data) if asked is None else asked
+    first = [chosen.measure for chosen in usual]
+    others = [cls() for cls in known().values() if cls not in map(type, first)]
+    wanted = affordable([*first, *others], data) if asked is None else asked
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     with shown():
         results = experiment.run()
