@@ -197,7 +197,8 @@ def test_ids_bring_the_records_back_into_order() -> None:
     straight = Reidentification().evaluate(data, masked)
     turned = Reidentification().evaluate(data, masked.take(order))
     assert turned.value == straight.value
-    assert turned.by_record is not None and np.array_equal(turned.by_record, straight.by_record)
+    assert turned.by_record is not None and straight.by_record is not None
+    assert np.array_equal(turned.by_record, straight.by_record)
 
 
 # every pair compared

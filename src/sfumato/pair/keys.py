@@ -55,7 +55,7 @@ class Keys:
         factor, notes = rescaled(pair, population)
         sums, more = self._weights(pair, factor)
         if sums is None:
-            return self.classes.sizes * factor, notes
+            return self.classes.sizes.astype(np.float64) * factor, notes
         return sums * factor, (*more, *notes)
 
     def _weights(self, pair: Pair, factor: float = 1.0) -> tuple[Floats | None, Notes]:
