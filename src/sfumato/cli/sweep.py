@@ -101,8 +101,11 @@ def sweep(
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     usual = default_measures(data)
+    by_default = axis(usual, "risk")
+    bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
     texts = measure or ([] if utility or risk else [repr(chosen.measure) for chosen in usual])
-    utility, risk = utility or axis(usual, "utility"), risk or axis(usual, "risk")
+    texts = [bounded if text == by_default else text for text in texts]
+    utility, risk = utility or axis(usual, "utility"), risk or bounded
     measures = chosen_measures(texts, (risk, utility, *named))
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
