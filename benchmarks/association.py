@@ -85,7 +85,9 @@ def clocked(records: int, variables: int, missing: float) -> tuple[float, float,
     return wall, cpu, time.process_time() - start, memory
 
 
-def in_fresh_process(records: int, variables: int, missing: float, threads: bool) -> tuple[float, float, float, float]:
+def in_fresh_process(
+    records: int, variables: int, missing: float, *, threads: bool
+) -> tuple[float, float, float, float]:
     """Measure apart; with one thread for the linear algebra, its threads do not wait busily for each other."""
     environment = dict(os.environ) if threads else {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     output = subprocess.run(
@@ -96,8 +98,8 @@ def in_fresh_process(records: int, variables: int, missing: float, threads: bool
     return wall, cpu, direction, memory
 
 
-def report(records: int, variables: int, missing: float, threads: bool = False) -> tuple[float, float]:
-    wall, cpu, direction, memory = in_fresh_process(records, variables, missing, threads)
+def report(records: int, variables: int, missing: float, *, threads: bool = False) -> tuple[float, float]:
+    wall, cpu, direction, memory = in_fresh_process(records, variables, missing, threads=threads)
     held = sum(column.values.nbytes for column in mixed(records, variables, missing, 1)) * 2 / 2**20
     print(
         f"  {records:9,} records x {variables:4d} variables, {missing:4.0%} missing: two files {wall:6.2f} s wall "
@@ -132,7 +134,7 @@ def main() -> None:
     print(f"{p * (p - 1) // 2:,} pairs, two files, beside scipy.stats on {options.sample} pairs, scaled up")
     for missing, threads in ((0.0, False), (0.0, True), (0.05, False)):
         print("  linear algebra with its own threads" if threads else "  linear algebra with one thread")
-        wall, cpu = report(n, p, missing, threads)
+        wall, cpu = report(n, p, missing, threads=threads)
         columns = mixed(n, p, missing, 1)
         loop_wall, loop_cpu = (2 * s for s in by_the_loop(columns, pair_tests(columns), options.sample))
         print(

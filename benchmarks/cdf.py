@@ -51,7 +51,7 @@ def blocked(before: Floats, after: Floats, looking: int, cells: int = 2_000_000)
     return largest
 
 
-def measure(n: int, columns: int, weighted: bool) -> tuple[float, float, float, float]:
+def measure(n: int, columns: int, *, weighted: bool) -> tuple[float, float, float, float]:
     """Seconds of wall clock and of processor, peak memory in MB, and the value, in this process."""
     small = tables(5_000, columns)
     CDFMaximum().evaluate(*small)  # loads the compiled kernels
@@ -62,7 +62,7 @@ def measure(n: int, columns: int, weighted: bool) -> tuple[float, float, float, 
     return *seconds, peak_memory(), value
 
 
-def in_fresh_process(n: int, columns: int, weighted: bool = False) -> tuple[float, float, float, float]:
+def in_fresh_process(n: int, columns: int, *, weighted: bool = False) -> tuple[float, float, float, float]:
     output = subprocess.run(
         [sys.executable, __file__, "--measure", str(n), str(columns), str(int(weighted))],
         capture_output=True,
@@ -73,7 +73,7 @@ def in_fresh_process(n: int, columns: int, weighted: bool = False) -> tuple[floa
     return wall, cpu, memory, value
 
 
-def side_by_side(n: int, columns: int, full: bool) -> None:
+def side_by_side(n: int, columns: int, *, full: bool) -> None:
     data, masked = tables(n, columns)
     before, after = data.numeric(), masked.numeric()
     looking = 2 * n if full else min(2 * n, 40_000_000 // n)
@@ -98,11 +98,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.measure:
         n, columns, weighted = map(int, options.measure)
-        print(*measure(n, columns, bool(weighted)))
+        print(*measure(n, columns, weighted=bool(weighted)))
         return
     print("CDFMaximum (CDFSquares comes from the same pass)")
     for n, columns in ((10_000, 2), (10_000, 3), (100_000, 3), (1_000_000, 3)):
-        side_by_side(n, columns, options.full and n <= 100_000)
+        side_by_side(n, columns, full=options.full and n <= 100_000)
     wall, cpu, memory, _ = in_fresh_process(1_000_000, 3, weighted=True)
     print(f"  1,000,000 + 1,000,000 x 3, weighted: {wall:6.2f} s wall {cpu:6.2f} s cpu, peak {memory:5.0f} MB")
     print("growth as n doubles (4.00 is quadratic)")

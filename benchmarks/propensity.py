@@ -23,7 +23,7 @@ from sfumato import Microdata, PropensityUtility
 Floats = NDArray[np.float64]
 
 
-def tables(n: int, p: int, masked: bool, seed: int = 1) -> tuple[Microdata, Microdata]:
+def tables(n: int, p: int, *, masked: bool, seed: int = 1) -> tuple[Microdata, Microdata]:
     """Skewed, correlated amounts; and the same with noise, or a fresh sample that is a little higher."""
     import pyarrow as pa
 

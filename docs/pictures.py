@@ -8,7 +8,12 @@ import numpy as np
 from figures import DRAWN, FILES, SEED, rows, shown
 
 from sfumato import Microdata
-from sfumato.show.plots import AFTER, BEFORE, COLOURS, INK, PALE, WARN, dressed
+from sfumato.show.vega import AFTER, BEFORE, COLOURS, CONFIG, INK, PALE, WARN
+
+
+def dressed(chart: Any) -> Any:
+    """Give a chart the clothes of the report's pictures."""
+    return chart.configure(**CONFIG)
 
 
 def values_of(lines: Sequence[Mapping[str, Any]]) -> Any:

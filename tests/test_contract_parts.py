@@ -55,12 +55,20 @@ def measures(cls: type[Measure]) -> list[Measure]:
     """A measure by its defaults; where it claims parts for some parameters only, with those."""
     if cls.__name__ in ("CDFMaximum", "CDFSquares"):
         return [cls(variables=("income",))]
+    if cls.__name__ == "TCAP":
+        return [cls(), cls(tau=0.6, classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "StructureLoss":
         return [
             sfumato.StructureLoss(of, error)  # type: ignore[arg-type]
             for of in ("data", "covariances", "correlations")
             for error in ("mean square error", "mean variation")
         ]
+    if cls.__name__ == "LDiversity":
+        return [cls(), cls(3, "entropy"), cls(2, "recursive", 1.5, variables=("region", "sex"))]  # type: ignore[call-arg]
+    if cls.__name__ == "LogLinearRisk":
+        return [cls("main"), cls(variables=("region", "sex", "education"))]  # type: ignore[call-arg]
+    if cls.__name__ in ("IndividualRisk", "SampleUniques", "TCloseness"):
+        return [cls(), cls(variables=("region", "sex"))]
     if cls.__name__ == "PropensityUtility":
         # models with a fair number of records per term: what a variable adds to one with hundreds of nearly collinear
         # terms is the solution of an ill-conditioned system, not a sum, and has no twelve digits

@@ -172,7 +172,7 @@ def test_a_second_identical_sweep_costs_rendering_only(
     words += ["--method", "MDAV(k=[3, 10])", "--method", "Noise(scale=0.2)", "--at-most", "DistanceLinkage=90%"]
     assert run(*words).exit_code == 0
     first = {path.relative_to(out): path.read_bytes() for path in out.rglob("*.*")}
-    for cls, name in ((Method, "protect"), (Measure, "evaluate")):
+    for cls, name in ((Method, "protect"), (Measure, "evaluate_pair")):
         monkeypatch.setattr(cls, name, lambda *_, **__: pytest.fail("made again"))
     again = run(*words)
     assert again.exit_code == 0, again.output

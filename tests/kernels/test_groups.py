@@ -87,3 +87,12 @@ def test_no_records_no_columns_one_record() -> None:
     assert [part.tolist() for part in groups.classes(np.empty((3, 0), np.int32))] == [[0, 0, 0], [3]]
     assert [part.tolist() for part in groups.classes(np.array([[-1, 7]]))] == [[0], [1]]
     assert groups.first_records(np.empty(0, np.int64)).tolist() == []
+
+
+@given(
+    arrays.arrays(np.int64, st.tuples(st.integers(1, 20), st.integers(1, 3)), elements=st.integers(-2, 2)),
+    st.integers(0, 9),
+)
+def test_the_first_in_order_are_those_of_a_full_sort(codes: Codes, most: int) -> None:
+    order = np.lexsort([*codes.T[::-1]])  # stable: rows alike as they stand
+    assert groups.first_in_order(list(codes.T), most).tolist() == order[:most].tolist()

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sfumato.kernels.groups import class_sizes, classes, first_records
-from sfumato.kernels.uniques import compiled, minimal_uniques, packed, plain
+from sfumato.kernels.uniques import alone_on, compiled, minimal_uniques, packed, plain, subsets
 from special_uniques import Found, brute_force
 
 Codes = NDArray[np.int32]
@@ -110,3 +110,16 @@ def test_sets_that_hold_another_of_their_row_are_struck_out() -> None:
     kept = compiled.minimal(rows, sets, 3)
     assert kept[0].tolist() == [0, 0, 2] and kept[1].tolist() == [1, 6, 4]
     assert plain.smallest(np.array([0, 0, 0, 2]), np.array([1, 3, 6, 4])).tolist() == [True, False, True, True]
+
+
+@settings(deadline=None)
+@given(codes=tables, most=st.sampled_from([2**62, 3]), spread=st.sampled_from([1, 1000]))
+def test_records_alone_on_any_set_of_keys(codes: Codes, most: int, spread: int) -> None:
+    # values far apart are sorted, not counted in a table; with more combinations than one number holds they are hashed
+    codes = codes * spread
+    cell_of, sizes = classes(codes)
+    sets = [keys for size in range(codes.shape[1] + 1) for keys in combinations(range(codes.shape[1]), size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subsets, "MOST", most)
+        found = alone_on(codes[first_records(cell_of)], sizes, sets)
+    assert found == {keys: int((class_sizes(codes[:, list(keys)]) == 1).sum()) for keys in sets}

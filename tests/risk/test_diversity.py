@@ -105,6 +105,20 @@ def test_t_closeness_equals_scipys_distance_on_ranks(seed: int, holes: bool) -> 
     assert found.by_variable == pytest.approx({"income": distances[:, 0].max(), "illness": distances[:, 1].max()})
 
 
+@pytest.mark.parametrize("at_a_time", [1, 7, 40])
+def test_classes_with_missing_keys_come_in_parts_that_fit_into_memory(
+    at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = survey(3, 50, holes=True)
+    measures = (LDiversity(3, "entropy"), TCloseness())
+    at_once = [measure.evaluate(data, data) for measure in measures]
+    monkeypatch.setattr("sfumato.risk.class_profiles.MOST_ENTRIES", at_a_time)
+    for measure, whole in zip(measures, at_once, strict=True):
+        found = measure.evaluate(data, data)
+        assert found.by_record is not None and whole.by_record is not None
+        assert found.by_record.tolist() == whole.by_record.tolist() and found.tables == whole.tables
+
+
 def test_the_example_of_the_paper() -> None:
     # Li, Li and Venkatasubramanian, section 5: incomes 3k..11k; the classes {3k,4k,5k} and {6k,8k,11k} are at
     # distances 0.375 and 0.167 from the whole

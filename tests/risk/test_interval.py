@@ -41,6 +41,12 @@ def test_by_hand_spread_intervals() -> None:
     assert found.by_record.tolist() == [1, 0, 1, 0]
 
 
+def test_values_too_large_for_a_standard_deviation_lie_in_an_endless_interval() -> None:
+    before, after = numbers(x=[1.7e308, 1.6e308, -1.7e308, 2.0]), numbers(x=[1.6e308, 1.7e308, -1.7e308, 3.0])
+    assert SpreadInterval().evaluate(before, after).value == 1
+    assert RankInterval(percents=(10,)).evaluate(before, after).value == pytest.approx(1 / 4)
+
+
 def test_missing_values_are_neither_inside_nor_outside() -> None:
     nan = float("nan")
     before = numbers(x=[1.0, nan, 3.0, nan], y=[1.0, nan, 9.0, 4.0])

@@ -1,15 +1,19 @@
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hand_made_summary import hand_made_summary
 from hypothesis import given
 from hypothesis import strategies as st
+from large_summary import large_summary
 
-from sfumato.show import map_plot, plots
+from sfumato.compare.examine.findings import CoefficientChange
+from sfumato.compare.figures import Figure
+from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.scale import Scale
-from sfumato.show.summary import Summary
+from sfumato.show.summary import Bound, Summary
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,36 @@ def test_an_axis_is_logarithmic_only_where_a_few_lie_far_out() -> None:
     assert scale.constant == 1.0  # half the median
     # log(1 + 2/1) / log(1 + 1300/1), the axis ending at 1.3 times the largest
     assert scale.place(2.0) == pytest.approx(math.log(3) / math.log(1301))
+
+
+def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
+    import altair as alt
+
+    assert summary.detail is not None
+    useful = large_summary(5, 4).detail
+    assert useful is not None and useful.usefulness is not None
+    unjudged = replace(useful.usefulness.drawn[0], utility=None)
+    crossed = replace(useful.usefulness, drawn=(unjudged, *useful.usefulness.drawn[1:]))
+    change = CoefficientChange("y ~ x", "x", (1.0, 0.0, 2.0), (2.0, 1.0, 3.0), 0.5)
+    with_bars = replace(summary, over_records={"DistanceLinkage()": (0.01, 0.05), "InformationLoss()": (20.0, 22.0)})
+    first = replace(summary.candidates[0], figures={**summary.candidates[0].figures, "Score()": Figure(1.0, "1")})
+    bounds = (*summary.bounds, Bound("InformationLoss()", "InformationLoss", 25.0, "at most 25"))
+    specs = [
+        map_plot.risk_utility_map(with_bars),
+        map_plot.risk_utility_map(replace(summary, bounds=bounds), width="container"),
+        plots.score_bars(replace(summary, candidates=(first, *summary.candidates[1:]))),
+        *(plots.before_and_after(variable) for variable in summary.detail.variables[:3]),
+        plots.interval_plot((change,)),
+        usefulness_plots.pair_heat_map(crossed),
+        usefulness_plots.utility_bars(useful.usefulness),
+    ]
+    for spec in specs:
+        alt.Chart.from_dict(spec).to_dict()  # validates
+
+
+def test_intervals_are_drawn_in_units_of_the_originals() -> None:
+    change = CoefficientChange("y ~ x", "x", (1.0, 0.0, 2.0), (2.0, 1.0, 3.0), 0.5)
+    spec = plots.interval_plot((change,))
+    assert "original's 95 % interval" in str(spec)
+    # the original's half width is 1: the protected interval from 1 to 3 lies from 0 to 2 around the original's estimate
+    assert [(row["low"], row["high"]) for row in _values(spec, spec["layer"][1])] == [(-1.0, 1.0), (0.0, 2.0)]

@@ -44,6 +44,7 @@ def protect(
     """
     from sfumato.cli.tables import drawn_seed, write_protected
     from sfumato.compare.seeds import generator
+    from sfumato.core import speaking
     from sfumato.data.files import read
 
     found = read_methods([method])
@@ -56,7 +57,8 @@ def protect(
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
     seed = drawn_seed() if seed is None else seed
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    masked = found[0].masked(data)
+    with speaking(found[0]):
+        masked = found[0].masked(data)
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
     note = write_protected(protected, target, source=file, method=found[0], seed=seed, figures={})
     if json:

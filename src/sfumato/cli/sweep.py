@@ -90,6 +90,7 @@ def sweep(
     from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
     from sfumato.compare.defaults import axis, default_measures
+    from sfumato.core import speaking
     from sfumato.data.files import read
     from sfumato.data.keys import key_names
 
@@ -116,7 +117,8 @@ def sweep(
     for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
         # without keys nothing could be decided: say so before anything is computed
         if deciding.about.keys and not (data.schema.scenarios and hasattr(deciding, "scenarios")):
-            key_names(type(deciding).__name__, data, deciding.variables)
+            with speaking(deciding):
+                key_names(data.schema, deciding.variables)
     make_folder(out)
     plan = Plan(
         file=file,
@@ -180,6 +182,7 @@ def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
     """
     from sfumato.catalogue import default_grid
     from sfumato.catalogue import methods as known
+    from sfumato.core import speaking
 
     axes = list(axes)
     numbers_only = any(axis.about.kinds == ("numeric",) for axis in axes)
@@ -194,7 +197,8 @@ def applicable(data: "Microdata", axes: "Iterable[Measure]") -> "list[Method]":
         try:
             candidates = default_grid(cls)
             for method in candidates[:1]:
-                method.masked(data)
+                with speaking(method):
+                    method.masked(data)
             found += candidates
         except NotApplicable as reason:
             say(f"left out: {reason}")

@@ -11,11 +11,10 @@ import numpy as np
 from sfumato.about import Purpose
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import classes, first_records
 from sfumato.pair import Half, Pair
-from sfumato.pair.keys import perturbed_key, refuse_continuous
+from sfumato.pair.keys import countable, perturbed_key
 from sfumato.risk import (
     TCAP,
     DiSCO,
@@ -71,7 +70,11 @@ def _of_matched(data: Microdata, protected: Microdata | None, population: float 
         yield from _without_keys(data)
     else:
         whose = "the declared scenarios" if schema.scenarios else "an intruder who knows every variable of the role key"
-        yield Chosen(Reidentification(), True, f"records are kept and keys are named: who is found again under {whose}")
+        yield Chosen(
+            Reidentification(),
+            decides=True,
+            why=f"records are kept and keys are named: who is found again under {whose}",
+        )
         yield from _counts(data, protected, population, decides=False)
     yield from _confidential(data)
 
@@ -82,8 +85,8 @@ def _without_keys(data: Microdata) -> Iterator[Chosen]:
     measure = DistanceLinkage() if numbers else DistanceLinkage(distance="gower")
     yield Chosen(
         measure,
-        True,
-        "no variable has the role key: the nearest record of an intruder who knows up to seven variables is judged "
+        decides=True,
+        why="no variable has the role key: the nearest record of an intruder who knows up to seven variables is judged "
         "instead; name the keys for a figure about this file",
     )
 
@@ -104,11 +107,13 @@ def _counts(
     if usable:
         why = "the expected share found in the population" if data.schema.weight else "the same for a census"
         yield Chosen(
-            IndividualRisk(population=population), decides, f"{why}, if keys are recoded or suppressed but true"
+            IndividualRisk(population=population),
+            decides=decides,
+            why=f"{why}, if keys are recoded or suppressed but true",
         )
     k = max(scenario.k for scenario in data.schema.intruders())
     why = f"records that fewer than {k} agree with in all keys, if keys are true"
-    yield Chosen(KAnonymity(k), decides and not usable, why)
+    yield Chosen(KAnonymity(k), decides=decides and not usable, why=why)
 
 
 def _confidential(data: Microdata) -> Iterator[Chosen]:
@@ -118,12 +123,14 @@ def _confidential(data: Microdata) -> Iterator[Chosen]:
     keys = schema.analysed(role="key")
     if secret and keys and _countable(data, None, keys):
         yield Chosen(
-            LDiversity(), False, "a class of equal keys in which all have the same confidential value tells it"
+            LDiversity(),
+            decides=False,
+            why="a class of equal keys in which all have the same confidential value tells it",
         )
     amounts = schema.analysed("numeric", role="confidential") or (() if keys else schema.analysed("numeric"))
     if amounts:
-        yield Chosen(RankInterval(), False, "how near released numbers are to the true ones")
-        yield Chosen(ExposedAmounts(), False, "extreme amounts identify without any key")
+        yield Chosen(RankInterval(), decides=False, why="how near released numbers are to the true ones")
+        yield Chosen(ExposedAmounts(), decides=False, why="extreme amounts identify without any key")
 
 
 def _of_sample(data: Microdata, protected: Microdata, population: float | None) -> Iterator[Chosen]:
@@ -137,36 +144,36 @@ def _of_synthetic(data: Microdata) -> Iterator[Chosen]:
     keys, secret = data.schema.analysed(role="key"), data.schema.analysed(role="confidential")
     if keys and secret:
         yield Chosen(
-            DiSCO(), True, "no record is anybody's: what counts is whether keys lead to one value, the true one"
+            DiSCO(),
+            decides=True,
+            why="no record is anybody's: what counts is whether keys lead to one value, the true one",
         )
-        yield Chosen(TCAP(), False, "how often a value read off equal keys is right")
+        yield Chosen(TCAP(), decides=False, why="how often a value read off equal keys is right")
     if keys:
-        yield Chosen(RepU(), not secret, "who is unique in the original and in the file")
+        yield Chosen(RepU(), decides=not secret, why="who is unique in the original and in the file")
     yield Chosen(
         NearestRecord(),
-        not keys,
-        "records suspiciously near to original ones; weak evidence, never a reason to release",
+        decides=not keys,
+        why="records suspiciously near to original ones; weak evidence, never a reason to release",
     )
 
 
 def _of_utility(data: Microdata, protected: Microdata | None) -> Iterator[Chosen]:
     """Utility: distributions and associations of all variables decide."""
-    yield Chosen(GlobalDataUtility(), True, "every variable and every pair, of all kinds, in one figure from 0 to 1")
+    yield Chosen(
+        GlobalDataUtility(), decides=True, why="every variable and every pair, of all kinds, in one figure from 0 to 1"
+    )
     matched = protected is None or Pair.of(data, protected).matched
     if matched and data.schema.analysed("numeric"):
-        yield Chosen(InformationLoss(), False, "what happened to the numbers, record by record, as in the literature")
+        yield Chosen(
+            InformationLoss(), decides=False, why="what happened to the numbers, record by record, as in the literature"
+        )
 
 
 def _countable(data: Microdata, protected: Microdata | None, keys: tuple[str, ...]) -> bool:
     """Tell whether no key is continuous, so that records agree in it by more than chance."""
     half = Half.of(data if protected is None else protected)
-    try:
-        for name in keys:
-            if name in half.schema:
-                refuse_continuous(half, name)
-    except NotApplicable:
-        return False
-    return True
+    return countable(half, (name for name in keys if name in half.schema))
 
 
 def _drawn(data: Microdata, protected: Microdata) -> bool:

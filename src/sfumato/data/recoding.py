@@ -116,7 +116,7 @@ def _categories(columns: _Columns) -> Recoding:
         same = _with_new(columns, both)
     if treatment or (len(columns.x) == len(columns.y) and np.array_equal(both.original, both.protected)):
         return same
-    by_records = _merged_by_records(columns, bool(both.new)) if columns.matched else None
+    by_records = _merged_by_records(columns, new=bool(both.new)) if columns.matched else None
     if by_records is not None:
         return by_records
     if not both.new:
@@ -180,7 +180,7 @@ def _strangers(new: tuple[Category, ...]) -> str:
     return f"the original has no category {shown}; compared as they stand"
 
 
-def _merged_by_records(columns: _Columns, new: bool) -> Recoding | None:
+def _merged_by_records(columns: _Columns, *, new: bool) -> Recoding | None:
     """Read the groups off the records: exactly where labels are kept, nearly where there are new ones."""
     before, after = columns.before.categories, columns.after.categories
     target, agreement = function_of_categories(columns.x, columns.y, len(before), len(after))
@@ -239,7 +239,7 @@ def _classes(columns: _Columns) -> Recoding:
     figures = _figures_of(labels)
     if figures is not None and not treatment.recoded:
         values = np.append(figures, np.nan)[columns.y]
-        if _same_values(columns.x, values, columns.matched):
+        if _same_values(columns.x, values, matched=columns.matched):
             said = f"numeric in the original and {after.kind} in the protected table, with the same values: "
             return Recoding("numeric", columns.x, values, note=said + "compared as numbers; state its kind in a schema")
     if columns.matched:
@@ -254,7 +254,7 @@ def _classes(columns: _Columns) -> Recoding:
     )
 
 
-def _same_values(x: Floats, values: Floats, matched: bool) -> bool:
+def _same_values(x: Floats, values: Floats, *, matched: bool) -> bool:
     """Tell whether categories that are figures are the numbers themselves, in a schema that contradicts the other."""
     present = ~np.isnan(values)
     if matched:

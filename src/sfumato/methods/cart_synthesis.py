@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method, Seed
+from sfumato.core import Method, Seed, speaking
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Variable
 from sfumato.data.treatment import PERTURBED
@@ -116,8 +116,9 @@ class CARTSynthesis(Method):
         if isinstance(m, bool) or not isinstance(m, int) or m < 1:
             raise parameters.refuse(self, f"m must be a whole number of at least 1; got {m!r}")
         table = Microdata.from_frame(data)
-        models = self._models(table)
-        drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
+        with speaking(self):
+            models = self._models(table)
+            drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
         return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -128,19 +129,17 @@ class CARTSynthesis(Method):
         names = self.masked(data)
         for name in names:
             if name in (data.schema.id, data.schema.household) or data.schema[name].role == "identifier":
-                raise NotApplicable(f"CARTSynthesis: variable {name!r} names the unit, so there is nothing to model")
+                raise NotApplicable(f"variable {name!r} names the unit, so there is nothing to model")
         others = tuple(name for name in data.schema.analysed() if name not in names)
         stay = others if self.variables is not None else ()
         for name in self.order or ():
             if name not in data.schema:
-                raise NotApplicable(
-                    f"CARTSynthesis: order: there is no variable {name!r}; there are {', '.join(data.names)}"
-                )
+                raise NotApplicable(f"order: there is no variable {name!r}; there are {', '.join(data.names)}")
             if name not in names:
-                raise NotApplicable(f"CARTSynthesis: order names {name!r}, which is not synthesised")
+                raise NotApplicable(f"order names {name!r}, which is not synthesised")
         if stay and self.records is not None:
             raise NotApplicable(
-                f"CARTSynthesis: records={self.records} needs all variables synthesised, but {', '.join(stay[:3])} "
+                f"records={self.records} needs all variables synthesised, but {', '.join(stay[:3])} "
                 f"{'stays' if len(stay) == 1 else 'stay'} with the original records"
             )
         first = self.order or ()
@@ -151,7 +150,7 @@ class CARTSynthesis(Method):
         stay, drawn = self._sequence(data)
         if len(data) < self.min_leaf:
             raise NotApplicable(
-                f"CARTSynthesis: leaves of {self.min_leaf} donors need as many records; there "
+                f"leaves of {self.min_leaf} donors need as many records; there "
                 f"{'is' if len(data) == 1 else 'are'} {len(data)}"
             )
         if not stay and data.schema.weight is not None:
@@ -286,7 +285,7 @@ def _predictor(data: Microdata, name: str) -> Predictor:
     variable = data.schema[name]
     if variable.kind == "nominal" and len(variable.categories) > MOST_CATEGORIES:
         raise NotApplicable(
-            f"CARTSynthesis: variable {name!r} has {len(variable.categories):,} categories, more than a tree can use "
+            f"variable {name!r} has {len(variable.categories):,} categories, more than a tree can use "
             f"({MOST_CATEGORIES:,}); recode it, remove it, or give it the role identifier"
         )
     return predictor(variable.kind, data.columns[name], len(variable.categories))
@@ -299,7 +298,7 @@ def _table(data: Microdata, columns: dict[str, Column], notes: list[str]) -> Mic
     if schema.weight is not None:
         total = columns[schema.weight].sum()
         if not total:
-            raise NotApplicable("CARTSynthesis: every weight drawn is zero, as nearly all of the original's are")
+            raise NotApplicable("every weight drawn is zero, as nearly all of the original's are")
         columns[schema.weight] = columns[schema.weight] * (data.weights().sum() / total)
     variables = {name: schema[name].treated(PERTURBED) for name in columns}
     if schema.id is not None:

@@ -25,13 +25,13 @@ class ColumnMethod(Method):
             column = data.columns[name]
             present = ~np.isnan(column)
             if not present.any():
-                raise NotApplicable(f"{type(self).__name__}: every value of variable {name!r} is missing")
+                raise NotApplicable(f"every value of variable {name!r} is missing")
             # a stream per variable name: neither the order of the columns nor a further column changes the draws
             stream = np.random.default_rng([root, crc32(name.encode())])
             try:
                 values = self._column(column[present], stream)
             except NotApplicable as error:
-                raise NotApplicable(f"{type(self).__name__}: variable {name!r}: {error}") from None
+                raise NotApplicable(f"variable {name!r}: {error}") from None
             masked[name] = np.where(present, 0.0, np.nan)
             masked[name][present] = values
         return data.replace(masked)

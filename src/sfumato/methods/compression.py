@@ -53,7 +53,7 @@ class JPEG(Method):
         missing = np.isnan(values)
         if missing.all(axis=0).any():
             name = names[int(np.argmax(missing.all(axis=0)))]
-            raise NotApplicable(f"JPEG: every value of variable {name!r} is missing")
+            raise NotApplicable(f"every value of variable {name!r} is missing")
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         span = np.where(high > low, high - low, 1.0)
         filled = np.where(missing, np.nanmean(values, axis=0), values)

@@ -53,7 +53,7 @@ class CorrelatedNoise(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(self, values))
+        noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(values))
         return data.replace(_masked(names, values, values + noise))
 
 
@@ -91,7 +91,7 @@ class KimNoise(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(self, values))
+        noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(values))
         shrink = np.sqrt(1 / (1 + self.alpha))
         masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
         return data.replace(_masked(names, values, masked))
@@ -127,10 +127,10 @@ class NormalSynthesis(Method):
         values = data.numeric(names)
         if len(data) <= len(names):
             raise NotApplicable(
-                f"NormalSynthesis: {len(data)} records cannot have a given covariance in {len(names)} variables; "
-                f"more records than variables are needed"
+                f"{len(data)} records cannot have a given covariance in {len(names)} variables; more "
+                "records than variables are needed"
             )
-        covariance = complete_covariance(self, values)
+        covariance = complete_covariance(values)
         draws = normal_draws(names, len(data), rng)
         draws -= draws.mean(axis=0)
         white = draws @ np.linalg.inv(root(draws.T @ draws / (len(data) - 1)))
@@ -180,12 +180,9 @@ class ResidualNoise(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
-        try:
-            table = replace(self.of, variables=names).protect(data, rng=rng)
-        except NotApplicable as error:
-            raise NotApplicable(f"ResidualNoise: {error}") from None
-        before = complete_covariance(self, data.numeric(names))
-        lost = before - complete_covariance(self, table.numeric(names))
+        table = replace(self.of, variables=names).apply(data, rng)
+        before = complete_covariance(data.numeric(names))
+        lost = before - complete_covariance(table.numeric(names))
         noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
         return table.replace(_masked(names, data.numeric(names), table.numeric(names) + noise))
 
@@ -213,17 +210,17 @@ def root(matrix: Floats) -> Floats:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
-def complete_covariance(method: Method, values: Floats) -> Floats:
+def complete_covariance(values: Floats) -> Floats:
     """Return the covariance matrix (n - 1) of the records without missing values."""
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
         raise NotApplicable(
-            f"{type(method).__name__}: a covariance needs at least two records without missing values; "
-            f"there {'is' if len(complete) == 1 else 'are'} {len(complete)}"
+            "a covariance needs at least two records without missing values; there "
+            f"{'is' if len(complete) == 1 else 'are'} {len(complete)}"
         )
     _, spread = mean_and_spread(complete)
     if not np.isfinite(spread).all():
-        raise NotApplicable(f"{type(method).__name__}: a variable has values too large for a covariance; rescale it")
+        raise NotApplicable("a variable has values too large for a covariance; rescale it")
     # from the first record on, so that a constant has exactly no variance
     found = np.atleast_2d(np.cov(complete - complete[0], rowvar=False))
     return np.where(np.outer(spread, spread) > 0, found, 0.0)

@@ -58,11 +58,11 @@ def _height(owner: object, where: str, stated: Any) -> int:
     return height
 
 
-def ancestors(who: str, variable: Variable, codes: NDArray[np.int32], stated: Any, level: int) -> list[Category]:
+def ancestors(variable: Variable, codes: NDArray[np.int32], stated: Any, level: int) -> list[Category]:
     """Return the ancestor of each category at a level; categories that do not occur may lack one and stay."""
     if not isinstance(stated, Mapping):
         raise NotApplicable(
-            f"{who}: variable {variable.name!r} is {variable.kind}: its hierarchy is a dict from each category to its "
+            f"variable {variable.name!r} is {variable.kind}: its hierarchy is a dict from each category to its "
             "ancestors, not widths"
         )
     texts = {str(category): row for category, row in stated.items()}
@@ -70,5 +70,5 @@ def ancestors(who: str, variable: Variable, codes: NDArray[np.int32], stated: An
     used = np.bincount(codes[codes >= 0], minlength=len(rows))
     absent = [c for c, row, count in zip(variable.categories, rows, used, strict=True) if not row and count]
     if absent:
-        raise NotApplicable(f"{who}: hierarchy of {variable.name!r} lacks {listed(absent)}")
+        raise NotApplicable(f"hierarchy of {variable.name!r} lacks {listed(absent)}")
     return [c if row is None else row[level - 1] for c, row in zip(variable.categories, rows, strict=True)]

@@ -97,12 +97,12 @@ class LocalSuppression(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""
         if self.variables is None and not data.schema.analysed(role="key"):
-            return key_names("LocalSuppression", data, data.schema.analysed("ordinal", "nominal") or None)
-        return key_names("LocalSuppression", data, self.variables)
+            return key_names(data.schema, data.schema.analysed("ordinal", "nominal") or None)
+        return key_names(data.schema, self.variables)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
-        codes = key_codes("LocalSuppression", data, names)
+        codes = key_codes(data, names)
         self._check(data, names)
         worth = self.importance or {}
         costs = np.array([worth.get(name, 1.0) for name in names])
@@ -117,29 +117,27 @@ class LocalSuppression(Method):
     def _check(self, data: Microdata, names: tuple[str, ...]) -> None:
         if len(data) < self.k:
             raise NotApplicable(
-                f"LocalSuppression: the table has {len(data)} records, fewer than k={self.k}, so no suppression can "
+                f"the table has {len(data)} records, fewer than k={self.k}, so no suppression can "
                 "make k of them agree; choose a smaller k"
             )
         if len(names) > MOST_KEYS:
             raise NotApplicable(
-                f"LocalSuppression: {len(names)} keys ({', '.join(names[:5])}, ...) are more than {MOST_KEYS}; name "
+                f"{len(names)} keys ({', '.join(names[:5])}, ...) are more than {MOST_KEYS}; name "
                 "fewer in variables=[...]"
             )
         if self.missing == "category" and len(data) * 2 ** len(names) > MOST_ENTRIES:
             raise NotApplicable(
-                f"LocalSuppression: {len(names)} keys of {len(data):,} records are too many for missing='category' "
+                f"{len(names)} keys of {len(data):,} records are too many for missing='category' "
                 f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
             )
         if self.subsets is not None and self.subsets > len(names):
             raise NotApplicable(
-                f"LocalSuppression: subsets={self.subsets} asks for combinations of more keys than there are "
+                f"subsets={self.subsets} asks for combinations of more keys than there are "
                 f"({', '.join(names)}); leave it out"
             )
         strangers = [name for name in self.importance or () if name not in names]
         if strangers:
-            raise NotApplicable(
-                f"LocalSuppression: importance names {strangers[0]!r}, which is not one of the keys {', '.join(names)}"
-            )
+            raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
 
     def _suppressed(self, data: Microdata, names: tuple[str, ...], shown: NDArray[np.bool_]) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[np.generic]]] = {}

@@ -16,7 +16,6 @@ Codes = NDArray[np.int32]
 
 
 def merged(
-    who: str,
     variable: Variable,
     codes: Codes,
     into: Sequence[Category],
@@ -34,7 +33,7 @@ def merged(
     if len({float if type(group) is int else type(group) for group in into}) > 1:
         into = [str(group) for group in into]
     if variable.kind == "ordinal":
-        _refuse_gaps(who, variable, into)
+        _refuse_gaps(variable, into)
     groups = tuple(sorted(dict.fromkeys(into), key=lambda group: group == last))
     place = {group: code for code, group in enumerate(groups)}
     recode = np.array([*(place[group] for group in into), -1], dtype=np.int32)
@@ -45,7 +44,7 @@ def merged(
     return changed, recode[codes]
 
 
-def _refuse_gaps(who: str, variable: Variable, into: Sequence[Category]) -> None:
+def _refuse_gaps(variable: Variable, into: Sequence[Category]) -> None:
     seen: set[Category] = set()
     for before, after in pairwise(into):
         if after == before:
@@ -54,7 +53,7 @@ def _refuse_gaps(who: str, variable: Variable, into: Sequence[Category]) -> None
         if after in seen:
             between = variable.categories[into.index(after) :]
             raise NotApplicable(
-                f"{who}: variable {variable.name!r} is ordinal, but {after!r} would hold categories that are no "
+                f"variable {variable.name!r} is ordinal, but {after!r} would hold categories that are no "
                 f"neighbours ({between[0]!r} and others beyond {before!r}), so the order is lost; put those between "
                 "with them, or make the variable nominal in the schema"
             )
@@ -91,7 +90,7 @@ def only_present(variable: Variable, codes: Codes) -> tuple[Variable, Codes]:
     return replace(variable, categories=kept, labels=labels), recode[codes]
 
 
-def places(who: str, variable: Variable, stated: Iterable[Category], where: str) -> dict[Category, int]:
+def places(variable: Variable, stated: Iterable[Category], where: str) -> dict[Category, int]:
     """Return the codes of categories as a user wrote them; 1 and "1" are taken for the same.
 
     ``where`` says what names them: a category that the variable does not have is refused.
@@ -105,12 +104,12 @@ def places(who: str, variable: Variable, stated: Iterable[Category], where: str)
             near = get_close_matches(str(category), texts, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise NotApplicable(
-                f"{who}: {where} names {category!r}, which is no category of variable {variable.name!r}{hint}; it has "
+                f"{where} names {category!r}, which is no category of variable {variable.name!r}{hint}; it has "
                 f"{listed(variable.categories)}"
             )
         codes[category] = code
     if len(set(codes.values())) < len(codes):  # as 1 and as "1"
-        raise NotApplicable(f"{who}: {where} names a category of variable {variable.name!r} twice")
+        raise NotApplicable(f"{where} names a category of variable {variable.name!r} twice")
     return codes
 
 

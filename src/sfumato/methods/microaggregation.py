@@ -102,7 +102,7 @@ class ProjectionMicroaggregation(Method):
         parameters.one_of(self, "axis", ("zscores", "pca"))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        return _aggregated(self, data, [self.masked(data)], self.k, self._groups)
+        return _aggregated(data, [self.masked(data)], self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
         if self.axis == "zscores":
@@ -162,7 +162,7 @@ class MDAV(Method):
         names = self.masked(data)
         size = self.at_a_time or len(names)
         blocks = [names[start : start + size] for start in range(0, len(names), size)]
-        return _aggregated(self, data, blocks, self.k, self._groups)
+        return _aggregated(data, blocks, self.k, self._groups)
 
     def _groups(self, z: Floats) -> Labels:
         return mdav_groups(z, self.k)
@@ -220,18 +220,14 @@ def _join_short_groups(counts: Floats, centres: Floats, k: int) -> Labels:
 
 
 def _aggregated(
-    method: Method, data: Microdata, blocks: list[tuple[str, ...]], k: int, groups: Callable[[Floats], Labels]
+    data: Microdata, blocks: list[tuple[str, ...]], k: int, groups: Callable[[Floats], Labels]
 ) -> Microdata:
     """Aggregate block by block of variables."""
-    who = type(method).__name__
     masked: dict[str, Floats] = {}
     for block in blocks:
         values = data.numeric(block)
-        try:
-            for name, present in zip(block, (~np.isnan(values)).sum(axis=0), strict=True):
-                _need(int(present), k, f"variable {name!r} has ")
-        except NotApplicable as error:
-            raise NotApplicable(f"{who}: {error}") from None
+        for name, present in zip(block, (~np.isnan(values)).sum(axis=0), strict=True):
+            _need(int(present), k, f"variable {name!r} has ")
         means = group_means(values, groups(_zscores(values)), k)
         masked |= {name: means[:, j] for j, name in enumerate(block)}
     return data.replace(masked)

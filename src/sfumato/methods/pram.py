@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method, chosen
+from sfumato.core import Method, chosen, speaking
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.errors import NotApplicable
@@ -112,29 +112,29 @@ class PRAM(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method changes in this table."""
-        who = type(self).__name__
         stated = tuple(self.transition or ())
-        checked(who, data, stated)
+        checked(data, stated)
         for name in stated:
             if data.schema[name].kind == "numeric":
-                raise NotApplicable(f"{who}: variable {name!r} is numeric; it must be {' or '.join(self.about.kinds)}")
+                raise NotApplicable(f"variable {name!r} is numeric; it must be {' or '.join(self.about.kinds)}")
         others: tuple[str, ...] = ()
         if self.variables is not None:
             others = chosen(self, data.schema)
         elif self.retention is not None:
-            others = keys_or_all(who, data, self.about.kinds, (*stated, *(self.strata or ())))
-        refuse_special(who, data, (*stated, *others))
+            others = keys_or_all(data, self.about.kinds, (*stated, *(self.strata or ())))
+        refuse_special(data, (*stated, *others))
         return tuple(name for name in data.names if name in stated or name in others)
 
     def transitions(self, data: Any) -> dict[str, tuple[Transition, ...]]:
         """Return the matrices by variable, one for each stratum in which the variable occurs."""
         table = Microdata.from_frame(data)
-        parts = strata(type(self).__name__, table, self.strata or ())
-        return {name: tuple(made for _, _, made in self._matrices(table, name, parts)) for name in self.masked(table)}
+        with speaking(self):
+            parts, names = strata(table, self.strata or ()), self.masked(table)
+            return {name: tuple(made for _, _, made in self._matrices(table, name, parts)) for name in names}
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))
-        parts = strata(type(self).__name__, data, self.strata or ())
+        parts = strata(data, self.strata or ())
         changed, said = {}, []
         for name in self.masked(data):
             column = data.columns[name]
@@ -173,7 +173,7 @@ class PRAM(Method):
     def _matrix(self, name: str, frequencies: Floats, stated: Floats | None) -> Floats:
         if len(frequencies) > MOST_CATEGORIES:
             raise NotApplicable(
-                f"{type(self).__name__}: variable {name!r} has {len(frequencies):,} categories; a transition matrix is "
+                f"variable {name!r} has {len(frequencies):,} categories; a transition matrix is "
                 f"made for up to {MOST_CATEGORIES:,}: recode it first"
             )
         if stated is not None:
@@ -183,16 +183,16 @@ class PRAM(Method):
 
     def _stated(self, variable: Variable, column: Codes) -> Floats:
         """Return a stated matrix over all categories of the variable; one that does not occur needs no row."""
-        who, rows = type(self).__name__, (self.transition or {})[variable.name]
+        rows = (self.transition or {})[variable.name]
         where = "transition"
         matrix = np.eye(len(variable.categories))
-        row_codes = places(who, variable, rows, where)
+        row_codes = places(variable, rows, where)
         for category, code in row_codes.items():
             matrix[code] = 0.0
-            for target, place in places(who, variable, rows[category], f"{where}, row {category!r},").items():
+            for target, place in places(variable, rows[category], f"{where}, row {category!r},").items():
                 matrix[code, place] = rows[category][target]
         lacking = set(np.unique(column[column >= 0]).tolist()) - set(row_codes.values())
         if lacking:
             absent = [variable.categories[code] for code in sorted(lacking)]
-            raise NotApplicable(f"{who}: transition of {variable.name!r} has no row for {listed(absent)}")
+            raise NotApplicable(f"transition of {variable.name!r} has no row for {listed(absent)}")
         return matrix

@@ -114,21 +114,20 @@ class GlobalRecoding(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method recodes in this table."""
-        who = type(self).__name__
         named = [name for stated in (self.map, self.bins, self.hierarchy) for name in stated or ()]
-        checked(who, data, (*named, *(self.variables or ())))
+        checked(data, (*named, *(self.variables or ())))
         ordered: tuple[Kind, ...] = ("numeric", "ordinal") if self.groups is not None else ()
         kinds: tuple[Kind, ...] = (*ordered, "nominal") if self.rare is not None else ordered
         if self.variables is None:
-            others = keys_or_all(who, data, kinds, named) if kinds else ()
+            others = keys_or_all(data, kinds, named) if kinds else ()
         else:
             others = self.variables
             for name in others:
                 kind = data.schema[name].kind
                 if kind not in kinds and name not in named:
                     hint = "rare=0.05, a map or a hierarchy" if kind == "nominal" else "groups=5, bins or a map"
-                    raise NotApplicable(f"{who}: variable {name!r} is {kind}; recode it with {hint}")
-        refuse_special(who, data, (*named, *others))
+                    raise NotApplicable(f"variable {name!r} is {kind}; recode it with {hint}")
+        refuse_special(data, (*named, *others))
         return tuple(name for name in data.names if name in {*named, *others})
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -158,21 +157,21 @@ class GlobalRecoding(Method):
     # what is stated
 
     def _mapped(self, variable: Variable, column: NDArray[Any]) -> Column:
-        who, pairs = type(self).__name__, (self.map or {})[variable.name]
+        pairs = (self.map or {})[variable.name]
         if variable.kind == "numeric":
             raise NotApplicable(
-                f"{who}: variable {variable.name!r} is numeric, so it has no categories to map; give bins, or make it "
+                f"variable {variable.name!r} is numeric, so it has no categories to map; give bins, or make it "
                 "ordinal or nominal in the schema"
             )
         into: list[Category] = list(variable.categories)
-        for category, code in places(who, variable, pairs, "map").items():
+        for category, code in places(variable, pairs, "map").items():
             into[code] = pairs[category]
-        return merged(who, variable, column, into)
+        return merged(variable, column, into)
 
     def _binned(self, variable: Variable, column: NDArray[Any], stated: Any) -> Column:
-        who, name = type(self).__name__, variable.name
+        name = variable.name
         if variable.kind != "numeric":
-            raise NotApplicable(f"{who}: variable {name!r} is {variable.kind}; bins are for numbers, give a map")
+            raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers, give a map")
         present = column[~np.isnan(column)]
         if not present.size:
             return variable, column
@@ -184,7 +183,7 @@ class GlobalRecoding(Method):
         low, high = float(present.min()), float(present.max())
         if (high - low) / stated > MOST_CLASSES:
             raise NotApplicable(
-                f"{who}: classes of width {stated:g} are {(high - low) / stated:,.0f} from the least to the greatest "
+                f"classes of width {stated:g} are {(high - low) / stated:,.0f} from the least to the greatest "
                 f"value of {name!r}; more than {MOST_CLASSES:,} are no recoding: widen them"
             )
         edges = bands.of_width(low, high, stated)
@@ -200,23 +199,23 @@ class GlobalRecoding(Method):
         if missed.any():
             row = int(np.flatnonzero(missed)[0])
             raise NotApplicable(
-                f"{type(self).__name__}: bins of {variable.name!r} miss {int(missed.sum()):,} values, the first "
+                f"bins of {variable.name!r} miss {int(missed.sum()):,} values, the first "
                 f"{bands.shown(column[row])} in row {row + 1}; a class holds its lower boundary and not its upper one"
             )
         return _classed(variable, column, lows[1:].tolist(), tuple(stated))
 
     def _at_level(self, variable: Variable, column: NDArray[Any]) -> Column:
-        who, stated = type(self).__name__, (self.hierarchy or {})[variable.name]
+        stated = (self.hierarchy or {})[variable.name]
         level = self.level if isinstance(self.level, int) else self.level.get(variable.name, 1)
         if level == 0:
             return variable, column
         if variable.kind == "numeric":
             if isinstance(stated, Mapping):
                 raise NotApplicable(
-                    f"{who}: variable {variable.name!r} is numeric: its hierarchy is a list of widths, such as [5, 10]"
+                    f"variable {variable.name!r} is numeric: its hierarchy is a list of widths, such as [5, 10]"
                 )
             return self._binned(variable, column, stated[level - 1])
-        return merged(who, variable, column, hierarchies.ancestors(who, variable, column, stated, level))
+        return merged(variable, column, hierarchies.ancestors(variable, column, stated, level))
 
     # what the table gives
 
@@ -234,7 +233,7 @@ class GlobalRecoding(Method):
             into = [name for name, part in zip(names, parts, strict=True) for _ in part]
             spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
             texts = spelled if variable.labels else {}
-            return merged(type(self).__name__, variable, column, into, labels=texts)
+            return merged(variable, column, into, labels=texts)
         values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
         if len(values) <= groups:
             return variable, column
@@ -260,7 +259,7 @@ class GlobalRecoding(Method):
         if np.count_nonzero(counts) - sum(counts[code] > 0 for code in other) < 1:
             return variable, column
         into = [OTHER if code in other else category for code, category in enumerate(variable.categories)]
-        return merged(type(self).__name__, variable, column, into, last=OTHER)
+        return merged(variable, column, into, last=OTHER)
 
 
 def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, Any]:

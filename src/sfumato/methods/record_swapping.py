@@ -18,7 +18,6 @@ from sfumato.kernels.record_swapping import NO_PARTNER, SWAPPED, swap_pairs
 from sfumato.registry import catalogued
 
 Integers = NDArray[np.int64]
-WHO = "RecordSwapping"
 
 
 @catalogued(
@@ -83,19 +82,19 @@ class RecordSwapping(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the geography variables, from coarse to fine."""
         if self.variables is not None:
-            return key_names(WHO, data, self.variables)
+            return key_names(data.schema, self.variables)
         nominal = data.schema.analysed("nominal", role="key") or data.schema.analysed("nominal")
         if not nominal:
-            raise NotApplicable(f"{WHO}: the table has no nominal variable to swap; name the geography in variables")
+            raise NotApplicable("the table has no nominal variable to swap; name the geography in variables")
         return nominal[:1]
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         homes = self._households(data, names)
         keys, left_out = self._keys(data, names)
-        level, rarest = _risk(homes, key_codes(WHO, data, keys) if keys else None, self.k)
+        level, rarest = _risk(homes, key_codes(data, keys) if keys else None, self.k)
         if self.similar is not None:
-            alike = key_codes(WHO, data, key_names(WHO, data, self.similar))
+            alike = key_codes(data, key_names(data.schema, self.similar))
         else:
             alike = np.zeros((len(data), 1), dtype=np.int32)
         risky = rarest < self.k
@@ -103,13 +102,13 @@ class RecordSwapping(Method):
         pairs = round(self.share * homes.number / 2)
         if pairs < 1:
             raise NotApplicable(
-                f"{WHO}: a share of {self.share:g} of {homes.number} households is less than one pair; raise share"
+                f"a share of {self.share:g} of {homes.number} households is less than one pair; raise share"
             )
         profile = np.where(homes.whole, _profiles(homes, alike), -1 - np.arange(homes.number))
         partner, state = swap_pairs(profile, homes.places, level, turn[homes.whole[turn]], rng.random(len(turn)), pairs)
         if not (state == SWAPPED).any():
             raise NotApplicable(
-                f"{WHO}: no household has a similar one in another place of {names[-1]!r}, so nothing can be swapped; "
+                f"no household has a similar one in another place of {names[-1]!r}, so nothing can be swapped; "
                 "name fewer variables in similar, or another geography"
             )
         rows = homes.first[partner][homes.of]  # where each record takes its geography from
@@ -122,13 +121,13 @@ class RecordSwapping(Method):
         if self.keys is not None:
             both = [name for name in self.keys if name in geography]
             if both:
-                raise NotApplicable(f"{WHO}: {both[0]!r} is both a key and geography; take it out of keys")
-            return key_names(WHO, data, self.keys), ""
+                raise NotApplicable(f"{both[0]!r} is both a key and geography; take it out of keys")
+            return key_names(data.schema, self.keys), ""
         names = [name for name in data.schema.analysed(role="key") if name not in geography]
         kept, left = [], []
         for name in names:
             try:
-                key_codes(WHO, data, (name,))
+                key_codes(data, (name,))
                 kept.append(name)
             except NotApplicable:  # continuous: every record would be alone
                 left.append(name)
@@ -137,14 +136,14 @@ class RecordSwapping(Method):
     def _households(self, data: Microdata, names: tuple[str, ...]) -> "_Households":
         """Gather the households, and check that each is in one place."""
         of, _ = classes(units(data)[:, None])
-        codes = key_codes(WHO, data, names)
+        codes = key_codes(data, names)
         first = first_records(of)
         whole = np.bincount(of, weights=(codes < 0).any(axis=1)) == 0
         split = np.unique(of[(codes != codes[first][of]).any(axis=1) & whole[of]])
         whole[split] = False
         if split.size and (self.variables is not None or not whole.any()):
             raise NotApplicable(
-                f"{WHO}: {split.size:,} households have members in different places of {', '.join(names)} (first in "
+                f"{split.size:,} households have members in different places of {', '.join(names)} (first in "
                 f"row {first[split[0]] + 1}); a household moves as a whole, so it must be in one place: correct the "
                 "table, or name another geography in variables"
             )

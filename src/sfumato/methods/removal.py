@@ -41,14 +41,15 @@ class VariableRemoval(Method):
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method removes from this table."""
         if self.variables is not None:
-            checked(type(self).__name__, data, self.variables)
+            checked(data, self.variables)
             return self.variables
         schema = data.schema
         kept = {schema.weight, schema.household}
         return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        names, who = self.masked(data), type(self).__name__
+        names = self.masked(data)
         if len(set(names)) == len(data.names):
-            raise NotApplicable(f"{who}: no variable would be left; keep at least one")
-        return data.without(names, f"{who}: {'removed ' + ', '.join(names) if names else 'no identifier to remove'}")
+            raise NotApplicable("no variable would be left; keep at least one")
+        said = f"removed {', '.join(names)}" if names else "no identifier to remove"
+        return data.without(names, f"{type(self).__name__}: {said}")

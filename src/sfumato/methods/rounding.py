@@ -84,12 +84,10 @@ class Rounding(Method):
         """Name the variables this method rounds in this table."""
         if not isinstance(self.base, Mapping):
             return chosen(self, data.schema)
-        checked(type(self).__name__, data, self.base)
+        checked(data, self.base)
         for name in self.base:
             if data.schema[name].kind != "numeric":
-                raise NotApplicable(
-                    f"{type(self).__name__}: variable {name!r} is {data.schema[name].kind}; it must be numeric"
-                )
+                raise NotApplicable(f"variable {name!r} is {data.schema[name].kind}; it must be numeric")
         return tuple(name for name in data.names if name in self.base)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -113,7 +111,7 @@ class Rounding(Method):
             return float(self.base[name] if isinstance(self.base, Mapping) else self.base or 0)
         spread = float(mean_and_spread(column[:, None])[1][0])
         if not np.isfinite(spread):
-            raise NotApplicable(f"{type(self).__name__}: the values of {name!r} are too large for a standard deviation")
+            raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
         base = round_below(self.scale * spread) if spread > 0 else None
         return None if base is not None and base <= 1 and is_whole(column[~np.isnan(column)]) else base
 

@@ -84,18 +84,17 @@ class Sampling(Method):
         """Name all variables: records are drawn whole."""
         names = chosen(self, data.schema)
         if self.variables is not None:
-            raise NotApplicable(f"{type(self).__name__}: records are drawn whole, so leave variables out")
+            raise NotApplicable("records are drawn whole, so leave variables out")
         return names
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        who = type(self).__name__
         self.masked(data)
-        _refuse_small_weights(who, data)
-        parts = strata(who, data, self.strata or ())
+        _refuse_small_weights(data)
+        parts = strata(data, self.strata or ())
         fractions = self._fractions(parts)
         unit = units(data)
         number = counted(unit)
-        part_of_unit = _parts_of_units(who, parts, unit, number)
+        part_of_unit = _parts_of_units(parts, unit, number)
         drawn = np.zeros(number, dtype=bool)
         factor = np.ones(len(fractions))
         by_part = np.argsort(part_of_unit, kind="stable")  # once, however many strata there are
@@ -108,7 +107,8 @@ class Sampling(Method):
         rows = np.flatnonzero(drawn[unit])
         taken = _weighted(_without_unseen(data.take(rows)), factor[parts.codes[rows]])
         what = "households" if data.schema.household is not None else "records"
-        note = f"{who}: drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
+        note = f"{type(self).__name__}: drew {int(drawn.sum()):,} of {number:,} {what}, "
+        note += f"{rows.size:,} of {len(data):,} records"
         certain = int((factor == 1).sum())
         if certain and len(factor) > 1 and not drawn.all():
             note += f"; all of {certain:,} of {len(factor):,} strata, where it is certain who is in the file"
@@ -118,16 +118,15 @@ class Sampling(Method):
         """Return the fraction of each stratum."""
         if not isinstance(self.fraction, Mapping):
             return [self.fraction] * len(parts.values)
-        who = type(self).__name__
         stated = {_key(stratum): value for stratum, value in self.fraction.items()}
         there = {_key(values): stratum for stratum, values in enumerate(parts.values)}
         unknown = [stratum for stratum in self.fraction if _key(stratum) not in there]
         if unknown:
             known = ", ".join(repr(values[0] if len(values) == 1 else values) for values in parts.values[:12])
-            raise NotApplicable(f"{who}: fraction names {unknown[0]!r}, which is no stratum; there are {known}")
+            raise NotApplicable(f"fraction names {unknown[0]!r}, which is no stratum; there are {known}")
         lacking = [parts.spelled(stratum) for key, stratum in there.items() if key not in stated]
         if lacking:
-            raise NotApplicable(f"{who}: no fraction for the stratum {lacking[0]}; every stratum needs one")
+            raise NotApplicable(f"no fraction for the stratum {lacking[0]}; every stratum needs one")
         return [stated[key] for key in there]
 
 
@@ -137,7 +136,7 @@ def _key(stratum: Any) -> tuple[str, ...]:
     return tuple("" if value is None else str(value) for value in values)
 
 
-def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:
+def _parts_of_units(parts: Strata, unit: Rows, number: int) -> Rows:
     """Return the stratum of each unit; a household in two strata is refused."""
     part = np.empty(number, dtype=np.intp)
     part[unit] = parts.codes
@@ -147,7 +146,7 @@ def _parts_of_units(who: str, parts: Strata, unit: Rows, number: int) -> Rows:
         strata_of = sorted({parts.spelled(int(code)) for code in parts.codes[unit == unit[row]]})
         households = len(np.unique(unit[split]))
         raise NotApplicable(
-            f"{who}: {households:,} household{'s lie' if households > 1 else ' lies'} in several strata, for example "
+            f"{households:,} household{'s lie' if households > 1 else ' lies'} in several strata, for example "
             f"that of row {row + 1} in {' and in '.join(strata_of)}; make strata of what a household has in common"
         )
     return part
@@ -160,12 +159,12 @@ def _without_unseen(data: Microdata) -> Microdata:
     return data.recast({v.name: only_present(v, data.columns[v.name]) for v in naming})
 
 
-def _refuse_small_weights(who: str, data: Microdata) -> None:
+def _refuse_small_weights(data: Microdata) -> None:
     small = np.flatnonzero(data.weights() < 1)
     if small.size:
         records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
         raise NotApplicable(
-            f"{who}: the weight {data.schema.weight!r} is below one in {records} (first in row "
+            f"the weight {data.schema.weight!r} is below one in {records} (first in row "
             f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
         )
 

@@ -13,7 +13,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 
 
-def keys_or_all(who: str, data: Microdata, kinds: tuple[Kind, ...], apart: Iterable[str] = ()) -> tuple[str, ...]:
+def keys_or_all(data: Microdata, kinds: tuple[Kind, ...], apart: Iterable[str] = ()) -> tuple[str, ...]:
     """Name the keys of these kinds, or all variables of these kinds where the schema names no key."""
     schema = data.schema
     stated = bool(schema.analysed(role="key"))
@@ -22,24 +22,24 @@ def keys_or_all(who: str, data: Microdata, kinds: tuple[Kind, ...], apart: Itera
     if not names and not left_out:
         needed = " or ".join(kinds)
         if stated:
-            raise NotApplicable(f"{who}: none of the keys is {needed}; name other variables with variables=[...]")
-        raise NotApplicable(f"{who}: the table has no {needed} variable")
+            raise NotApplicable(f"none of the keys is {needed}; name other variables with variables=[...]")
+        raise NotApplicable(f"the table has no {needed} variable")
     return names
 
 
-def checked(who: str, data: Microdata, names: Iterable[str]) -> None:
+def checked(data: Microdata, names: Iterable[str]) -> None:
     """Refuse a name that is no variable of the table."""
     for name in names:
         if name not in data.schema:
-            raise NotApplicable(f"{who}: there is no variable {name!r}; there are {', '.join(data.names)}")
+            raise NotApplicable(f"there is no variable {name!r}; there are {', '.join(data.names)}")
 
 
-def refuse_special(who: str, data: Microdata, names: Iterable[str]) -> None:
+def refuse_special(data: Microdata, names: Iterable[str]) -> None:
     """Refuse to change the categories of what weighs, groups or names the records."""
     for special, name in data.schema.special().items():
         if name in names:
             raise NotApplicable(
-                f"{who}: {name!r} is the {special} of the records, which would no longer work as one; leave it, or "
+                f"{name!r} is the {special} of the records, which would no longer work as one; leave it, or "
                 "take it out with VariableRemoval"
             )
 
@@ -56,12 +56,12 @@ class Strata:
         return " and ".join("missing" if value is None else str(value) for value in self.values[stratum]) or "all"
 
 
-def strata(who: str, data: Microdata, names: tuple[str, ...]) -> Strata:
+def strata(data: Microdata, names: tuple[str, ...]) -> Strata:
     """Part a table by variables; a missing value is a value like any other, no names give one part."""
     if not names:
         return Strata(np.zeros(len(data), dtype=np.int64), ((),))
-    checked(who, data, names)
-    part, counts = classes(key_codes(f"{who}: strata", data, names))
+    checked(data, names)
+    part, counts = classes(key_codes(data, names, "strata: key"))
     first = np.empty(len(counts), dtype=np.intp)
     first[part[::-1]] = np.arange(len(data))[::-1]
     return Strata(part, tuple(tuple(_value(data, name, row) for name in names) for row in first.tolist()))

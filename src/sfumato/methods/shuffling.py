@@ -74,7 +74,7 @@ class Shuffling(Method):
         open_to = [name for name in names if name not in (self.given or ())]
         named = tuple(name for name in open_to if data.schema[name].role == "confidential") or tuple(open_to)
         if not named:
-            raise NotApplicable("Shuffling: every numeric variable is given, so none is left to shuffle")
+            raise NotApplicable("every numeric variable is given, so none is left to shuffle")
         return named
 
     def _given(self, data: Microdata, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -82,11 +82,9 @@ class Shuffling(Method):
             return tuple(name for name in data.schema.analysed("numeric", "ordinal") if name not in names)
         for name in self.given:
             if name not in data.schema:
-                raise NotApplicable(
-                    f"Shuffling: given: there is no variable {name!r}; there are {', '.join(data.names)}"
-                )
+                raise NotApplicable(f"given: there is no variable {name!r}; there are {', '.join(data.names)}")
             if data.schema[name].kind == "nominal":
-                raise NotApplicable(f"Shuffling: given: variable {name!r} is nominal; it must be numeric or ordinal")
+                raise NotApplicable(f"given: variable {name!r} is nominal; it must be numeric or ordinal")
         return self.given
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:

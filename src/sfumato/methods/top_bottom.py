@@ -113,13 +113,12 @@ class TopBottomCoding(Method):
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method codes in this table."""
-        who = type(self).__name__
         shares = self.share if isinstance(self.share, Mapping) else {}
         named = {*(self.top or {}), *(self.bottom or {}), *shares}
-        checked(who, data, sorted(named))
+        checked(data, sorted(named))
         for name in sorted(named):
             if data.schema[name].kind == "nominal":
-                raise NotApplicable(f"{who}: variable {name!r} is nominal: its categories have no top and no bottom")
+                raise NotApplicable(f"variable {name!r} is nominal: its categories have no top and no bottom")
         others: tuple[str, ...] = ()
         if isinstance(self.share, float):
             others = chosen(self, data.schema)
@@ -159,10 +158,7 @@ class TopBottomCoding(Method):
             if limit is None:
                 continue
             if not isinstance(limit, int | float) or isinstance(limit, bool):
-                raise NotApplicable(
-                    f"{type(self).__name__}: {end} of {variable.name!r} must be a number, for it is numeric; "
-                    f"got {limit!r}"
-                )
+                raise NotApplicable(f"{end} of {variable.name!r} must be a number, for it is numeric; got {limit!r}")
             with np.errstate(invalid="ignore"):
                 beyond = np.flatnonzero(column < limit if end == "bottom" else column > limit)
             if beyond.size:
@@ -180,7 +176,7 @@ class TopBottomCoding(Method):
             return limit
         if number < FEWEST:
             raise NotApplicable(
-                f"{type(self).__name__}: {number} of the values of {name!r} lie beyond {shown(limit)}, and their "
+                f"{number} of the values of {name!r} lie beyond {shown(limit)}, and their "
                 f"{self.by} would tell them; code at least {FEWEST}, or replace by the limit"
             )
         if self.by == "mean":
@@ -188,7 +184,7 @@ class TopBottomCoding(Method):
         return upper_limit(beyond, weights, 0.5)
 
     def _categories(self, variable: Variable, codes: NDArray[Any], weights: Floats) -> tuple[Variable, NDArray[Any]]:
-        who, present = type(self).__name__, np.flatnonzero(codes >= 0)
+        present = np.flatnonzero(codes >= 0)
         if not present.size:
             return variable, codes
         limits: list[int | None] = []
@@ -197,15 +193,15 @@ class TopBottomCoding(Method):
             ("bottom", "top"), self._limits(variable.name, codes[present], weights[present]), strict=True
         ):
             if stated and limit is not None:
-                limits += places(who, variable, [limit], end).values()
+                limits += places(variable, [limit], end).values()
             else:
                 limits.append(None if limit is None else int(limit))
         low, high = limits
         if low is not None and high is not None and low >= high:
             if stated:
-                raise NotApplicable(f"{who}: the bottom of {variable.name!r} must be below its top")
+                raise NotApplicable(f"the bottom of {variable.name!r} must be below its top")
             return variable, codes  # most records are in one category: little is left to code
-        return _merged_ends(who, variable, codes, low, high)
+        return _merged_ends(variable, codes, low, high)
 
     def _told(self, coded: Variable, before: NDArray[Any], weights: Floats) -> str:
         """Say what a variable has become."""
@@ -238,7 +234,7 @@ def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:
 
 
 def _merged_ends(
-    who: str, variable: Variable, codes: NDArray[Any], low: int | None, high: int | None
+    variable: Variable, codes: NDArray[Any], low: int | None, high: int | None
 ) -> tuple[Variable, NDArray[Any]]:
     """Merge the categories up to ``low``, and those from ``high``, where any record is beyond."""
     into: list[Category] = list(variable.categories)
@@ -255,4 +251,4 @@ def _merged_ends(
         into[part] = [name] * len(into[part])
         if category in dict(variable.labels):
             labels[name] = f"{variable.spelled(category)} {words}"
-    return merged(who, variable, codes, into, labels=labels)
+    return merged(variable, codes, into, labels=labels)

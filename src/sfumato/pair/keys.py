@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
 from sfumato.pair.half import Half
 from sfumato.pair.pair import Pair
-from sfumato.pair.statistics import Crosstab, KeyClasses, Sums, Values
+from sfumato.pair.statistics import Crosstab, KeyClasses, Sums
 
 Notes = tuple[str, ...]
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ class Keys:
         """Find the keys: those stated, or the variables that the schema gives the role of key."""
         names, notes = present_keys(pair, stated)
         for name in names:
-            refuse_continuous(pair.protected, name)
+            _refuse_continuous(pair.protected, name)
         return cls(names, pair.protected, notes)
 
     @property
@@ -113,20 +113,6 @@ class Keys:
         return self.listed(self.classes.rarest(SHOWN))
 
 
-def key_names(schema: Schema, stated: Iterable[str] | None) -> tuple[str, ...]:
-    """Name the keys: those stated, or the variables the schema gives the role of key."""
-    names = tuple(stated) if stated is not None else schema.analysed(role="key")
-    if not names:
-        raise NotApplicable(
-            'no variable has the role key; give variables=[...], or role = "key" in the schema to what an intruder may '
-            f"know ({', '.join(schema.analysed()[:12])})"
-        )
-    for name in names:
-        if name not in schema:
-            raise NotApplicable(schema.unknown(name))
-    return names
-
-
 def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, ...], Notes]:
     """Name the keys that the protected table still has, and say what a reader should know of them."""
     names = key_names(pair.original.schema, stated)
@@ -175,25 +161,21 @@ def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
     return before.dtype == after.dtype and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
 
 
-def refuse_continuous(half: Half, name: str) -> None:
+def countable(half: Half, names: Iterable[str]) -> bool:
+    """Tell whether no key is continuous, so that records agree in them by more than chance."""
+    try:
+        for name in names:
+            _refuse_continuous(half, name)
+    except NotApplicable:
+        return False
+    return True
+
+
+def _refuse_continuous(half: Half, name: str) -> None:
     """Refuse a continuous key, because nearly every record would be alone with its value."""
     if half.schema[name].kind == "numeric":
-        refuse_continuous_values(name, half.values(name))
-
-
-def refuse_continuous_values(name: str, found: Values) -> None:
-    """Refuse a key that has these values if it is continuous.
-
-    Continuous are numbers of which more than half are different and more than a hundred, or more than a third where
-    they are not whole.
-    """
-    distinct, present = len(found.values), found.present
-    if (distinct > 100 and 2 * distinct > present) or (not found.whole and 3 * distinct > present):
-        raise NotApplicable(
-            f"key {name!r} is continuous ({distinct:,} different values among {present:,}), so counting records that "
-            "agree in it says nothing; recode it into classes first, as GlobalRecoding does, or leave it out of the "
-            "keys"
-        )
+        found = half.values(name)
+        refuse_continuous(name, found.values, found.present)
 
 
 def design_weights(pair: Pair, factor: float = 1.0) -> tuple[Half | None, Notes]:

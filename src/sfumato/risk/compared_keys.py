@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
-from sfumato.pair import Pair, key_names
-from sfumato.pair.keys import refuse_continuous_values
+from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 
 Codes = NDArray[np.int32]
@@ -75,7 +75,7 @@ def _common_codes(name: str, seen: Recoding) -> tuple[Codes, Codes]:
         return seen.original, seen.protected
     found = [Values.of(column) for column in (seen.original, seen.protected)]
     for side in found:
-        refuse_continuous_values(name, side)
+        refuse_continuous(name, side.values, side.present)
     values = np.union1d(found[0].values, found[1].values)
     before, after = (
         np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
+from sfumato.data.keys import key_names
 from sfumato.data.recoding import Recoding
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread, standardised
-from sfumato.pair import Pair, design_weights, key_names
-from sfumato.pair.keys import perturbed_key, refuse_continuous
+from sfumato.pair import Pair, design_weights
+from sfumato.pair.keys import countable, perturbed_key
 from sfumato.registry import catalogued
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.distance_linkage import own_is_nearest_mixed
@@ -288,10 +289,7 @@ def _violating(pair: Pair, scenario: Scenario, keys: Iterable[str], perturbed: s
     names = [name for name in keys if name in scenario.exact]
     if perturbed & set(names):
         return None
-    try:
-        for name in names:
-            refuse_continuous(pair.protected, name)
-    except NotApplicable:
+    if not countable(pair.protected, names):
         return None
     found = pair.protected.classes(names)
     return found.share(found.counts < scenario.k)

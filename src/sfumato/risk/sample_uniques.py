@@ -71,7 +71,7 @@ class SampleUniques(Measure):
         sets = self._sets(len(keys.names))
         everything = range(len(keys.names))
         others = [tuple(j for j in everything if j != place) for place in everything]
-        alone = uniques_on(found, [*sets, *others])
+        alone = uniques_on(found, dict.fromkeys([*sets, *others]))
         share = found.share(found.counts == 1)
         return self.measurement(
             share,

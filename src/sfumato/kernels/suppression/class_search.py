@@ -73,13 +73,13 @@ def _fill(t: Tables, row: int, avoid: int) -> float:
     if t.size[row] >= t.k:
         return 0.0
     kept = t.log[0, 0]
-    spare = _fill_from_spare(t, row, -1, False)
+    spare = _fill_from_spare(t, row, -1, rob=False)
     take_back(t, kept)
     wholly = _fill_with_rows(t, row, avoid)
     if wholly <= spare < INF or wholly < spare:
         return wholly
     take_back(t, kept)
-    return _fill_from_spare(t, row, -1, spare == INF)
+    return _fill_from_spare(t, row, -1, rob=spare == INF)
 
 
 @compiled
@@ -96,22 +96,22 @@ def _place(t: Tables, i: int, closing: int) -> float:
         if row < 0 or t.size[row] > 0 or t.cost[mask] - t.cost[own] >= least - LEAST:
             continue
         if t.begin[row + 1] - t.begin[row] >= t.k:
-            more = move(t, i, mask) + _fill_from_spare(t, row, closing, False)
+            more = move(t, i, mask) + _fill_from_spare(t, row, closing, rob=False)
             take_back(t, kept)
             if more < least - LEAST:
                 best, least = mask, more
     if best >= 0:
-        return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, False)
+        return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, rob=False)
     for mask in range(t.rows.shape[1]):  # at the cost of others, who are placed anew after this
         row = t.rows[i, mask]
         if row >= 0 and row != closing and t.begin[row + 1] - t.begin[row] >= t.k:
-            more = move(t, i, mask) + _fill_from_spare(t, row, closing, True)
+            more = move(t, i, mask) + _fill_from_spare(t, row, closing, rob=True)
             take_back(t, kept)
             if more < least - LEAST:
                 best, least = mask, more
     if best < 0:
         return INF
-    return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, True)
+    return move(t, i, best) + _fill_from_spare(t, t.rows[i, best], closing, rob=True)
 
 
 @compiled
@@ -205,7 +205,7 @@ def start(t: Tables, masks: Integers, needed: Integers) -> None:
                     t.log[0, 0] = 0
                     move(t, i, mask)
             t.log[0, 0] = 0
-            if t.size[row] < t.k and _fill_from_spare(t, row, -1, False) == INF:
+            if t.size[row] < t.k and _fill_from_spare(t, row, -1, rob=False) == INF:
                 take_back(t, 0)
     blank = t.rows.shape[1] - 1
     for i in range(t.mask.size):  # who is still alone shows nothing
@@ -231,7 +231,7 @@ def _settle(t: Tables, waiting: NDArray[np.bool_], stack: Small, top: int, forge
             if closing and (t.anchored[row] or not 0 < t.size[row] <= 4 * t.k):
                 continue
             kept = t.log[0, 0]
-            more = _close(t, row) if closing else _open(t, row, False)
+            more = _close(t, row) if closing else _open(t, row, forced=False)
             if more < INF:
                 more += _tidy(t, kept)
             if not more < -LEAST:
@@ -262,7 +262,7 @@ def improve(t: Tables) -> None:
     """Open and close rows while it pays."""
     t.log[0, 0] = 0
     number = t.mask_of.size
-    _settle(t, np.ones(number, np.bool_), np.arange(number).astype(np.int32), number, True)
+    _settle(t, np.ones(number, np.bool_), np.arange(number).astype(np.int32), number, forget=True)
 
 
 @compiled
@@ -298,13 +298,13 @@ def disturb(t: Tables, most: int) -> Integers:
             if row < 0 or mask == t.mask[i] or t.begin[row + 1] - t.begin[row] < t.k:
                 continue
             kept = t.log[0, 0]
-            more += move(t, i, mask) + _open(t, row, True)
+            more += move(t, i, mask) + _open(t, row, forced=True)
             if more < INF:
                 more += _tidy(t, kept)
             if more == INF:
                 break
         if more < INF:
-            more += _settle(t, waiting, stack, _push(t, waiting, stack, 0, 0), False)
+            more += _settle(t, waiting, stack, _push(t, waiting, stack, 0, 0), forget=False)
         if now + more > least + one_value + LEAST:
             take_back(t, 0)
             continue

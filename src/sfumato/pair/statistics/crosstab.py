@@ -42,7 +42,7 @@ class Crosstab(Statistic):
         elif counts is None:
             found, summed = np.unique(pairs, return_counts=True)
         else:
-            found, summed = distinct_sums(pairs, counts)
+            found, (summed,) = distinct_sums(pairs, counts)
         row, column = np.divmod(found, width)
         return cls(row + least[0], column + least[1], summed.astype(np.int64, copy=False))
 

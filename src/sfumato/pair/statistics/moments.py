@@ -105,11 +105,15 @@ class Moments(Statistic):
 
     @cached_property
     def spread(self) -> Floats:
-        """The standard deviation (n - 1) of each variable; what rounding leaves of a constant is no spread."""
+        """The standard deviation (n - 1) of each variable; what rounding leaves of a constant is no spread.
+
+        Values too large to be squared have an infinite spread.
+        """
         n = self.present
         with np.errstate(over="ignore", invalid="ignore"):
             squares = np.diag(self.squares) - np.diag(self.sums) ** 2 / np.maximum(n, 1.0)
-            spread = np.sqrt(np.maximum(squares, 0.0) / np.maximum(n - 1, 1.0))
+            squares = np.where(np.isnan(squares), np.inf, np.maximum(squares, 0.0))
+            spread = np.sqrt(squares / np.maximum(n - 1, 1.0))
         constant = (self.low == self.high) | (n < 2)
         size = np.where(n > 0, np.maximum(np.abs(self.low), np.abs(self.high)), 0.0)
         return np.where(constant | (spread <= ROUNDING * size), 0.0, spread)

@@ -41,7 +41,7 @@ class UnitSums(Statistic):
 
     def merge(self, other: Self) -> Self:
         """Add the sums of equal households."""
-        households, sums, members = distinct_sums(
+        households, (sums, members) = distinct_sums(
             *(
                 np.concatenate([one, two])
                 for one, two in zip(

@@ -109,9 +109,11 @@ def design(pooled: Pooled, degree: Degree) -> Design:
         if spread > 0:
             low, high = values.min(), values.max()
             two_valued = bool(((values == low) | (values == high)).all())
-            columns.append(Column(number.variable, values, None, two_valued, mean / spread))
+            columns.append(Column(number.variable, values, None, two_valued=two_valued, offset=mean / spread))
     for category in pooled.categories:
-        columns += [Column(category.variable, category.codes, level, True) for level in range(1, category.count)]
+        columns += [
+            Column(category.variable, category.codes, level, two_valued=True) for level in range(1, category.count)
+        ]
     _check_size(columns, degree)
     order = {name: place for place, name in enumerate(pooled.names)}
     columns.sort(key=lambda column: order[column.variable])
