@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.about import Purpose
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
+from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import classes, first_records
 from sfumato.pair import Half, Pair
@@ -48,7 +49,7 @@ def default_measures(
     The first of each that decides is the axis of the map. Without ``protected`` it is a question of candidates to come,
     whose records match. ``population`` is what design weights should sum to, if they were rescaled.
     """
-    if protected is None or Pair.of(data, protected).matched:
+    if protected is None or _matched(data, protected):
         risks = _of_matched(data, protected, population)
     elif _drawn(data, protected):
         risks = _of_sample(data, protected, population)
@@ -163,11 +164,20 @@ def _of_utility(data: Microdata, protected: Microdata | None) -> Iterator[Chosen
     yield Chosen(
         GlobalDataUtility(), decides=True, why="every variable and every pair, of all kinds, in one figure from 0 to 1"
     )
-    matched = protected is None or Pair.of(data, protected).matched
+    matched = protected is None or _matched(data, protected)
     if matched and data.schema.analysed("numeric"):
         yield Chosen(
             InformationLoss(), decides=False, why="what happened to the numbers, record by record, as in the literature"
         )
+
+
+def _matched(data: Microdata, protected: Microdata) -> bool:
+    """Tell whether the records are about the same units: not if they have other ids."""
+    try:
+        Pair.of(data, protected).in_order()
+    except NotApplicable:
+        return False
+    return True
 
 
 def _countable(data: Microdata, protected: Microdata | None, keys: tuple[str, ...]) -> bool:
