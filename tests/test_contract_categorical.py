@@ -130,7 +130,7 @@ def scrambled(data: Microdata, seed: int = 1) -> Microdata:
 def test_a_figure_in_its_range_with_one_value_per_record(cls: type[Measure]) -> None:
     data = persons()
     half = replace(data.take(np.random.default_rng(3).permutation(len(data))[: len(data) // 2]), matched=False)
-    for protected in (data, scrambled(data), half):
+    for protected in (data, scrambled(data), *(() if cls.about.paired else (half,))):
         found = cls().evaluate(data, protected, rng=0)
         assert cls.about.range[0] <= found.value <= cls.about.range[1]
         assert repr(found) and found._repr_html_()
@@ -176,6 +176,8 @@ def test_no_keys_unknown_keys_and_continuous_keys_are_refused(cls: type[Measure]
         cls().evaluate(plain, plain)
     with pytest.raises(NotApplicable, match=rf"{cls.__name__}: there is no variable 'regoin'"):
         cls(variables=("regoin",)).evaluate(data, data)
+    if cls.about.paired:  # it looks for the own record, which it can do by the distance of numbers
+        return
     with pytest.raises(NotApplicable, match=rf"{cls.__name__}: key 'income' is continuous"):
         cls(variables=("region", "income")).evaluate(data, data)
 

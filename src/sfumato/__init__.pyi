@@ -7,6 +7,8 @@ from .compare.bootstrap import Bootstrap as Bootstrap
 from .compare.bootstrap import bootstrap as bootstrap
 from .compare.choose import Choice as Choice
 from .compare.choose import choose as choose
+from .compare.defaults import Chosen as Chosen
+from .compare.defaults import default_measures as default_measures
 from .compare.examine.findings import Examination as Examination
 from .compare.examine.look import examine as examine
 from .compare.experiment import Experiment as Experiment
@@ -33,6 +35,7 @@ from .data.files import read as read
 from .data.files import write as write
 from .data.microdata import Microdata as Microdata
 from .data.samples import household_survey as household_survey
+from .data.scenario import Scenario as Scenario
 from .data.schema import Schema as Schema
 from .data.schema import Variable as Variable
 from .data.schema_file import read_schema as read_schema
@@ -74,6 +77,7 @@ from .registry import catalogued as catalogued
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
+from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk
 from .risk.inference import Inference as Inference
 from .risk.interval import RankInterval as RankInterval
@@ -85,6 +89,7 @@ from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.nearest_record import NearestRecord as NearestRecord
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
+from .risk.reidentification import Reidentification as Reidentification
 from .risk.replicated_uniques import RepU as RepU
 from .risk.sample_uniques import SampleUniques as SampleUniques
 from .risk.singling_out import SinglingOut as SinglingOut

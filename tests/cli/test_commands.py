@@ -141,7 +141,7 @@ def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_pat
     words += ["--method", "MDAV(k=[3, 10])", "--method", "Noise(scale=0.2)", "--at-most", "DistanceLinkage=90%"]
     result = run(*words)
     assert result.exit_code == 0, result.output
-    assert "has the lowest" in result.stdout
+    assert "has the highest" in result.stdout
     for name in (
         "report.html",
         "results.json",

@@ -18,7 +18,7 @@ def table(schema: Schema | None = None, **columns: Any) -> Microdata:
     return Microdata.from_frame(pa.table(columns), schema)
 
 
-def stated(*variables: Variable, **special: str) -> Schema:
+def stated(*variables: Variable, **special: Any) -> Schema:
     return Schema(variables, **special)
 
 

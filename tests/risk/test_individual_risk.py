@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from sfumato import IndividualRisk
+from sfumato import IndividualRisk, NotApplicable
 from sfumato.pair.statistics import UnitSums
 from sfumato.risk.individual import any_member, expected_inverse
 from tables import persons
@@ -102,3 +102,22 @@ def test_unique_records_of_a_weighted_file_by_hand() -> None:
     assert found.by_record is not None
     np.testing.assert_allclose(found.by_record[size <= 2], expected[size <= 2], rtol=1e-10)
     assert found.value == pytest.approx(found.by_record.mean())
+
+
+def test_rescaled_weights_are_brought_back_to_the_population() -> None:
+    data = persons()
+    whole = IndividualRisk().evaluate(data, data)
+    total = float(data.weights().sum())
+    small = replace(data, columns={**data.columns, "weight": data.weights() / data.weights().mean()})
+    with pytest.raises(NotApplicable, match=r"IndividualRisk\(population=...\)"):
+        IndividualRisk().evaluate(small, small)
+    found = IndividualRisk(population=total).evaluate(small, small)
+    assert found.value == pytest.approx(whole.value, rel=1e-12)
+    assert any("were scaled to" in note for note in found.notes)
+    bare = data.without(["weight"])
+    even = replace(data, columns={**data.columns, "weight": np.full(len(data), total / len(data))})
+    assert IndividualRisk(population=total).evaluate(bare, bare).value == pytest.approx(
+        IndividualRisk().evaluate(even, even).value, rel=1e-12
+    )
+    with pytest.raises(NotApplicable, match="smaller than the file of 240 records"):
+        IndividualRisk(population=100).evaluate(data, data)

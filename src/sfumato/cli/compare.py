@@ -54,12 +54,14 @@ def compare(
 ) -> None:
     """Measure how risky and how useful a protected file is, seen against its original.
 
-    All measures are tried unless you name some; those that do not apply are listed with the reason.
+    All measures are tried unless you name some, first those that decide for such a file; those that do not apply are
+    listed with the reason.
 
     Example: `sfumato compare census.csv masked.csv --records 10 --report comparison`
     """
     from sfumato.catalogue import measures as known
     from sfumato.cli.tables import command_line, read_protected
+    from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
     from sfumato.data.files import read
@@ -70,12 +72,15 @@ def compare(
 
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    wanted = affordable([cls() for cls in known().values()], data) if asked is None else asked
     candidate = read_protected(
         protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
     if unmatched:
         candidate = replace(candidate, matched=False)
+    usual = sorted(default_measures(data, candidate), key=lambda chosen: not chosen.decides)
+    first = [chosen.measure for chosen in usual]
+    others = [cls() for cls in known().values() if cls not in map(type, first)]
+    wanted = affordable([*first, *others], data) if asked is None else asked
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     with shown():
         results = experiment.run()

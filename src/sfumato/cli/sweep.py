@@ -15,7 +15,6 @@ from sfumato.cli.options import (
     SchemaFile,
     Seed,
     Workers,
-    affordable,
     make_folder,
     read_bounds,
     read_measures,
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
     from sfumato.data.suggestion import Doubt
 
-UTILITY, RISK = "InformationLoss", "DistanceLinkage"
-MEASURES = ("InformationLoss", "DistanceLinkage", "ProbabilisticLinkage", "RankInterval")
 OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
 
@@ -54,8 +51,10 @@ def sweep(
         typer.Option(help='A bound such as "DistanceLinkage=5%" (or =0.05); may be said several times.'),
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
-    utility: Annotated[str, typer.Option(help="The measure of utility to make as good as possible.")] = UTILITY,
-    risk: Annotated[str, typer.Option(help="The measure of risk on the map.")] = RISK,
+    utility: Annotated[
+        str | None, typer.Option(help="The measure of utility to make as good as possible; follows from the schema.")
+    ] = None,
+    risk: Annotated[str | None, typer.Option(help="The measure of risk on the map; follows from the schema.")] = None,
     least_risk: Annotated[
         bool,
         typer.Option(
@@ -95,6 +94,7 @@ def sweep(
     """
     from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
+    from sfumato.compare.defaults import axis, default_measures
     from sfumato.core import speaking
     from sfumato.data.files import read
     from sfumato.data.keys import key_names
@@ -102,21 +102,25 @@ def sweep(
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     if least_risk and not limits and not floors:
         raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
-    named = (utility, risk, *limits, *floors)
-    usual = MEASURES if (utility, risk) == (UTILITY, RISK) else ()  # those of the map alone where it is another map
-    measures = chosen_measures(measure or usual, named)
-    check_bounds(measures, limits, floors)
+    named = (*filter(None, (utility, risk)), *limits, *floors)
+    check_bounds(chosen_measures(measure or (), named), limits, floors)
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    if not measure and "ProbabilisticLinkage" not in named:
-        measures = affordable(measures, data)
+    usual = default_measures(data)
+    by_default = axis(usual, "risk")
+    bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
+    texts = measure or ([] if utility or risk else [repr(chosen.measure) for chosen in usual])
+    texts = [bounded if text == by_default else text for text in texts]
+    utility, risk = utility or axis(usual, "utility"), risk or bounded
+    measures = chosen_measures(texts, (risk, utility, *named))
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
     for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
-        if deciding.about.keys:  # without keys nothing could be decided: say so before anything is computed
+        # without keys nothing could be decided: say so before anything is computed
+        if deciding.about.keys and not (data.schema.scenarios and hasattr(deciding, "scenarios")):
             with speaking(deciding):
                 key_names(data.schema, deciding.variables)
     make_folder(out)

@@ -2,6 +2,7 @@
 
 from sfumato.compare.bootstrap import Bootstrap, bootstrap
 from sfumato.compare.choose import Choice, choose
+from sfumato.compare.defaults import Chosen, default_measures
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.frontier import Axis, Frontier, frontier
 from sfumato.compare.joint import JointFrontiers, joint_frontiers
@@ -14,6 +15,7 @@ __all__ = [
     "Axis",
     "Bootstrap",
     "Choice",
+    "Chosen",
     "Experiment",
     "Frontier",
     "JointFrontiers",
@@ -26,6 +28,7 @@ __all__ = [
     "Tuning",
     "bootstrap",
     "choose",
+    "default_measures",
     "frontier",
     "grid",
     "joint_frontiers",

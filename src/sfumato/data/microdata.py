@@ -70,6 +70,7 @@ class Microdata:
         if table.num_rows == 0:
             raise DataError("the table has no records")
         present = set(table.column_names)
+        _check_scenarios(schema, table.column_names)
         absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
             raise SchemaError(
@@ -236,6 +237,15 @@ class Microdata:
 
 def _gaps(variable: Variable, column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(column) if variable.kind == "numeric" else column < 0
+
+
+def _check_scenarios(schema: Schema, names: Iterable[str]) -> None:
+    """Refuse a scenario with a key that the table does not have."""
+    table = Schema(tuple(Variable(name) for name in dict.fromkeys(names)))
+    for scenario in schema.scenarios:
+        for name in scenario.keys:
+            if name not in table:
+                raise SchemaError(f"scenario {scenario.name!r}: {table.unknown(name)}")
 
 
 def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:

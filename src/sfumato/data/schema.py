@@ -1,4 +1,4 @@
-"""What is known of each variable: its kind, its role, its categories."""
+"""What is known of each variable: its kind, its role, its categories; and of the intruders."""
 
 import difflib
 from collections import Counter
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
+from sfumato.data.scenario import ALL_KEYS, Scenario
 from sfumato.data.treatment import UNTREATED, Treatment
 from sfumato.errors import SchemaError
 
@@ -76,7 +77,8 @@ class Schema:
     """The variables of a table, and which of them is the survey weight, the household, the record's id.
 
     A schema given to a table may name only some of its columns; the others get the kind of the stated rule
-    (``sfumato.data.microdata``).
+    (``sfumato.data.microdata``). ``scenarios`` say what each intruder knows; without any, one knows all variables of
+    the role key (``intruders``).
 
     >>> schema = Schema((Variable("income", role="confidential"), Variable("w")), weight="w")
     >>> schema.names, schema.analysed("numeric")
@@ -87,12 +89,17 @@ class Schema:
     weight: str | None = None
     household: str | None = None
     id: str | None = None
+    scenarios: tuple[Scenario, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variables", tuple(self.variables))
         if len(self._by_name) < len(self.variables):
             twice = sorted(name for name, times in Counter(self.names).items() if times > 1)
             raise SchemaError(f"the schema names {', '.join(map(repr, twice))} more than once")
+        object.__setattr__(self, "scenarios", tuple(self.scenarios))
+        alike = [name for name, times in Counter(scenario.name for scenario in self.scenarios).items() if times > 1]
+        if alike:
+            raise SchemaError(f"two scenarios are called {alike[0]!r}; give each a name of its own")
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
@@ -124,6 +131,15 @@ class Schema:
             and (role is None or v.role == role)
         )
 
+    def intruders(self) -> tuple[Scenario, ...]:
+        """Return the declared scenarios, or one of all variables of the role key; none where there is no key.
+
+        >>> Schema((Variable("town", "nominal", "key"), Variable("pay"))).intruders()[0].keys
+        ('town',)
+        """
+        keys = self.analysed(role="key")
+        return self.scenarios or ((Scenario(ALL_KEYS, keys),) if keys else ())
+
     def __getitem__(self, name: str) -> Variable:
         if name not in self._by_name:
             raise SchemaError(self.unknown(name))
@@ -151,12 +167,17 @@ class Schema:
         return replace(self, variables=tuple(by_name.get(v.name, v) for v in self.variables))
 
     def only(self, names: Iterable[str]) -> "Schema":
-        """Return the schema of a table that has only these columns, in its own order."""
+        """Return the schema of a table that has only these columns, in its own order.
+
+        A scenario keeps the keys that are left; one that has none left goes.
+        """
         kept = set(names)
+        scenarios = (scenario.only(kept) for scenario in self.scenarios)
         special = {key: (name if name in kept else None) for key, name in self.special().items()}
         return Schema(
             variables=tuple(v for v in self.variables if v.name in kept),
             weight=special.get("weight"),
             household=special.get("household"),
             id=special.get("id"),
+            scenarios=tuple(scenario for scenario in scenarios if scenario is not None),
         )

@@ -17,6 +17,12 @@
 
     [variables.education.treatment]    # what protection did to it, in the schema of a protected table
     groups = [[1, 1], [2, 2], [3, 2]]  # also cuts, bottom, top, base, suppressed and perturbed
+
+    [scenarios.colleague]              # an intruder; as many as there are, none: one who knows all keys
+    keys = ["education", "income"]     # what he knows
+    about = ["income"]                 # those of them that he knows about, not exactly; may be left out
+    k = 5                              # records that must look alike to him; 3 if left out
+    membership = true                  # he knows that the person is in the file; true if left out
 """
 
 import difflib
@@ -32,12 +38,14 @@ from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
+from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Kind, Role, Schema, Special, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, SchemaError
 
 LISTED = 50  # longer lists of nominal categories are left out of the file
-_TOP = (*get_args(Special), "variables")
+_TOP = (*get_args(Special), "variables", "scenarios")
+_OF_SCENARIO = ("keys", "about", "k", "membership")
 _OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "treatment")
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
@@ -46,6 +54,8 @@ _HEADER = """\
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
+#   [scenarios.neighbour] with keys = ["region", "age"] and k = 5 says what one intruder knows and how many records must
+#   look alike to him; about = ["age"] if he does not know it exactly. Without any, one knows all variables of role key
 # A variable that is taken out gets its kind by the rule again.
 """
 
@@ -64,10 +74,16 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     _known(f"{file}", stated, _TOP)
     variables = stated.pop("variables", {})
     _of_type(f"{file}", "variables", variables, dict, "a table such as [variables.income]")
+    scenarios = stated.pop("scenarios", {})
+    _of_type(f"{file}", "scenarios", scenarios, dict, "a table such as [scenarios.neighbour]")
     for special, name in stated.items():
         _of_type(f"{file}", special, name, str, "the name of a variable in quotes")
     try:
-        return Schema(tuple(_variable(file, name, said) for name, said in variables.items()), **stated)
+        return Schema(
+            tuple(_variable(file, name, said) for name, said in variables.items()),
+            **stated,
+            scenarios=tuple(_scenario(file, name, said) for name, said in scenarios.items()),
+        )
     except SchemaError as error:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 
@@ -101,6 +117,8 @@ def schema_text(data: Microdata | Schema) -> str:
         if variable.treatment:
             lines += _treatment(variable)
         lines[-1] += "\n"
+    for scenario in schema.scenarios:
+        lines += _scenario_text(scenario)
     return "\n".join(lines)
 
 
@@ -136,6 +154,27 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
         return Variable(name, **{**said, "treatment": treatment})
     except SchemaError as error:
         raise SchemaError(f"{file}: {error}") from None
+
+
+def _scenario(file: Path, name: str, said: Any) -> Scenario:
+    where = f"{file}: scenario {name!r}"
+    _of_type(where, name, said, dict, f"a table: [scenarios.{toml_text.key(name)}]")
+    _known(where, said, _OF_SCENARIO)
+    if "keys" not in said:
+        raise SchemaError(f'{where} has no keys; write keys = ["...", "..."], the variables this intruder knows')
+    given = {word: value for word, value in said.items() if word != "membership"}
+    given["knows_membership"] = _of_type(where, "membership", said.get("membership", True), bool, "true or false")
+    try:
+        return Scenario(name, **given)
+    except SchemaError as error:
+        raise SchemaError(f"{file}: {error}") from None
+
+
+def _scenario_text(scenario: Scenario) -> list[str]:
+    lines = [f"[scenarios.{toml_text.key(scenario.name)}]", f"keys = {toml_text.values(scenario.keys)}"]
+    if scenario.about:
+        lines.append(f"about = {toml_text.values(scenario.about)}")
+    return [*lines, f"k = {scenario.k}", f"membership = {toml_text.value(scenario.knows_membership)}\n"]
 
 
 def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:

@@ -44,9 +44,22 @@ class Keys:
         """The records of the protected table by their keys."""
         return self.half.classes(self.names)
 
-    def weights(self, pair: Pair) -> tuple[Floats | None, Notes]:
-        """Return the sum of the design weights of each combination; None: the file is taken for a census."""
-        half, notes = design_weights(pair)
+    def weights(self, pair: Pair, population: float | None = None) -> tuple[Floats | None, Notes]:
+        """Return the sum of the design weights of each combination; None: the file is taken for a census.
+
+        ``population`` is what all weights should sum to, because they were rescaled; without any weight every record
+        stands for as many.
+        """
+        if population is None:
+            return self._weights(pair)
+        factor, notes = rescaled(pair, population)
+        sums, more = self._weights(pair, factor)
+        if sums is None:
+            return self.classes.sizes.astype(np.float64) * factor, notes
+        return sums * factor, (*more, *notes)
+
+    def _weights(self, pair: Pair, factor: float = 1.0) -> tuple[Floats | None, Notes]:
+        half, notes = design_weights(pair, factor)
         if half is None:
             return None, notes
         found = self.classes
@@ -148,6 +161,16 @@ def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
     return before.dtype == after.dtype and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
 
 
+def countable(half: Half, names: Iterable[str]) -> bool:
+    """Tell whether no key is continuous, so that records agree in them by more than chance."""
+    try:
+        for name in names:
+            _refuse_continuous(half, name)
+    except NotApplicable:
+        return False
+    return True
+
+
 def _refuse_continuous(half: Half, name: str) -> None:
     """Refuse a continuous key, because nearly every record would be alone with its value."""
     if half.schema[name].kind == "numeric":
@@ -155,8 +178,8 @@ def _refuse_continuous(half: Half, name: str) -> None:
         refuse_continuous(name, found.values, found.present)
 
 
-def design_weights(pair: Pair) -> tuple[Half | None, Notes]:
-    """Return the table whose weights say how many units of the population each protected record stands for.
+def design_weights(pair: Pair, factor: float = 1.0) -> tuple[Half | None, Notes]:
+    """Return the table whose weights, times a factor, say how many units of the population each record stands for.
 
     It is the protected table, or the original where the protected lacks the weight and its records match; None: the
     file is taken for a census.
@@ -168,8 +191,20 @@ def design_weights(pair: Pair) -> tuple[Half | None, Notes]:
         notes = (f"the protected table has no weight: the original's {half.schema.weight!r} is used",)
     if half.schema.weight is None:
         return None, ("the schema names no weight: the file is taken for a census of the population",)
-    half.keep("design weights", lambda: _refuse_low_weights(half))
+    half.keep(("design weights", factor), lambda: _refuse_low_weights(half, factor))
     return half, notes
+
+
+def rescaled(pair: Pair, population: float) -> tuple[float, Notes]:
+    """Return what the weights are to be multiplied by to sum to the population, and say so."""
+    half = pair.protected if pair.protected.schema.weight is not None or not pair.matched else pair.original
+    if population < len(half):
+        raise NotApplicable(f"the population of {population:,g} is smaller than the file of {len(half):,} records")
+    total = half.total(lambda part: Sums({"weights": float(part.weights().sum())}), "sum of weights")["weights"]
+    if half.schema.weight is None:
+        return population / total, (f"every record is taken to stand for {population / total:,.3g} units",)
+    said = f"the weights {half.schema.weight!r} sum to {total:,.6g} and were scaled to {population:,g}"
+    return population / total, (said,)
 
 
 def sampling_fraction(pair: Pair) -> tuple[float, Notes]:
@@ -181,11 +216,11 @@ def sampling_fraction(pair: Pair) -> tuple[float, Notes]:
     return len(half) / total, notes
 
 
-def _refuse_low_weights(half: Half) -> bool:
+def _refuse_low_weights(half: Half, factor: float) -> bool:
     """Refuse weights below one: a record stands at least for itself."""
     low, first, row, value = 0, 0, 0, 0.0
     for part in half.parts:
-        weights = part.weights()
+        weights = part.weights() * factor
         found = np.flatnonzero(weights < 1)
         if found.size and not low:
             row, value = first + int(found[0]) + 1, float(weights[found[0]])
@@ -194,7 +229,7 @@ def _refuse_low_weights(half: Half) -> bool:
     if low:
         raise NotApplicable(
             f"the weight {half.schema.weight!r} is below one in {low:,} record{'s' if low > 1 else ''} (first in row "
-            f"{row}: {value:g}); a record stands for at least itself, so give weights that sum to the population, not "
-            "rescaled ones"
+            f"{row}: {value:g}); a record stands for at least itself, so give weights that sum to the population, or "
+            "say what rescaled ones should sum to: IndividualRisk(population=...)"
         )
     return True

@@ -2,6 +2,7 @@
 
 from sfumato.risk.attribution import TCAP, DiSCO
 from sfumato.risk.distance_linkage import DistanceLinkage
+from sfumato.risk.exposed_amounts import ExposedAmounts
 from sfumato.risk.individual import IndividualRisk
 from sfumato.risk.inference import Inference
 from sfumato.risk.interval import RankInterval, SpreadInterval
@@ -12,6 +13,7 @@ from sfumato.risk.log_linear import LogLinearRisk
 from sfumato.risk.nearest_record import NearestRecord
 from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
+from sfumato.risk.reidentification import Reidentification
 from sfumato.risk.replicated_uniques import RepU
 from sfumato.risk.sample_uniques import SampleUniques
 from sfumato.risk.singling_out import SinglingOut
@@ -23,6 +25,7 @@ __all__ = [
     "TCAP",
     "DiSCO",
     "DistanceLinkage",
+    "ExposedAmounts",
     "IndividualRisk",
     "Inference",
     "KAnonymity",
@@ -33,6 +36,7 @@ __all__ = [
     "ProbabilisticLinkage",
     "RankInterval",
     "RankSwappingAttack",
+    "Reidentification",
     "RepU",
     "SampleUniques",
     "SinglingOut",

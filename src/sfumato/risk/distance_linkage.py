@@ -119,7 +119,7 @@ class DistanceLinkage(Measure):
             chosen = [places[name] for name in known]
             here, there = before[:, chosen], after[:, chosen]
             if not mixed:
-                here, there = _with_missing_apart(here, there)
+                here, there = with_missing_apart(here, there)
             if self.direction == "protected to original":
                 here, there = there, here
             search = own_is_nearest_mixed if mixed else own_is_nearest
@@ -200,7 +200,7 @@ def _linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Float
     return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
 
 
-def _with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:
+def with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:
     """Give every variable with missing values an axis of its own on which missing and present lie far apart."""
     gap = np.isnan(here).any(axis=0) | np.isnan(there).any(axis=0)
     if not gap.any():

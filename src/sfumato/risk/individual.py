@@ -1,8 +1,11 @@
 """Individual risk of re-identification: how many units of the population share a record's keys, given its sample."""
 
+from dataclasses import field
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.data.units import units
@@ -57,14 +60,23 @@ class IndividualRisk(Measure):
     1 - product of (1 - r), and the part "records, with their household" is the mean of that over the records.
 
     Without weights the file is taken for a census, p = 1 and r = 1/f, and a note says so. Weights below one are
-    refused: a record stands at least for itself, so they have been rescaled. A protected table that lacks the weight is
-    judged with the original's, where its records match. Read the largest risks as well as the mean, which hides them.
+    refused: a record stands at least for itself, so they have been rescaled. ``population`` is the number of units that
+    they should sum to: they are then scaled to it, and without weights every record stands for as many. A protected
+    table that lacks the weight is judged with the original's, where its records match. Read the largest risks as well
+    as the mean, which hides them.
     """
+
+    population: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.population is not None:
+            parameters.number(self, "population", above=0)
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         keys = Keys.of(pair, self.variables)
         found = keys.classes
-        weights, notes = keys.weights(pair)
+        weights, notes = keys.weights(pair, self.population)
         frequency = found.counts.astype(np.float64)
         population = frequency if weights is None else np.maximum(found.agreeing(weights), frequency)
         risk = expected_inverse(frequency, population)

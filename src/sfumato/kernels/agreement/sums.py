@@ -82,15 +82,15 @@ def _add_by_pattern(
     found: Floats, records: NDArray[np.intp], wanted: Codes, rows: Codes, values: NDArray[np.generic]
 ) -> None:
     """Add what the rows hold for these records: for each pair of patterns the keys that both show are hashed."""
-    for shown, members in _by_shown_keys(wanted[records]):
+    for shown, members in by_shown_keys(wanted[records]):
         asking = records[members]
         # of the keys that these records show, which does each row show too?
-        for both, there in _by_shown_keys(rows[:, shown]):
+        for both, there in by_shown_keys(rows[:, shown]):
             columns = np.flatnonzero(shown)[both]
             found[asking] += _equal_sums(wanted[np.ix_(asking, columns)], rows[np.ix_(there, columns)], values[there])
 
 
-def _by_shown_keys(codes: Codes) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
+def by_shown_keys(codes: Codes) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:
     """Return the different patterns of keys shown, each with the records that show those and no others."""
     shown = codes >= 0
     if shown.all():

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from sfumato.data import columns as read_columns
 from sfumato.data.file_form import LabelledForm
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema import Variable
 
 
 def file_beside(original: Microdata, found: Microdata) -> Microdata:
@@ -43,8 +43,7 @@ def file_beside(original: Microdata, found: Microdata) -> Microdata:
             own = replace(own, categories=words, labels=(), missing=())
         variable, columns[own.name] = _known(own, theirs, forms.get(own.name), column)
         variables.append(variable)
-    special = known.special()
-    schema = Schema(tuple(variables), special.get("weight"), special.get("household"), special.get("id"))
+    schema = replace(known, variables=tuple(variables))
     data = Microdata.from_arrow(pa.table(columns), found.origin, schema)
     note = f"compared by their labels, for their codes are not those of the original: {', '.join(by_word)}"
     return replace(data, notes=(*found.notes, note) if by_word else found.notes)

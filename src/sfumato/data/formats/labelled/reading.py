@@ -175,7 +175,7 @@ def _special(
 ) -> tuple[Schema, tuple[str, ...]]:
     """Take the weight, household and id that a schema states, or else the weight the file declares."""
     if stated is not None:
-        schema = replace(schema, weight=stated.weight, household=stated.household, id=stated.id)
+        schema = replace(stated, variables=schema.variables)
         # a name the file lacks stays in the schema, for the table to be refused with the names it has
         schema = replace(schema, variables=(*schema, *(v for v in stated if v.name not in schema)))
     if weight is None or schema.weight is not None:

@@ -1,0 +1,295 @@
+"""Re-identification under stated scenarios: who is found again by an intruder who knows these keys, of all kinds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.core import Measure, Measurement
+from sfumato.data.keys import key_names
+from sfumato.data.recoding import Recoding
+from sfumato.data.scenario import Scenario
+from sfumato.data.schema import Schema
+from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.pair import Pair, design_weights
+from sfumato.pair.keys import countable, perturbed_key
+from sfumato.registry import catalogued
+from sfumato.risk.attacks import alike, nearest
+from sfumato.risk.distance_linkage import own_is_nearest_mixed
+from sfumato.risk.individual import expected_inverse
+from sfumato.risk.mixed_points import points
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Notes = tuple[str, ...]
+
+ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
+STATED = "the keys stated"
+
+
+@catalogued(
+    MeasureAbout(
+        title="Re-identification under the worst scenario",
+        source="Hundepool et al., Statistical Disclosure Control (2012), chapter 3, for scenarios and counts; Pagliuca "
+        "and Seri (1998) for the nearest record; Gower (1971) for keys of all kinds; Benedetti and Franconi (1998) "
+        "for intruders who do not know who took part",
+        purpose="risk",
+        counts=("expected re-identifications",),
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        kinds=("numeric", "ordinal", "nominal"),
+        missing="a missing key agrees with every value among records alike; as a number, or in Gower's distance, it is "
+        "farther from a present value than any two present ones",
+        keys=True,
+        caveat="an intruder who knows the method may do better, notably against rank swapping; it judges who is found, "
+        "not what is learned of those in a crowd (LDiversity, Inference)",
+        formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
+        "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
+        "nearest, among those that agree in the categories, in the standardised numbers:\n"
+        "       1 / t_i if none is nearer than the own (t_i = as near), else 0\n"
+        "nearest of those alike in true numbers: the same among fewer\n"
+        "Gower's nearest: the same over all keys in Gower's distance, among all\n"
+        "membership not known: E(1 / F | f) in the population instead of 1 / f",
+        reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
+        "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "
+        "a mean hides them. Of a copy it is what the keys themselves give away, so look at it before anything is done. "
+        "A number released as it was counts as known exactly.",
+    )
+)
+class Reidentification(Measure):
+    """Share of records found again by the intruder of the worst scenario, over keys of all kinds.
+
+    A scenario (``Schema.scenarios``, ``[scenarios.neighbour]`` in schema.toml) names the keys that an intruder knows of
+    everybody. ``scenarios`` names those to judge, None all; without any declared there is one who knows all variables
+    of the role key, and a note says so; ``variables`` states the keys of one instead. For each scenario four attacks
+    are tried, and the one with the largest mean counts, since an intruder would choose it:
+
+    - *alike*: he takes one of the records that agree in every key, after what he knows was recoded as the file was
+      (``pair.footing``). A missing value agrees with every value. Numbers that were perturbed, and keys he only knows
+      about, do not count;
+    - *nearest*: among the records that agree in the categories, he takes the nearest in the numbers, each divided by
+      its standard deviation in the original;
+    - *nearest of those alike in true numbers*: the same, but who differs in a number that was not perturbed is out;
+    - *Gower's nearest*: the nearest over all keys, where a category that differs counts as much as the largest
+      difference of a number. It does well against changed categories and against few suppressed values.
+
+    Records that look the same share the chance. Of a number that he knows ``about`` the attacks take the true value for
+    what he believes: nobody who knows less finds more on average. Where ``knows_membership`` is False and there are
+    design weights, a chance of 1/f becomes E(1/F | f) of :class:`IndividualRisk`, with the weights of the records
+    alike, or for the nearest with the record's own; else the file is taken for a census.
+
+    The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. The
+    parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario, and
+    the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the share of protected
+    records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row for each.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})
+    >>> Reidentification(variables=("town", "age")).evaluate(table, table).value
+    1.0
+    >>> round(Reidentification(variables=("town",)).evaluate(table, table).value, 3)
+    0.667
+    """
+
+    scenarios: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.names(self, "scenarios")
+        if self.scenarios is not None and self.variables is not None:
+            raise parameters.refuse(self, "give scenarios or variables, not both")
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        original, _ = pair.tables()
+        intruders, notes = self._intruders(original.schema)
+        found = [_judge(pair, scenario) for scenario in intruders]
+        worst = max(found, key=lambda judged: judged.mean)
+        parts = {judged.scenario.name: judged.mean for judged in found}
+        parts |= {
+            f"{judged.scenario.name}: violating k": judged.violating for judged in found if judged.violating is not None
+        }
+        parts |= {
+            "expected re-identifications": float(worst.chance.sum()),
+            "largest chance of a record": max(float(judged.chance.max()) for judged in found),
+            "records above 0.1": float((worst.chance > 0.1).mean()),
+        }
+        said = dict.fromkeys(note for judged in found for note in judged.notes)
+        notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said)
+        return self.measurement(
+            worst.mean,
+            parts=parts,
+            by_record=worst.chance,
+            tables={"scenarios": tuple(_row(judged) for judged in found)},
+            notes=notes,
+        )
+
+    def _intruders(self, schema: Schema) -> tuple[tuple[Scenario, ...], Notes]:
+        """Return the scenarios to judge, and what to say of them."""
+        if self.variables is not None:
+            return (Scenario(STATED, key_names(schema, self.variables)),), ()
+        declared = schema.scenarios
+        if self.scenarios is not None:
+            known = {scenario.name: scenario for scenario in declared}
+            for name in self.scenarios:
+                if name not in known:
+                    there = ", ".join(map(repr, known)) or "none"
+                    raise NotApplicable(f"there is no scenario {name!r}; the schema declares {there}")
+            return tuple(known[name] for name in self.scenarios), ()
+        for scenario in declared:
+            key_names(schema, scenario.keys)  # a key that is no variable is refused by name
+        if declared:
+            return declared, ()
+        keys = key_names(schema, None)
+        said = f"no scenario is declared: one intruder who knows all variables of the role key, {', '.join(keys)}"
+        return schema.intruders(), (said,)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A scenario with the chance of each record under its best attack."""
+
+    scenario: Scenario
+    attack: str
+    chance: Floats
+    violating: float | None
+    notes: Notes
+
+    @property
+    def mean(self) -> float:
+        return float(self.chance.mean())
+
+
+def _row(judged: _Judged) -> dict[str, object]:
+    scenario = judged.scenario
+    return {
+        "scenario": scenario.name,
+        "knows": ", ".join(f"about {name}" if name in scenario.about else name for name in scenario.keys),
+        "attack": judged.attack,
+        "share": judged.mean,
+        "expected": float(judged.chance.sum()),
+        "largest": float(judged.chance.max()),
+        "k": scenario.k,
+        "violating k": judged.violating,
+    }
+
+
+def _judge(pair: Pair, scenario: Scenario) -> _Judged:
+    """Try the attacks that the keys of a scenario allow, and keep the best."""
+    keys, notes = _comparable(pair, scenario)
+    seen = {name: pair.footing(name) for name in keys}
+    numbers = [name for name in keys if seen[name].kind == "numeric"]
+    perturbed = {name for name in keys if perturbed_key(pair, name)}
+    untrue = [name for name in numbers if name in perturbed or name in scenario.about]
+    true = [name for name in keys if name not in untrue]
+    records = len(pair.original)
+    codes = _codes(seen, true, records)
+    chances = {ALIKE: alike(*codes)[0]}
+    if numbers:
+        categories = [name for name in keys if name not in numbers]
+        chances[NEAREST] = nearest(*_codes(seen, categories, records), *_scores(seen, numbers))
+        if untrue and len(untrue) < len(numbers):
+            chances[TRUE_ALIKE] = nearest(*codes, *_scores(seen, untrue))
+    if keys:
+        chances[GOWER] = own_is_nearest_mixed(*points(pair, keys), share=True)[0]
+    best = max(chances, key=lambda attack: float(chances[attack].mean()))  # the first of those that tie
+    chance = chances[best]
+    if not scenario.knows_membership:
+        weights, said = _weights(pair)
+        notes = (*notes, f"{scenario.name}: {said}")
+        if weights is not None:
+            chance = _in_population(chance, weights, codes if best == ALIKE else None)
+    return _Judged(scenario, best, chance, _violating(pair, scenario, keys, perturbed), notes)
+
+
+def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]:
+    """Name the keys of a scenario that tell something of the protected table, and say which do not, and why."""
+    gone = [name for name in scenario.keys if name not in pair.protected.schema]
+    notes = [f"left out, not in the protected table: {', '.join(gone)}"] if gone else []
+    kept = []
+    for name in (name for name in scenario.keys if name not in gone):
+        found = pair.footing(name)
+        if not found.comparable:
+            notes.append(f"left out, {name}: {found.note}")
+            continue
+        if found.note:
+            notes.append(f"{name}: {found.note}")
+        if all((~_missing(column)).any() for column in (found.original, found.protected)):
+            kept.append(name)
+        else:
+            notes.append(f"left out, {name}: it has no value in one of the tables")
+    if not kept:
+        notes.append(f"{scenario.name}: the protected table has none of the keys, so the intruder can only guess")
+    return tuple(kept), tuple(notes)
+
+
+def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
+    gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
+    return gaps
+
+
+def _codes(seen: dict[str, Recoding], names: Iterable[str], records: int) -> tuple[Codes, Codes]:
+    """Return keys of both tables as codes that mean the same in both; missing is -1."""
+    columns = [_coded(seen[name]) for name in names]
+    both = np.column_stack(columns) if columns else np.empty((2 * records, 0), dtype=np.int32)
+    return both[:records], both[records:]
+
+
+def _coded(found: Recoding) -> Codes:
+    both = np.concatenate([found.original, found.protected])
+    if found.kind != "numeric":
+        return both.astype(np.int32)
+    values = np.unique(both[~np.isnan(both)])
+    return np.where(np.isnan(both), -1, np.searchsorted(values, both)).astype(np.int32)
+
+
+def _scores(seen: dict[str, Recoding], names: list[str]) -> tuple[Floats, Floats]:
+    """Return numbers of both tables, standardised by the original's means and standard deviations."""
+    before = np.column_stack([seen[name].original for name in names])
+    after = np.column_stack([seen[name].protected for name in names])
+    mean, spread = mean_and_spread(before)
+    if not np.isfinite(spread).all():
+        name = names[int(np.argmin(np.isfinite(spread)))]
+        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+    return standardised(before, mean, spread), standardised(after, mean, spread)
+
+
+def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] | None) -> Floats:
+    """Return E(1/F | f) instead of 1/f, because the intruder does not know who is in the file.
+
+    The units of the population are those that the records alike stand for, by their ``codes``; else as many for each
+    record as for the own.
+    """
+    found = np.flatnonzero(chance)
+    records = np.rint(1 / chance[found])
+    units = records * weights[found] if codes is None else alike(*codes, weights)[2][found]
+    lowered = np.zeros(len(chance))
+    lowered[found] = expected_inverse(records, np.maximum(units, records))
+    return lowered
+
+
+def _weights(pair: Pair) -> tuple[Floats | None, str]:
+    """Return how many units of the population each record stands for, and what to say of it; None: itself alone."""
+    try:
+        half, notes = design_weights(pair)
+    except NotApplicable as refusal:
+        return None, f"{refusal}; the file is taken for a census of the population"
+    if half is None:
+        return None, notes[0]
+    said = f"expected chance 1/F among the units of the population that the weights {half.schema.weight!r} stand for"
+    return half.table.weights(), "; ".join([said, *notes])
+
+
+def _violating(pair: Pair, scenario: Scenario, keys: Iterable[str], perturbed: set[str]) -> float | None:
+    """Return the share of protected records that fewer than k agree with; None where counting says nothing."""
+    names = [name for name in keys if name in scenario.exact]
+    if perturbed & set(names):
+        return None
+    if not countable(pair.protected, names):
+        return None
+    found = pair.protected.classes(names)
+    return found.share(found.counts < scenario.k)

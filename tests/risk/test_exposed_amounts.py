@@ -1,0 +1,50 @@
+"""Extreme amounts that stand: by hand, ties and gaps, and what methods do to them."""
+
+import numpy as np
+import pytest
+
+from sfumato import ExposedAmounts, Noise, ParameterError, TopBottomCoding
+from sfumato.risk.exposed_amounts import _extremes
+from tables import numbers, persons
+
+PAY = np.array([*range(100, 138), 900.0, 5000.0])  # 40 records: two extremes at most, 900 and 5000
+
+
+def test_by_hand() -> None:
+    data = numbers(pay=PAY)
+    assert ExposedAmounts().evaluate(data, data).value == 1
+    after = PAY.copy()
+    after[-1] = 5049.0  # within 1 %
+    after[-2] = 910.0  # 1.1 % away
+    found = ExposedAmounts().evaluate(data, numbers(pay=after))
+    assert found.value == 0.5
+    assert found.by_variable == {"pay": 0.5}
+    assert found.parts == {"variables whose farthest value stands": 1, "extreme values": 2}
+    assert found.by_record is not None and np.flatnonzero(found.by_record).tolist() == [39]
+    after[-1] = np.nan
+    assert ExposedAmounts().evaluate(data, numbers(pay=after)).value == 0
+    assert ExposedAmounts(within=0.02).evaluate(data, numbers(pay=after)).value == 0.5
+    with pytest.raises(ParameterError, match="within"):
+        ExposedAmounts(within=2)
+
+
+def test_extremes_are_on_both_sides_and_never_shared() -> None:
+    far, first = _extremes(np.array([-70.0, 0, 0, 0, 0, 50, 50, np.nan]), 2)
+    # from the median 0: 70, then 50 twice, which ties with the next
+    assert far.tolist() == [True] + [False] * 7
+    assert first.tolist() == far.tolist()
+    assert not _extremes(np.full(30, 7.0), 10)[0].any()
+    assert not _extremes(np.array([np.nan, 3.0]), 10)[0].any()
+
+
+def test_confidential_amounts_are_looked_at() -> None:
+    data = persons()
+    assert list(ExposedAmounts().evaluate(data, data).by_variable) == ["income"]
+    assert list(ExposedAmounts(variables=("age",)).evaluate(data, data).by_variable) == ["age"]
+
+
+def test_methods_that_remove_them() -> None:
+    data = persons()
+    coded = TopBottomCoding(0.05, variables=("income",)).protect(data)
+    left = ExposedAmounts().evaluate(data, coded).value
+    assert left < ExposedAmounts().evaluate(data, Noise(0.001, variables=("income",)).protect(data, rng=1)).value
