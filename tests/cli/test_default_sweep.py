@@ -63,7 +63,9 @@ def test_what_a_default_sweep_writes_keeps_its_bound_under_every_scenario(tmp_pa
     result = run(*words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     told = json.loads((tmp_path / "out" / "results.json").read_text())
-    assert {"Reidentification()", "GlobalDataUtility()", "ExposedAmounts()"} <= set(told["candidates"][0]["figures"])
+    assert {"Reidentification()", "GlobalDataUtility(deletion='charged')", "ExposedAmounts()"} <= set(
+        told["candidates"][0]["figures"]
+    )
     written = pd.read_csv(tmp_path / "out" / "release" / "survey.protected.csv")
     assert set(SCENARIOS["register"]) <= set(written.columns)
     for keys in SCENARIOS.values():

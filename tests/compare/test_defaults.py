@@ -36,7 +36,8 @@ def keyed(data: Microdata, *keys: str) -> Microdata:
     return replace(data, schema=replace(data.schema, variables=tuple(variables)))
 
 
-BOTH = ["Reidentification()", "GlobalDataUtility()"]
+CHARGED = "GlobalDataUtility(deletion='charged')"
+BOTH = ["Reidentification()", CHARGED]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,7 @@ def test_all_categorical_and_mixed_keys_with_confidential_variables() -> None:
         "RankInterval",
         "ExposedAmounts",
         "GlobalDataUtility",
+        "Suppressed",
         "InformationLoss",
     ]
     categories = keyed(data, "region", "sex", "education").without(["age", "income"])
@@ -75,13 +77,14 @@ def test_all_categorical_and_mixed_keys_with_confidential_variables() -> None:
         "IndividualRisk",
         "KAnonymity",
         "GlobalDataUtility",
+        "Suppressed",
     ]
 
 
 def test_no_keys() -> None:
-    assert deciding(default_measures(incomes().without(["region"]))) == ["DistanceLinkage()", "GlobalDataUtility()"]
+    assert deciding(default_measures(incomes().without(["region"]))) == ["DistanceLinkage()", CHARGED]
     mixed = default_measures(incomes())
-    assert deciding(mixed) == ["DistanceLinkage(distance='gower')", "GlobalDataUtility()"]
+    assert deciding(mixed) == ["DistanceLinkage(distance='gower')", CHARGED]
     assert "name the keys" in mixed[0].why
 
 
@@ -109,11 +112,11 @@ def test_a_recoded_file_is_counted_and_a_perturbed_one_is_not() -> None:
 def test_a_synthetic_file() -> None:
     data = persons()
     found = default_measures(data, CARTSynthesis().protect(data, rng=1))
-    assert deciding(found) == ["DiSCO()", "GlobalDataUtility()"]
-    assert names(found) == ["DiSCO", "TCAP", "RepU", "NearestRecord", "GlobalDataUtility"]
+    assert deciding(found) == ["DiSCO()", CHARGED]
+    assert names(found) == ["DiSCO", "TCAP", "RepU", "NearestRecord", "GlobalDataUtility", "Suppressed"]
     # read from elsewhere it has no treatment: that its records are not the original's shows
     plain = Microdata.beside(data, CARTSynthesis().protect(data, rng=1).to_arrow())
-    assert deciding(default_measures(data, replace(plain, matched=False))) == ["DiSCO()", "GlobalDataUtility()"]
+    assert deciding(default_measures(data, replace(plain, matched=False))) == ["DiSCO()", CHARGED]
     public = keyed(data, "region", "sex")
     assert deciding(default_measures(public, CARTSynthesis().protect(public, rng=1)))[0] == "RepU()"
     nobody = keyed(data)
@@ -123,8 +126,8 @@ def test_a_synthetic_file() -> None:
 def test_a_sample() -> None:
     data = persons()
     found = default_measures(data, Sampling(0.5).protect(data, rng=1))
-    assert deciding(found) == ["IndividualRisk()", "GlobalDataUtility()"]
-    assert names(found) == ["IndividualRisk", "KAnonymity", "GlobalDataUtility"]
+    assert deciding(found) == ["IndividualRisk()", CHARGED]
+    assert names(found) == ["IndividualRisk", "KAnonymity", "GlobalDataUtility", "Suppressed"]
     order = np.random.default_rng(1).permutation(len(data))
     turned = replace(data.take(order).without(["id"]), matched=False)
     assert deciding(default_measures(data, turned))[0] == "IndividualRisk()"

@@ -29,7 +29,7 @@ from sfumato.risk import (
     Reidentification,
     RepU,
 )
-from sfumato.utility import GlobalDataUtility, InformationLoss
+from sfumato.utility import GlobalDataUtility, InformationLoss, Suppressed
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,11 @@ def _of_synthetic(data: Microdata) -> Iterator[Chosen]:
 def _of_utility(data: Microdata, protected: Microdata | None) -> Iterator[Chosen]:
     """Utility: distributions and associations of all variables decide."""
     yield Chosen(
-        GlobalDataUtility(), decides=True, why="every variable and every pair, of all kinds, in one figure from 0 to 1"
+        GlobalDataUtility(deletion="charged"),
+        decides=True,
+        why="every variable and every pair, of all kinds, in one figure from 0 to 1; a value made missing is a loss",
     )
+    yield Chosen(Suppressed(), decides=False, why="the share of values made missing, by variable")
     matched = protected is None or _matched(data, protected)
     if matched and data.schema.analysed("numeric"):
         yield Chosen(
