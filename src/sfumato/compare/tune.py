@@ -108,18 +108,18 @@ def tune(
     finding = search.run()
     value = curve.values[finding.place]
     ends = sorted(curve.values[place] for place in finding.open)
-    same = sorted(curve.values[place] for place in search.alike(finding.place))
+    same = sorted(curve.values[place] for place in search.tried.alike(finding.place))
     tuning = Tuning(
         over=name,
         value=value,
         method=curve.make(value),
-        keeps=search.keeps(finding.place),
+        keeps=search.tried.keeps(finding.place),
         interval=(ends[0], ends[1]),
         alike=(same[0], same[1]),
         known=finding.known,
         objective=asked.objective,
         bounds=asked.bounds,
-        monotone={key: search.monotone(key) for key in dict.fromkeys((asked.objective, *asked.bounds))},
+        monotone={key: search.tried.monotone(key) for key in dict.fromkeys((asked.objective, *asked.bounds))},
         tables=curve.spent,
         results=curve.results(),
     )

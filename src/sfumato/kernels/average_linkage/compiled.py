@@ -5,13 +5,12 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.average_linkage.plain import Merges
 from sfumato.kernels.boxes import Boxes
+from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, squared_to_box, squared_to_point
 from sfumato.kernels.compiling import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 Flags = NDArray[np.bool_]
-
-DEEPEST = 128  # more nodes than can wait at once in a tree that memory can hold
 
 
 def merges(tree: Boxes, masses: Floats) -> Merges:
@@ -54,7 +53,7 @@ def _follow(tree: Boxes, leaf: Integers, mass: Floats, result: Merges) -> None:
             on_chain[nearest] = True
             length += 1
         low, high = min(tip, before), max(tip, before)
-        apart = _squared_gap(tree.points, tip, before)
+        apart = squared_to_point(tree, before, tree.points[tip])
         height = max(apart + spread[before] + spread[tip], reached[low], reached[high])
         result.into[high], result.height[high], result.step[high] = low, height, step
         total = mass[low] + mass[high]
@@ -74,21 +73,21 @@ def _follow(tree: Boxes, leaf: Integers, mass: Floats, result: Merges) -> None:
 @compiled
 def _nearest(tree: Boxes, spread: Floats, least: Floats, on_chain: Flags, tip: int, before: int) -> int:
     """Return the cluster nearest to ``tip``: ``before`` unless one not on the chain is nearer; of ties the lowest."""
-    first_leaf = len(tree.low) - (len(tree.starts) - 1)
+    leaves, centre = first_leaf(tree), tree.points[tip]
     best = before
-    shortest = np.inf if before < 0 else _squared_gap(tree.points, tip, before) + spread[before]
-    nodes = np.empty(DEEPEST, dtype=np.intp)
-    bounds = np.empty(DEEPEST)
+    shortest = np.inf if before < 0 else squared_to_point(tree, before, centre) + spread[before]
+    nodes = np.empty(DEPTH, dtype=np.intp)
+    bounds = np.empty(DEPTH)
     nodes[0], bounds[0], depth = 0, 0.0, 1
     while depth > 0:
         depth -= 1
         node = nodes[depth]
         if bounds[depth] > shortest:
             continue
-        if node < first_leaf:
+        if node < leaves:
             left, right = 2 * node + 1, 2 * node + 2
-            to_left = _squared_to_box(tree, left, tip) + least[left]
-            to_right = _squared_to_box(tree, right, tip) + least[right]
+            to_left = squared_to_box(tree, left, centre) + least[left]
+            to_right = squared_to_box(tree, right, centre) + least[right]
             if to_left > to_right:  # the nearer one is looked at first
                 left, right, to_left, to_right = right, left, to_right, to_left
             if to_right <= shortest:
@@ -98,9 +97,9 @@ def _nearest(tree: Boxes, spread: Floats, least: Floats, on_chain: Flags, tip: i
                 nodes[depth], bounds[depth] = left, to_left
                 depth += 1
             continue
-        number = node - first_leaf
+        number = node - leaves
         for other in range(tree.starts[number], tree.starts[number + 1]):
-            apart = _squared_gap(tree.points, tip, other) + spread[other]
+            apart = squared_to_point(tree, other, centre) + spread[other]
             tied = apart == shortest and best != before and other < best
             if (apart < shortest or tied) and not on_chain[other]:
                 best, shortest = other, apart
@@ -110,7 +109,7 @@ def _nearest(tree: Boxes, spread: Floats, least: Floats, on_chain: Flags, tip: i
 @compiled
 def _refresh(tree: Boxes, spread: Floats, least: Floats, leaf: int) -> None:
     """Make the boxes from a leaf up to the root fit what they hold, as far up as anything changes."""
-    node = len(tree.low) - (len(tree.starts) - 1) + leaf
+    node = first_leaf(tree) + leaf
     columns = tree.points.shape[1]
     tree.low[node], tree.high[node], least[node] = np.inf, -np.inf, np.inf
     for cluster in range(tree.starts[leaf], tree.starts[leaf + 1]):
@@ -131,21 +130,3 @@ def _refresh(tree: Boxes, spread: Floats, least: Floats, leaf: int) -> None:
             high = max(tree.high[left, j], tree.high[right, j])
             changed = changed or low != tree.low[node, j] or high != tree.high[node, j]
             tree.low[node, j], tree.high[node, j] = low, high
-
-
-@compiled
-def _squared_gap(points: Floats, one: int, other: int) -> float:
-    squared = 0.0
-    for j in range(points.shape[1]):
-        gap = points[one, j] - points[other, j]
-        squared += gap * gap
-    return squared
-
-
-@compiled
-def _squared_to_box(tree: Boxes, node: int, tip: int) -> float:
-    squared = 0.0
-    for j in range(tree.points.shape[1]):
-        gap = max(tree.low[node, j] - tree.points[tip, j], tree.points[tip, j] - tree.high[node, j], 0.0)
-        squared += gap * gap
-    return squared

@@ -3,6 +3,11 @@
 Rows that are equal are one point of the tree. As ties go to the lowest row, the rows of a point are used up from
 the front, so those it has left are always ``rows[begin[point]:end[point]]``.
 
+The tree of ``kernels.boxes`` is for tables that stay: numpy builds it once, and a node has two children. This one is
+built anew in machine code each time half of its points are gone, and a node has eight children whose bounds lie side by
+side for vector instructions. With two children 100,000 records of 6 variables in groups of 3 took 1.46 s instead of
+1.02, and 30,000 of 8 variables 0.55 s instead of 0.36.
+
 Floating-point subtraction, squaring and addition are monotone, so a distance to a box, summed over the columns in the
 order used for records, is never on the wrong side of the distance to a record in it.
 """

@@ -1,13 +1,10 @@
-"""Searches of large tables in the capped city-block distance: a tree of boxes, whole boxes passed over by their bound.
-
-Subtraction, the cap and addition are monotone in floating point, so the distance to a box, summed in the order of the
-columns, is never above that to a point in it.
-"""
+"""Searches of large tables in the capped city-block distance, in a tree of boxes; the cap is monotone, too."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.boxes import Boxes
+from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children
 from sfumato.kernels.compiling import compiled
 from sfumato.kernels.mixed_distance.points import ROUNDING, SAME, Nearest, Points
 from sfumato.kernels.threads import in_chunks
@@ -15,11 +12,10 @@ from sfumato.kernels.threads import in_chunks
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 CHUNK = 1024
-DEPTH = 128  # of the stack: two per level of the tree
 
 
 def nearer_and_tied(
-    points: Points, here: Floats, short: Floats, reach: Floats, threads: int | None = None
+    points: Points, here: Floats, short: Floats, reach: Floats, *, threads: int | None = None
 ) -> tuple[Integers, Integers]:
     """Count the rows nearer than ``short`` (2 for more), and those up to ``reach``, of each row of ``here``.
 
@@ -37,7 +33,7 @@ def nearer_and_tied(
     return nearer, tied
 
 
-def nearest(points: Points, here: Floats, but: Integers, threads: int | None = None) -> Nearest:
+def nearest(points: Points, here: Floats, but: Integers, *, threads: int | None = None) -> Nearest:
     """Find the points nearest to each row; those of the unit ``but`` names are passed over, and -1 names none."""
     boxes = points.boxes
     distance = np.empty(len(here))
@@ -64,7 +60,7 @@ def nearest(points: Points, here: Floats, but: Integers, threads: int | None = N
 def _nearer_and_tied(
     boxes: Boxes, weights: Integers, here: Floats, short: Floats, reach: Floats, nearer: Integers, tied: Integers
 ) -> None:
-    first_leaf = len(boxes.low) - (len(boxes.starts) - 1)
+    leaves = first_leaf(boxes)
     stack = np.empty(DEPTH, dtype=np.int64)
     for row in range(len(here)):
         depth = 1
@@ -74,11 +70,10 @@ def _nearer_and_tied(
             node = stack[depth]
             if _to_box(boxes, node, here[row]) > reach[row]:
                 continue
-            if node < first_leaf:
+            if node < leaves:
                 depth = _descend(boxes, node, here[row], stack, depth)
                 continue
-            leaf = node - first_leaf
-            for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
+            for point in range(boxes.starts[node - leaves], boxes.starts[node - leaves + 1]):
                 distance = _to_point(boxes, point, here[row])
                 if distance < short[row]:
                     nearer[row] += weights[point]
@@ -89,7 +84,7 @@ def _nearer_and_tied(
 
 @compiled
 def _least(boxes: Boxes, units: Integers, here: Floats, but: Integers, distance: Floats) -> None:
-    first_leaf = len(boxes.low) - (len(boxes.starts) - 1)
+    leaves = first_leaf(boxes)
     stack = np.empty(DEPTH, dtype=np.int64)
     for row in range(len(here)):
         best = np.inf
@@ -100,11 +95,10 @@ def _least(boxes: Boxes, units: Integers, here: Floats, but: Integers, distance:
             node = stack[depth]
             if _to_box(boxes, node, here[row]) >= best:
                 continue
-            if node < first_leaf:
+            if node < leaves:
                 depth = _descend(boxes, node, here[row], stack, depth)
                 continue
-            leaf = node - first_leaf
-            for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
+            for point in range(boxes.starts[node - leaves], boxes.starts[node - leaves + 1]):
                 if but[row] < 0 or units[point] != but[row]:
                     best = min(best, _to_point(boxes, point, here[row]))
         distance[row] = best
@@ -137,7 +131,7 @@ def _within(boxes: Boxes, units: Integers, centre: Floats, but: int, distance: f
     if not np.isfinite(distance):
         return 0
     reach = distance + (distance * SAME + ROUNDING * len(centre))
-    first_leaf = len(boxes.low) - (len(boxes.starts) - 1)
+    leaves = first_leaf(boxes)
     stack = np.empty(DEPTH, dtype=np.int64)
     depth = 1
     stack[0] = 0
@@ -147,13 +141,10 @@ def _within(boxes: Boxes, units: Integers, centre: Floats, but: int, distance: f
         node = stack[depth]
         if _to_box(boxes, node, centre) > reach:
             continue
-        if node < first_leaf:
-            stack[depth] = 2 * node + 2
-            stack[depth + 1] = 2 * node + 1
-            depth += 2
+        if node < leaves:
+            depth = push_children(2 * node + 1, 2 * node + 2, stack, depth)
             continue
-        leaf = node - first_leaf
-        for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
+        for point in range(boxes.starts[node - leaves], boxes.starts[node - leaves + 1]):
             other = but < 0 or units[point] != but
             if other and _to_point(boxes, point, centre) <= reach:
                 if count < len(found):
@@ -165,12 +156,10 @@ def _within(boxes: Boxes, units: Integers, centre: Floats, but: int, distance: f
 @compiled
 def _descend(boxes: Boxes, node: int, centre: Floats, stack: Integers, depth: int) -> int:
     """Put both children on the stack, the nearer on top; how deep it is now."""
-    nearest = 2 * node + 1
-    if _to_box(boxes, nearest, centre) > _to_box(boxes, nearest + 1, centre):
-        nearest += 1
-    stack[depth] = 4 * node + 3 - nearest
-    stack[depth + 1] = nearest
-    return depth + 2
+    left, right = 2 * node + 1, 2 * node + 2
+    if _to_box(boxes, left, centre) > _to_box(boxes, right, centre):
+        left, right = right, left
+    return push_children(left, right, stack, depth)
 
 
 @compiled

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.boxes import Boxes, build, distinct
+from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children
 from sfumato.kernels.compiling import compiled
 from sfumato.kernels.threads import in_chunks
 
@@ -13,7 +14,7 @@ CHUNK = 1024
 
 
 def search_windows(
-    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, threads: int | None = None
+    table: Floats, low: Floats, high: Floats, centre: Floats, own: Floats, steps: Floats, *, threads: int | None = None
 ) -> tuple[Integers, Integers, Integers]:
     """Count the rows of ``table`` in each window [low, high], those farther than ``own`` from its centre, and as far.
 
@@ -54,8 +55,8 @@ def _search(
     farther: Integers,
     tied: Integers,
 ) -> None:
-    first_leaf = len(boxes.low) - (len(boxes.starts) - 1)
-    stack = np.empty(128, dtype=np.int64)
+    leaves = first_leaf(boxes)
+    stack = np.empty(DEPTH, dtype=np.int64)
     for row in range(len(low)):
         depth = 1
         stack[0] = 0
@@ -68,13 +69,10 @@ def _search(
             if holds and (farther[row] > 0 or reach < own[row]):
                 inside[row] += below[node]
                 continue
-            if node < first_leaf:
-                stack[depth] = 2 * node + 2
-                stack[depth + 1] = 2 * node + 1
-                depth += 2
+            if node < leaves:
+                depth = push_children(2 * node + 1, 2 * node + 2, stack, depth)
                 continue
-            leaf = node - first_leaf
-            for point in range(boxes.starts[leaf], boxes.starts[leaf + 1]):
+            for point in range(boxes.starts[node - leaves], boxes.starts[node - leaves + 1]):
                 within = True
                 moved = 0.0
                 for j in range(low.shape[1]):

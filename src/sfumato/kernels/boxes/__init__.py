@@ -1,4 +1,7 @@
-"""A tree of boxes over points: built with numpy, searched by kernels."""
+"""A tree of boxes over points: built with numpy, searched by kernels for nearest, near and enclosed points.
+
+MDAV, which takes points out of the tree, has one of its own (``microaggregation.box_tree``, which says why).
+"""
 
 from typing import NamedTuple
 
