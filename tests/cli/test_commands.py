@@ -297,7 +297,8 @@ def test_many_variables_are_told_apart_by_a_tree_unless_asked_otherwise() -> Non
     measures = read_measures(["InformationLoss", "PropensityUtility"])
     few, many = (numbers(**{f"x{j}": np.zeros(3) for j in range(n)}) for n in (WIDE, WIDE + 1))
     assert affordable(measures, few) == measures
-    assert [repr(m) for m in affordable(measures, many)] == ["InformationLoss()", "PropensityUtility(model='tree')"]
+    tree = "PropensityUtility(model='tree', permutations=20)"
+    assert [repr(m) for m in affordable(measures, many)] == ["InformationLoss()", tree]
 
 
 def test_a_file_in_another_encoding_can_be_used(tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ def _levels(cells: Codes, counts: Floats) -> list[Level]:
             new[1:] |= column[1:] != column[:-1]
         parents = (np.cumsum(new) - 1).astype(np.int32)
         levels.append(Level(places, np.array(starts), np.asarray(targets), parents))
-        columns, counts = [column[new] for column in columns[1:]], np.bincount(parents, weights=counts)
+        columns = [column[new] for column in columns[1:]]
+        counts = np.asarray(np.bincount(parents, weights=counts), dtype=np.float64)
     return levels
 
 
