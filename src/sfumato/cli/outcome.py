@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sfumato.show.summary import Summary
 
 
+LONGEST = 60  # characters of a candidate in a message; the report has all of them
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a sweep tries, measures and bounds, and where it writes."""
@@ -190,7 +193,8 @@ def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
         _print(summary, plan)
     for reason, labels in summary.lacking:
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
-        say(f"sfumato: {', '.join(labels[:3])}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
+        named = ", ".join(label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label in labels[:3])
+        say(f"sfumato: {named}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
     # that a measure does not apply to a candidate is a finding; that one fails, or none applies, is not
     broken = any(
         not line.figures or any(reason.status is Status.FAILED for reason in line.reasons.values())
