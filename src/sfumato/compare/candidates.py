@@ -15,7 +15,9 @@ from operator import add
 import numpy as np
 
 from sfumato import parameters
+from sfumato.compare.clauses import clause, clauses, sentence
 from sfumato.compare.coarsening import Ladders, Stage
+from sfumato.compare.figures import listed
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -194,9 +196,11 @@ def _suppressed(
         lost[found[0]] = _blank(table.data, (*ladders.recodings(stages[-1]), step))
     for place in list(dict.fromkeys(found))[: len(enough)]:
         recodings, share = ladders.recodings(stages[place]), float(np.mean(lost[place]))
-        rest = f"blank the {share:.1%} of key values that fewer than {k} records share" if share else ""
-        clause = "; ".join(filter(None, (_coarser(ladders, stages[place], kept), rest)))
-        yield Part((*recodings, step) if share else recodings, clause)
+        rest = (
+            f"{100 * share:.1f} % of key values are blanked, where fewer than {k} records look alike" if share else ""
+        )
+        said = "; ".join(filter(None, (_coarser(ladders, stages[place], kept), rest)))
+        yield Part((*recodings, step) if share else recodings, said)
 
 
 def _unless_keys(table: _Table) -> tuple[str, ...] | None:
@@ -222,16 +226,14 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
     names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
     if names:
         for retention in (0.9, 0.8, 0.7)[: 1 + breadth]:
-            part = f"change {1 - retention:.0%} of the categories by chance, their frequencies kept (PRAM)"
             only = None if names == table.data.schema.analysed(role="key") else names
-            steps = (*recodings, PRAM(retention, invariant=True, variables=only))
-            yield Part(steps, "; ".join(filter(None, (said, part))))
+            changed = PRAM(retention, invariant=True, variables=only)
+            yield Part((*recodings, changed), "; ".join(filter(None, (said, clause(changed)))))
     places = table.of("nominal")
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
-            part = f"exchange {places[0]} between {share:.0%} of the units, the rarest first"
-            yield Part((*recodings, swap), "; ".join(filter(None, (said, part))))
+            yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
 
 
 # what is done to numbers
@@ -248,32 +250,28 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
         for then in _numbers_masked(table.data, numbers, breadth):
             yield _joined(first, then)
     if not numbers:
-        yield from (Candidate(_chained(part.steps), _sentence(part.clause)) for part in beside if part.steps)
+        yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
 
 
 def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[Part]:
     """Return ways to mask numbers that an intruder may compare with his own, from mild to strong."""
     if not names:
         return
-    said = _listed(names)
     for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
-        yield Part((RankSwapping(p, variables=names),), f"swap {said} between records within {p:.0%} of the ranks")
+        yield _told(RankSwapping(p, variables=names))
     for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
         if k <= len(data):
-            yield Part(
-                (MDAV(k, variables=names),), f"replace {said} by means of {k} records that are near in all of it"
-            )
+            yield _told(MDAV(k, variables=names))
     for k in (5, 20)[: 2 if breadth > 1 else 1]:
-        yield Part((IndividualRanking(k, variables=names),), f"replace each of {said} by the mean of {k} neighbours")
+        yield _told(IndividualRanking(k, variables=names))
     for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
-        yield Part((Noise(scale, variables=names),), f"add noise of {scale:g} standard deviations to {said}")
+        yield _told(Noise(scale, variables=names))
     if len(names) > 1:
-        yield Part((Shuffling(variables=names),), f"exchange all values of {said} so that only ranks hang together")
+        yield _told(Shuffling(variables=names))
     for share in (0.02, 0.05, 0.1)[:breadth]:
         coded = _top(data, names, share)
         if coded is not None:
-            steps = (coded, *_round(data, names, 0.2))
-            yield Part(steps, f"code the top {share:.0%} of {said} and round them")
+            yield _told(coded, *_round(data, names, 0.2))
 
 
 def _amounts_masked(table: _Table, breadth: int) -> Iterator[Part]:
@@ -281,26 +279,25 @@ def _amounts_masked(table: _Table, breadth: int) -> Iterator[Part]:
     names, data = table.amounts, table.data
     if not names:
         return
-    said = _listed(names)
     coded = _top(data, names, TOP)
     top = () if coded is None else (coded,)
     for scale in (0.1, 0.05, 0.2)[:breadth]:
         grid = _round(data, names, scale)
         if grid:
-            yield Part((*top, *grid), f"code the top {TOP:.0%} of {said} by their mean and round the rest")
+            yield _told(*top, *grid)
     for k in (5, 3, 10)[:breadth]:
         if k <= len(data):
-            yield Part(
-                (IndividualRanking(k, variables=names),), f"replace each of {said} by the mean of {k} neighbours"
-            )
+            yield _told(IndividualRanking(k, variables=names))
     for p in (0.05, 0.02, 0.1)[:breadth]:
-        steps = (*top, RankSwapping(p, variables=names))
-        yield Part(steps, f"code the top {TOP:.0%} of {said} and swap the rest within {p:.0%} of the ranks")
+        yield _told(*top, RankSwapping(p, variables=names))
     for k in (5, 3, 10)[:breadth]:
         if k <= len(data) and len(names) > 1:
-            yield Part(
-                (MDAV(k, variables=names),), f"replace {said} by means of {k} records that are near in all of it"
-            )
+            yield _told(MDAV(k, variables=names))
+
+
+def _told(*steps: Method) -> Part:
+    """Return steps with what they do."""
+    return Part(steps, "; ".join(clauses(steps)))
 
 
 def _top(data: Microdata, names: tuple[str, ...], share: float) -> TopBottomCoding | None:
@@ -323,30 +320,22 @@ def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Round
 
 
 def _joined(first: Part, then: Part) -> Candidate:
-    clause = "; ".join(filter(None, (first.clause, then.clause)))
-    return Candidate(_chained((*first.steps, *then.steps)), _sentence(clause))
+    return Candidate(_chained((*first.steps, *then.steps)), sentence((first.clause, then.clause)))
 
 
 def _chained(steps: tuple[Method, ...]) -> Method:
     return reduce(add, steps)
 
 
-def _sentence(clause: str) -> str:
-    return clause[:1].upper() + clause[1:] + "."
-
-
 def _coarser(ladders: Ladders, stage: Stage, kept: tuple[str, ...] = ()) -> str:
     """Say which keys are made coarser, and how coarse."""
-    made = [f"{name} in {ladders.rungs[name][place].categories}" for name, place in stage.rungs.items() if place]
+    made = {name: ladders.rungs[name][place].categories for name, place in stage.rungs.items() if place}
     if not made:
         return ""
-    fine = f", {_listed(kept)} as fine as can be" if kept else ""
-    return f"coarsen {', '.join(made)} categories{fine}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    few = names if len(names) <= 3 else (*names[:2], f"{len(names) - 2} more numbers")
-    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+    fine = f", {listed(kept)} as fine as can be" if kept else ""
+    (first, left), *others = made.items()
+    said = [f"{first} is given in {left}", *(f"{name} in {number}" for name, number in others)]
+    return f"{', '.join(said)} categories{fine}"
 
 
 def _spared(name: str) -> bool:
