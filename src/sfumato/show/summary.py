@@ -70,6 +70,32 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One figure of the original as it is and of the protected table, and the bound it has to keep."""
+
+    what: str
+    before: str
+    after: str
+    bound: str = ""
+    kept: bool | None = None  # None: there is no bound
+    part: bool = False  # a part of the figure above it
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was decided and what it costs, for who has ten seconds."""
+
+    publish: bool | None  # None: nothing was to be decided
+    words: str
+    done: str = ""  # what protects the file, in a sentence
+    found: str = ""  # expected re-identifications before and after
+    price: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # bounds that ask for nothing, a choice that chance may have made
+    advice: tuple[str, ...] = ()  # what to change if nothing can be published
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
 class CandidateLine:
     """One candidate with its figures and its place among the others."""
 
@@ -89,6 +115,13 @@ class CandidateLine:
     score_parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    short: str = ""  # a name in a few words, if the label is long
+    why: str = ""  # what it does and why it was tried, in a sentence
+
+    @property
+    def name(self) -> str:
+        """The short name, or the label if there is none."""
+        return self.short or self.label
 
     @property
     def status(self) -> str:
@@ -191,6 +224,7 @@ class Summary:
 
     kind: Literal["sweep", "compare"]
     title: str
+    verdict: Verdict
     file: str
     records: int
     question: str
@@ -210,10 +244,16 @@ class Summary:
     released: str = ""  # the name of the protected file
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
+    original: CandidateLine | None = None  # the original, measured like a candidate
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""
         return next(line for line in self.measures if line.key == key)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The short names of the candidates by their labels."""
+        return {line.label: line.name for line in self.candidates}
 
     @property
     def chosen(self) -> CandidateLine | None:
