@@ -245,7 +245,7 @@ def _print(summary: "Summary", plan: Plan) -> None:
     out.print(Text(signs(summary), style="dim"))
     if len(summary.candidates) > ROWS:
         out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
-    out.print()
+    out.print(Text(f"\n{summary.sentence}\n"))
     print_cautions(summary)
     changes = changes_table(summary)
     if changes is not None:
