@@ -3,7 +3,8 @@
 The order is that of practice (IHSN, *Introduction to Statistical Disclosure Control*): the keys are made coarser, step
 by step; what is still rare is blanked or, where the risk is not a count over keys, randomised; then amounts are masked,
 and keys that stayed numbers. A step that would change nothing is left out, and so is a candidate that touches no
-variable which a bounded risk reads.
+variable which a bounded risk reads. Where the schema has scenarios, the keys of each are counted by themselves, with
+the scenario's k.
 """
 
 import re
@@ -15,26 +16,18 @@ from operator import add
 import numpy as np
 
 from sfumato import parameters
-from sfumato.compare.clauses import clause, clauses, sentence
+from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
+from sfumato.compare.key_sets import KeySet, judged, read_by, wanted
+from sfumato.compare.masked_numbers import Part, amounts_masked, numbers_masked
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.methods import (
-    MDAV,
-    PRAM,
-    IndividualRanking,
-    LocalSuppression,
-    Noise,
-    RankSwapping,
-    RecordSwapping,
-    Rounding,
-    Shuffling,
-    TopBottomCoding,
-)
+from sfumato.methods import PRAM, LocalSuppression, RecordSwapping
 from sfumato.methods.local_suppression import MOST_KEYS
-from sfumato.risk import KAnonymity
+from sfumato.pair import Half
+from sfumato.pair.keys import countable
 
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
 WORTH = 3  # other values that are blanked rather than one of these
@@ -42,7 +35,6 @@ MANY = 20  # different values from which a number is an amount, whatever its rol
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
-TOP = 0.01  # the share of records whose amounts are coded at the top
 
 
 @dataclass(frozen=True)
@@ -53,14 +45,6 @@ class Candidate:
     why: str
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some steps of a candidate, and a clause of its sentence."""
-
-    steps: tuple[Method, ...]
-    clause: str
-
-
 @dataclass(frozen=True, eq=False)
 class _Table:
     """A table seen with the eyes of who protects it."""
@@ -68,6 +52,7 @@ class _Table:
     data: Microdata
     keys: tuple[str, ...]
     amounts: tuple[str, ...]  # numbers that are no keys, each of which may tell a person by itself
+    known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -79,9 +64,10 @@ def compose(
 ) -> tuple[Candidate, ...]:
     """Return candidates that fit a table, some 15 at ``breadth`` 1, more at 2 and 3.
 
-    ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are the
-    variables of that role, or those that a bounded measure names. Where a bounded measure has a ``k``, that many
-    records are made alike; else 3, 5 and 10 are tried.
+    ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
+    the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
+    ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
+    and 10.
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
@@ -105,26 +91,39 @@ class _Breadth:
     breadth: int
 
 
-def _seen(data: Microdata, judging: Iterable[Measure]) -> _Table:
+def _seen(data: Microdata, judging: Sequence[Measure]) -> _Table:
     schema = data.schema
-    named = {name for m in judging if m.about.keys for name in m.variables or ()}
-    known = named | set(schema.analysed(role="key"))
-    keys = tuple(name for name in schema.analysed() if name in known)
-    if not keys and not schema.analysed("numeric"):
-        keys = schema.analysed()  # categories alone, and no role told
+    intruders = judged(schema, judging)
+    known = {name for intruder in intruders for name in intruder.keys}
+    if not schema.scenarios:
+        known |= set(schema.analysed(role="key"))
     amounts = tuple(
         name
         for name in schema.analysed("numeric")
-        if name not in keys
-        and (found := np.unique(data.columns[name][~data.missing(name)])).size > 1
+        if (found := np.unique(data.columns[name][~data.missing(name)])).size > 1
         and (schema[name].role == "confidential" or found.size > MANY)
     )
-    keys = tuple(name for name in keys if _varies(data, name))
-    return _Table(data, keys, amounts)
+    about = {name for intruder in intruders for name in intruder.about}
+    about -= {name for intruder in intruders for name in intruder.exact}
+    # what nobody knows exactly is masked as a number, unless it has the role key and can be counted over, as age can
+    vague = {name for name in amounts if name in about and not (schema[name].role == "key" and _repeats(data, name))}
+    keys = tuple(name for name in schema.analysed() if name in known - vague)
+    if not known and not schema.analysed("numeric"):
+        keys = schema.analysed()  # categories alone, and no role told
+    return _Table(
+        data,
+        keys=tuple(name for name in keys if _varies(data, name)),
+        amounts=tuple(name for name in amounts if name not in keys),
+        known_about=tuple(name for name in amounts if name in vague),
+    )
 
 
 def _of_numbers_only(measure: Measure) -> bool:
     return measure.about.kinds == ("numeric",)
+
+
+def _repeats(data: Microdata, name: str) -> bool:
+    return countable(Half.of(data), (name,))
 
 
 def _varies(data: Microdata, name: str) -> bool:
@@ -137,8 +136,13 @@ def _varies(data: Microdata, name: str) -> bool:
 def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Candidate]:
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
     keys = list(_keys_treated(table, judging, breadth))
-    compared = any(map(_of_numbers_only, judging))  # amounts too are what an intruder compares
-    masked = _numbers_masked(table.data, table.amounts, breadth) if compared else _amounts_masked(table, breadth)
+    # amounts too are what an intruder compares
+    compared = bool(table.known_about) or any(map(_of_numbers_only, judging))
+    masked = (
+        numbers_masked(table.data, table.amounts, breadth)
+        if compared
+        else amounts_masked(table.data, table.amounts, breadth)
+    )
     amounts = list(masked) or [Part((), "")]
     whole = breadth if compared else 2 + breadth
     for place, first in enumerate(keys):
@@ -150,72 +154,103 @@ def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterato
 
 def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Part]:
     ladders = Ladders.of(table.data, table.keys)
-    stated = sorted({int(k) for m in judging if (k := getattr(m, "k", None)) is not None}, reverse=True)
-    ks = stated[:1] or [KAnonymity().k, 5, 10]
+    ways = wanted(table.keys, table.data.schema, judging)
     dear = {name: float(WORTH) for name in table.keys if _spared(name)}
-    every = len(stated) > 0
-    for place, k in enumerate(ks):
-        alike = ladders.climb(k, {})
+    every = len(ways) == 1
+    for place, sets in enumerate(ways):
         enough = BLANK[: 2 + breadth] if every or not place else BLANK[1:2]
-        yield from _suppressed(table, ladders, alike, k, enough)
+        yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
         if dear and (every or place == 1 or breadth > 1):
-            yield from _suppressed(table, ladders, ladders.climb(k, dear), k, BLANK[1:3], kept=tuple(dear))
-    if not all(m.about.keys for m in judging) or breadth == 3:  # counts over keys say nothing of randomised ones
-        yield from _randomised(table, ladders, ladders.climb(ks[0], dear), breadth)
+            yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
+    if not all(map(_count_over_keys, judging)) or breadth == 3:
+        yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
+
+
+def _count_over_keys(measure: Measure) -> bool:
+    """Tell whether a measure counts protected records that agree, which says nothing of randomised ones."""
+    return measure.about.keys and not measure.about.paired
 
 
 def _suppressed(
     table: _Table,
     ladders: Ladders,
     stages: Sequence[Stage],
-    k: int,
+    sets: Sequence[KeySet],
     enough: Sequence[tuple[float, float]],
     kept: tuple[str, ...] = (),
 ) -> Iterator[Part]:
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
-    if len(table.keys) > MOST_KEYS or len(table.data) < k:
+    if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    worth = {name: WORTH for name in table.keys if _spared(name)}
-    importance = worth if 0 < len(worth) < len(table.keys) else None
-    step = LocalSuppression(k, importance=importance, variables=_unless_keys(table))
-    lost: dict[int, list[float]] = {}  # of each stage looked at, the share of each key's values that is blanked
+    steps = tuple(_suppression(table, one) for one in sets)
+    lost: dict[int, _Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
         for place, stage in enumerate(stages):
             if stage.small > all_ * len(table.data) * len(table.keys):
                 continue  # of each record in a small class one value goes at least
             if place not in lost:
-                lost[place] = _blank(table.data, (*ladders.recodings(stage), step))
-            if np.mean(lost[place]) <= all_ and max(lost[place]) <= worst:
+                lost[place] = _blank(table, ladders.recodings(stage), steps)
+            if lost[place].mean <= all_ and max(lost[place].shares) <= worst:
                 return place
         return None
 
     found = [place for limits in (*enough, *SPARE) if (place := reached(*limits)) is not None]
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
-        lost[found[0]] = _blank(table.data, (*ladders.recodings(stages[-1]), step))
+        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), steps)
     for place in list(dict.fromkeys(found))[: len(enough)]:
-        recodings, share = ladders.recodings(stages[place]), float(np.mean(lost[place]))
-        rest = (
-            f"{100 * share:.1f} % of key values are blanked, where fewer than {k} records look alike" if share else ""
-        )
-        said = "; ".join(filter(None, (_coarser(ladders, stages[place], kept), rest)))
-        yield Part((*recodings, step) if share else recodings, said)
+        blanked = lost[place]
+        said = (_coarser(ladders, stages[place], kept), _blanking(sets, blanked.mean))
+        yield Part((*ladders.recodings(stages[place]), *blanked.steps), "; ".join(filter(None, said)))
 
 
-def _unless_keys(table: _Table) -> tuple[str, ...] | None:
-    """Name the keys, unless a method takes them by itself."""
-    return None if table.keys == table.data.schema.analysed(role="key") else table.keys
+def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
+    """Return the step that makes records alike in a set of keys; the keys are named unless a method takes them."""
+    worth = {name: WORTH for name in one.keys if _spared(name)}
+    importance = worth if 0 < len(worth) < len(one.keys) else None
+    by_role = one.keys == table.data.schema.analysed(role="key")
+    return LocalSuppression(one.k, importance=importance, variables=None if by_role else one.keys)
 
 
-def _blank(data: Microdata, steps: Iterable[Method]) -> list[float]:
-    """Return the share of each key's values that the last step blanks; all of them where it does not apply."""
+def _blanking(sets: Sequence[KeySet], share: float) -> str:
+    """Say how many key values are blanked, and for which sets of keys."""
+    if not share:
+        return ""
+    asked = [f"{one.k} records look alike" for one in sets]
+    if len(sets) > 1:
+        asked = [f"{told} in {listed(one.keys)}" for told, one in zip(asked, sets, strict=True)]
+    return f"{100 * share:.1f} % of key values are blanked, where fewer than {', or fewer than '.join(asked)}"
+
+
+@dataclass(frozen=True)
+class _Blanked:
+    """The share of each key's values that is blanked, and the steps that blank any."""
+
+    shares: tuple[float, ...]
+    steps: tuple[Method, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.shares))
+
+
+def _blank(table: _Table, recodings: Iterable[Method], steps: Iterable[Method]) -> _Blanked:
+    """Try what some steps blank after the recodings; all values where a step does not apply."""
+    data, useful = table.data, []
+    for recoding in recodings:
+        data = recoding.protect(data)
+    before = data
     try:
         for step in steps:
-            before, data = data, step.protect(data)
+            after = step.protect(data)
+            if any((after.missing(name) != data.missing(name)).any() for name in table.keys):
+                useful.append(step)
+            data = after
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return [1.0]
-    return [float((data.missing(n) & ~before.missing(n)).mean()) for n in step.masked(before)]
+        return _Blanked((1.0,), tuple(steps))
+    lost = tuple(float((data.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
+    return _Blanked(lost, tuple(useful))
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:
@@ -247,73 +282,10 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
     if categories.keys:
         beside = list(_keys_treated(categories, judging, 1))[:breadth] or beside
     for first in beside:
-        for then in _numbers_masked(table.data, numbers, breadth):
+        for then in numbers_masked(table.data, numbers, breadth):
             yield _joined(first, then)
     if not numbers:
         yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
-
-
-def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[Part]:
-    """Return ways to mask numbers that an intruder may compare with his own, from mild to strong."""
-    if not names:
-        return
-    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
-        yield _told(RankSwapping(p, variables=names))
-    for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
-        if k <= len(data):
-            yield _told(MDAV(k, variables=names))
-    for k in (5, 20)[: 2 if breadth > 1 else 1]:
-        yield _told(IndividualRanking(k, variables=names))
-    for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
-        yield _told(Noise(scale, variables=names))
-    if len(names) > 1:
-        yield _told(Shuffling(variables=names))
-    for share in (0.02, 0.05, 0.1)[:breadth]:
-        coded = _top(data, names, share)
-        if coded is not None:
-            yield _told(coded, *_round(data, names, 0.2))
-
-
-def _amounts_masked(table: _Table, breadth: int) -> Iterator[Part]:
-    """Return ways to mask amounts: none leaves exact, and the largest are coded or averaged."""
-    names, data = table.amounts, table.data
-    if not names:
-        return
-    coded = _top(data, names, TOP)
-    top = () if coded is None else (coded,)
-    for scale in (0.1, 0.05, 0.2)[:breadth]:
-        grid = _round(data, names, scale)
-        if grid:
-            yield _told(*top, *grid)
-    for k in (5, 3, 10)[:breadth]:
-        if k <= len(data):
-            yield _told(IndividualRanking(k, variables=names))
-    for p in (0.05, 0.02, 0.1)[:breadth]:
-        yield _told(*top, RankSwapping(p, variables=names))
-    for k in (5, 3, 10)[:breadth]:
-        if k <= len(data) and len(names) > 1:
-            yield _told(MDAV(k, variables=names))
-
-
-def _told(*steps: Method) -> Part:
-    """Return steps with what they do."""
-    return Part(steps, "; ".join(clauses(steps)))
-
-
-def _top(data: Microdata, names: tuple[str, ...], share: float) -> TopBottomCoding | None:
-    """Return the coding of the largest values, where it changes any."""
-    coding = TopBottomCoding(share, ends="top", by="mean", variables=names)
-    after = coding.protect(data)
-    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return TopBottomCoding(share, ends="top", by="mean", variables=moved) if moved else None
-
-
-def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Rounding, ...]:
-    """Return the rounding to a share of the standard deviation, of those numbers that it changes."""
-    rounding = Rounding(scale=scale, variables=names)
-    after = rounding.protect(data)
-    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return (Rounding(scale=scale, variables=moved),) if moved else ()
 
 
 # sentences and checks
@@ -345,13 +317,4 @@ def _spared(name: str) -> bool:
 def _touches(method: Method, data: Microdata, bounded: Iterable[Measure]) -> bool:
     """Tell whether a method masks something that each bounded risk reads."""
     masked = set(method.masked(data))
-    return all(masked & set(_read(measure, data)) for measure in bounded)
-
-
-def _read(measure: Measure, data: Microdata) -> tuple[str, ...]:
-    """Name the variables that a measure reads in a table."""
-    if measure.variables is not None:
-        return measure.variables
-    if measure.about.keys and data.schema.analysed(role="key"):
-        return data.schema.analysed(role="key")
-    return data.schema.analysed(*measure.about.kinds)
+    return all(masked & set(read_by(measure, data.schema)) for measure in bounded)
