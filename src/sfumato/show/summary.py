@@ -6,7 +6,7 @@ It goes to JSON and back, so that a report can be rendered anywhere and at any t
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from sfumato.about import Better, Purpose, Unit
 from sfumato.compare import plain
@@ -21,6 +21,8 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.figures import Figure, numberless
 from sfumato.outcome import Reason, Status
 
+Grade = Literal["not for", "with care", "coarser", "as before", "not compared"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
 
 
@@ -89,6 +91,12 @@ class CandidateLine:
     score_parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    short: str = ""  # a name that tells it from the others
+
+    @property
+    def name(self) -> str:
+        """What it is called where there is little room."""
+        return self.short or self.label
 
     @property
     def status(self) -> str:
@@ -129,13 +137,40 @@ class Usefulness:
 
 @dataclass(frozen=True)
 class ReleaseVariable:
-    """One variable of the protected file, as everyone may know it."""
+    """One variable of the protected file, as everyone may know it, with one grade from all that is known of it."""
 
     name: str
     label: str
     kind: str
     done: str
-    like_original: str
+    missing: float  # share of its values
+    grade: Grade
+    use: str  # what it is good for, in words
+
+
+@dataclass(frozen=True)
+class Avoid:
+    """What not to do with these variables; those that suffered themselves, not all that are named."""
+
+    variables: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class ChangedPair:
+    """Two variables whose association is not to be relied on, and why."""
+
+    first: str
+    second: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How to handle one trait of the protected file."""
+
+    topic: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -147,7 +182,14 @@ class Release:
     variables: tuple[ReleaseVariable, ...]
     removed: tuple[str, ...]
     statement: str
-    avoid: tuple[str, ...]
+    avoid: tuple[Avoid, ...]
+    changed: tuple[ChangedPair, ...] = ()  # every pair behind what is to be avoided, the worst first
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def worst_first(self) -> tuple[ReleaseVariable, ...]:
+        """The variables that need a word first, else in the order of the file."""
+        return tuple(sorted(self.variables, key=lambda variable: GRADES.index(variable.grade)))
 
 
 @dataclass(frozen=True)
@@ -210,6 +252,7 @@ class Summary:
     released: str = ""  # the name of the protected file
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
+    original: CandidateLine | None = None  # measured like a candidate
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""

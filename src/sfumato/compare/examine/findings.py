@@ -113,6 +113,7 @@ class PairUtility:
     effect: float | None  # how far the squared coefficients lie apart
     reason: str  # what became of it, in words
     outcome: str = ""  # the same as one of a few fixed values
+    left: float | None = None  # the share of its records that still have both; None if deletion is not charged
 
 
 @dataclass(frozen=True)
@@ -183,13 +184,16 @@ class OverRecords:
 
 @dataclass(frozen=True)
 class ReleasedVariable:
-    """One variable of the protected file: what was done to it, and how much of it is missing."""
+    """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
     name: str
     label: str
     kind: str
     done: tuple[Deed, ...]
     missing: float
+    missing_before: float = 0.0
+    was: str = ""  # its kind in the original
+    same: bool = False  # record by record as in the original
 
 
 @dataclass(frozen=True)
