@@ -3,13 +3,14 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import altair as alt
 import pytest
 from hand_made_summary import hand_made_summary
 from hypothesis import given
 from hypothesis import strategies as st
 from large_summary import large_summary
 
-from sfumato.compare.examine.findings import CoefficientChange
+from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.compare.figures import Figure
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.scale import Scale
@@ -75,8 +76,6 @@ def test_an_axis_is_logarithmic_only_where_a_few_lie_far_out() -> None:
 
 
 def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
-    import altair as alt
-
     assert summary.detail is not None
     useful = large_summary(5, 4).detail
     assert useful is not None and useful.usefulness is not None
@@ -97,6 +96,32 @@ def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
     ]
     for spec in specs:
         alt.Chart.from_dict(spec).to_dict()  # validates
+
+
+def test_gaps_are_drawn_as_the_last_bars_and_beside_a_histogram() -> None:
+    numbers = VariableDetail(
+        "x",
+        "numeric",
+        0.5,
+        edges=(0.0, 1.0, 2.0),
+        shares_before=(0.5, 0.5),
+        shares_after=(1.0, 0.0),
+        missing_shares=(0.1, 0.4),
+        suppressed=0.3,
+    )
+    left, right = plots.before_and_after(numbers)["hconcat"]
+    gaps = {(row["bin"], row["table"]): row["share"] for row in right["data"]["values"]}
+    assert gaps["suppressed", "protected"] == 0.3 and gaps["suppressed", "original"] == 0.0
+    assert gaps["missing", "protected"] == pytest.approx(0.1)
+    drawn = [row["share"] for row in left["data"]["values"]]
+    assert drawn == pytest.approx([0.45, 0.45, 0.6, 0.0])  # of all records, 10 % and 40 % of which have no value
+    coded = replace(numbers, edges=(), categories=("a", "missing"))
+    spec = plots.before_and_after(coded)
+    assert spec["encoding"]["x"]["sort"] == ["a", "missing", "(missing)", "suppressed"]  # one of them is an answer
+    for one in (numbers, coded):
+        alt.Chart.from_dict(plots.before_and_after(one)).to_dict()
+    assert "suppressed 0.0 % before, 30.0 % after" in spec["description"]
+    assert "hconcat" not in plots.before_and_after(replace(numbers, missing_shares=(0.0, 0.0), suppressed=0.0))
 
 
 def test_intervals_are_drawn_in_units_of_the_originals() -> None:

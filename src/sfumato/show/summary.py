@@ -210,7 +210,7 @@ class Detail:
     @property
     def same(self) -> tuple[VariableDetail, ...]:
         """The variables whose values changed and whose distribution did not."""
-        return tuple(v for v in self.variables if v.changed and v.moved == 0 and not v.gone)
+        return tuple(v for v in self.variables if v.changed and v.shifted == 0 and not v.gone)
 
 
 @dataclass(frozen=True)
