@@ -40,9 +40,13 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
     key = str(summary.score)
     line = summary.measure(key)
     best = scored(summary)[:most]
+    called = {c.label: c.name for c in best}
+    if len(set(called.values())) < len(called):
+        called = {label: label for label in called}
     rows = [
         {
             "label": c.label,
+            "name": called[c.label],
             "part": part.removesuffix("()"),
             "value": value,
             "score": c.figures[key].text,
@@ -52,7 +56,7 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
         for place, (part, value) in enumerate((c.score_parts or {line.name: c.figures[key].value}).items())
     ]
     parts = [str(part) for part in dict.fromkeys(row["part"] for row in rows)]
-    y = name("label", sort=[c.label for c in best], title=None, axis={"labelLimit": 260, **BARE})
+    y = name("name", sort=list(called.values()), title=None, axis={"labelLimit": 260, **BARE})
     bars = unit(
         {"type": "bar", "height": {"band": 0.72}},
         {
@@ -73,7 +77,7 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
     )
     totals = [
         {
-            "label": c.label,
+            "name": called[c.label],
             "value": c.figures[key].value,
             "words": c.figures[key].text + ("  chosen" if c.chosen else ""),
         }

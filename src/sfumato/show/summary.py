@@ -273,6 +273,30 @@ class Summary:
         return tuple(line for line in having if all(math.isfinite(line.figures[key].value) for key in axes))
 
     @property
+    def original_on_map(self) -> CandidateLine | None:
+        """The original as a point of the map, if it has both figures."""
+        line, axes = self.original, [key for key in (self.risk, self.utility) if key is not None]
+        if line is None or len(axes) < 2:
+            return None
+        there = all(key in line.figures and math.isfinite(line.figures[key].value) for key in axes)
+        return line if there else None
+
+    @property
+    def off_map(self) -> tuple[Bound, ...]:
+        """The bounds on measures that are neither axis of the map."""
+        return tuple(bound for bound in self.bounds if bound.key not in (self.risk, self.utility))
+
+    def broken(self, line: CandidateLine, bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
+        """Return which of these bounds a candidate breaks; one without the figure cannot be said to keep it."""
+        return tuple(bound for bound in bounds if not self._keeps(line, bound))
+
+    def _keeps(self, line: CandidateLine, bound: Bound) -> bool:
+        if bound.key not in line.figures:
+            return False
+        value = line.figures[bound.key].value
+        return value <= bound.limit if self.measure(bound.key).better == "lower" else value >= bound.limit
+
+    @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Every reason for a missing figure, with its candidates; reasons that differ in numbers alone are one."""
         found: dict[str, tuple[str, dict[str, None]]] = {}
