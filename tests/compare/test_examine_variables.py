@@ -3,6 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato import Schema, Variable
 from sfumato.compare.examine.records import RiskByRecord, records_at_risk, same_records
@@ -56,6 +58,37 @@ def test_rare_categories_are_added_up_and_shares_sum_to_one() -> None:
     assert variable.categories[-1].endswith("others)")
     assert sum(variable.shares_before) == pytest.approx(1)
     assert sum(variable.shares_after) == pytest.approx(1)
+
+
+def test_what_was_missing_and_what_was_suppressed_are_bars_of_their_own() -> None:
+    before = _table(x=[1.0, 2.0, None, 4.0], k=["a", "b", None, "b"])
+    after = _table(x=[1.0, None, None, 4.0], k=[None, "b", None, None])
+    x, k = distributions(before, after).variables
+    assert x.gaps == (("missing", 0.25, 0.25), ("suppressed", 0.0, 0.25))
+    assert k.gaps == (("missing", 0.25, 0.25), ("suppressed", 0.0, 0.5))
+    assert k.of_all_records(0) == pytest.approx((0.25, 0.5))  # one and two of four records
+    assert k.of_all_records(1) == pytest.approx((0.0, 0.25))
+    assert k.shifted == pytest.approx((0.25 + 0.25 + 0.5) / 2)  # those of a, of b, and the gaps
+    (filled, _) = distributions(after, before).variables  # values that came back: nothing is suppressed
+    assert filled.gaps == (("missing", 0.5, 0.25),)
+
+
+def test_in_a_sample_what_is_missing_is_not_told_apart() -> None:
+    before, after = _table(x=[1.0, 2.0, None, 4.0]), _table(x=[None, 4.0])
+    (x,) = distributions(before, after).variables
+    assert x.suppressed is None and x.gaps == (("missing", 0.25, 0.5),)
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.sampled_from([None, "a", "b"])), min_size=1))
+def test_with_their_gaps_the_bars_of_each_table_hold_all_records(values: list[tuple[str | None, str | None]]) -> None:
+    kind = pa.string()
+    one, two = (pa.array(column, kind) for column in zip(*values, strict=True))
+    (v,) = distributions(_table(k=one), _table(k=two)).variables
+    if v.gone:
+        return
+    assert sum(v.of_all_records(0)) + sum(gap[1] for gap in v.gaps) == pytest.approx(1)
+    assert sum(v.of_all_records(1)) + sum(gap[2] for gap in v.gaps) == pytest.approx(1)
+    assert 0 <= v.shifted <= 1 + 1e-12
 
 
 def test_fewer_records_and_a_variable_that_is_gone() -> None:

@@ -12,7 +12,7 @@ from hand_made_summary import hand_made_summary
 from large_summary import large_summary
 
 from sfumato.show.report import write_report
-from sfumato.show.summary import Release, ReleaseVariable
+from sfumato.show.summary import Advice, Avoid, ChangedPair, Release, ReleaseVariable
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -43,10 +43,15 @@ def about(tmp_path_factory: pytest.TempPathFactory) -> Path:
     release = Release(
         records=1_000,
         done=("rank swapping",),
-        variables=(ReleaseVariable("income", "يدخل <b>", "numeric", "changed", "as in the original"),),
+        variables=tuple(
+            ReleaseVariable(f"income{i}", "يدخل <b>", "numeric", "changed", 0.1, "as before", "use as before")
+            for i in range(14)
+        ),
         removed=("name",),
         statement="The association of income with region is weaker than in the original.",
-        avoid=("The distribution of wealth.",),
+        avoid=(Avoid(("wealth",), "The distribution of wealth."),),
+        changed=(ChangedPair("wealth", "income1", "no longer there"),),
+        advice=(Advice("Missing values", "Keep them."),),
     )
     summary = hand_made_summary()
     assert summary.detail is not None

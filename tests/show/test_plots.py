@@ -3,17 +3,18 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import altair as alt
 import pytest
 from hand_made_summary import hand_made_summary
 from hypothesis import given
 from hypothesis import strategies as st
 from large_summary import large_summary
 
-from sfumato.compare.examine.findings import CoefficientChange
+from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.compare.figures import Figure
 from sfumato.show import map_plot, plots, usefulness_plots
-from sfumato.show.scale import Scale
-from sfumato.show.summary import Bound, Summary
+from sfumato.show.scale import Scale, axis_scale
+from sfumato.show.summary import Bound, CandidateLine, Summary
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,55 @@ def test_the_map_draws_every_candidate_that_has_both_figures(summary: Summary) -
     marks = [layer for layer in spec["layer"] if "shape" in layer["encoding"]]
     assert len(marks) == 1
     assert len(_values(spec, marks[0])) == 4  # the fifth has no figures
+
+
+def test_who_breaks_a_bound_on_neither_axis_is_drawn_open_and_the_bound_is_named(summary: Summary) -> None:
+    scores = {c.label: c.figures["Score()"].value for c in summary.on_map}
+    limit = sorted(scores.values())[1]  # two keep it
+    bounds = (*summary.bounds, Bound("Score()", "Score", limit, f"at most {limit:g}"))
+    bounded = replace(summary, bounds=bounds)
+    spec = map_plot.risk_utility_map(bounded)
+    hollow, filled = (layer for layer in spec["layer"] if "shape" in layer["encoding"])
+    assert hollow["mark"]["filled"] is False and filled["mark"]["filled"] is True
+    assert [layer["transform"][0]["filter"] for layer in (hollow, filled)] == ["datum.breaks", "!datum.breaks"]
+    breaking = {p["label"] for p in spec["datasets"]["points"] if p["breaks"]}
+    assert breaking == {label for label, score in scores.items() if score > limit}
+    words = " ".join(spec["title"]["text"])
+    assert "open marks" in words and f"Score at most {limit:g}" in words and "DistanceLinkage" not in words
+    assert f"{len(breaking)} break Score at most {limit:g}" in map_plot.map_in_words(bounded)
+    assert "title" not in map_plot.risk_utility_map(summary)  # its one bound is an axis
+
+
+def test_who_lacks_the_figure_cannot_be_said_to_keep_the_bound(summary: Summary) -> None:
+    bound = Bound("Score()", "Score", 1e9, "at most 1e9")
+    lacking = summary.candidates[-1]
+    assert summary.broken(lacking, (bound,)) == (bound,)
+    assert summary.broken(summary.candidates[0], (bound,)) == ()
+
+
+def test_the_original_is_a_point_of_its_own_on_axes_that_hold_it(summary: Summary) -> None:
+    figures = {"DistanceLinkage()": Figure(0.9, "90 %"), "InformationLoss()": Figure(0.0, "0")}
+    with_it = replace(summary, original=CandidateLine("original", "original", 0, figures))
+    assert axis_scale(with_it, with_it.measure("DistanceLinkage()")).place(0.9) <= 1
+    text = json.dumps(map_plot.risk_utility_map(with_it))
+    assert "original, unprotected" in text and "The original: 90 %, 0." in text
+    alt.Chart.from_dict(map_plot.risk_utility_map(with_it)).to_dict()
+    for bare in (summary, replace(with_it, original=replace(with_it.original, figures={}))):  # type: ignore[type-var]
+        assert "unprotected" not in json.dumps(map_plot.risk_utility_map(bare))
+
+
+def test_labels_are_the_short_names_where_there_are_some(summary: Summary) -> None:
+    first = replace(summary.candidates[0], short="swap a tenth")
+    assert (first.name, summary.candidates[1].name) == ("swap a tenth", "MDAV(k=5)")
+    named = replace(summary, candidates=(first, *summary.candidates[1:]))
+    assert named.chosen is not None and "Chosen: swap a tenth" in map_plot.map_in_words(named)
+    spec = map_plot.risk_utility_map(named)
+    assert {p["short"] for p in spec["datasets"]["points"]} >= {"swap a tenth", "MDAV(k=5)"}
+    assert "swap a tenth" in plots.score_bars(named)["layer"][0]["encoding"]["y"]["sort"]
+    same = replace(
+        named, candidates=(first, replace(summary.candidates[1], short="swap a tenth"), *summary.candidates[2:])
+    )
+    assert "MDAV(k=5)" in plots.score_bars(same)["layer"][0]["encoding"]["y"]["sort"]  # two of one name keep their own
 
 
 def test_the_bound_is_a_rule_with_its_side_shaded(summary: Summary) -> None:
@@ -75,8 +125,6 @@ def test_an_axis_is_logarithmic_only_where_a_few_lie_far_out() -> None:
 
 
 def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
-    import altair as alt
-
     assert summary.detail is not None
     useful = large_summary(5, 4).detail
     assert useful is not None and useful.usefulness is not None
@@ -97,6 +145,32 @@ def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
     ]
     for spec in specs:
         alt.Chart.from_dict(spec).to_dict()  # validates
+
+
+def test_gaps_are_drawn_as_the_last_bars_and_beside_a_histogram() -> None:
+    numbers = VariableDetail(
+        "x",
+        "numeric",
+        0.5,
+        edges=(0.0, 1.0, 2.0),
+        shares_before=(0.5, 0.5),
+        shares_after=(1.0, 0.0),
+        missing_shares=(0.1, 0.4),
+        suppressed=0.3,
+    )
+    left, right = plots.before_and_after(numbers)["hconcat"]
+    gaps = {(row["bin"], row["table"]): row["share"] for row in right["data"]["values"]}
+    assert gaps["suppressed", "protected"] == 0.3 and gaps["suppressed", "original"] == 0.0
+    assert gaps["missing", "protected"] == pytest.approx(0.1)
+    drawn = [row["share"] for row in left["data"]["values"]]
+    assert drawn == pytest.approx([0.45, 0.45, 0.6, 0.0])  # of all records, 10 % and 40 % of which have no value
+    coded = replace(numbers, edges=(), categories=("a", "missing"))
+    spec = plots.before_and_after(coded)
+    assert spec["encoding"]["x"]["sort"] == ["a", "missing", "(missing)", "suppressed"]  # one of them is an answer
+    for one in (numbers, coded):
+        alt.Chart.from_dict(plots.before_and_after(one)).to_dict()
+    assert "suppressed 0.0 % before, 30.0 % after" in spec["description"]
+    assert "hconcat" not in plots.before_and_after(replace(numbers, missing_shares=(0.0, 0.0), suppressed=0.0))
 
 
 def test_intervals_are_drawn_in_units_of_the_originals() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from sfumato.show.scale import Scale, axis_scale
@@ -24,6 +25,8 @@ from sfumato.show.vega import (
 
 LONG = 30  # characters of a name before it is shortened in a picture
 LIVELY = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
+STAR = "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z"
+WIDE = 110  # characters of a line above the picture
 POINTS = {"name": "points"}  # the data of most layers
 
 
@@ -41,13 +44,15 @@ def risk_utility_map(summary: Summary, *, width: int | str = 720, height: int = 
                 layers += _bound_layers(bound, scale, axis, number(axis, **channel), lower=measure.better == "lower")
     layers += _frontier(points, x, y)
     layers += _bars(points, x, y)
-    layers.append(_marks(summary, points, x, y, live=width == "container"))
+    layers += _marks(summary, points, x, y, live=width == "container")
     place = {"x": number("x", **x), "y": number("y", **y)}
+    layers += _original(summary, risk, utility, across, place)
     ring = {"type": "point", "shape": "circle", "size": 330, "stroke": INK, "strokeWidth": 2.2}
     layers.append(unit(ring, place, data=POINTS, transform=[{"filter": "datum.chosen"}]))
-    layers += _labels(_spaced(points, across, upward), place)
+    layers += _labels(_spaced(summary, points, across, upward), place)
     return dressed(
         {
+            **_open_marks(summary, points),
             "datasets": {"points": points},
             "layer": layers,
             "params": [
@@ -69,15 +74,40 @@ def map_in_words(summary: Summary) -> str:
     """Say what the map shows, for those who cannot see it."""
     risk, utility = summary.measure(str(summary.risk)), summary.measure(str(summary.utility))
     on = [
-        f"{c.label} ({c.figures[risk.key].text}, {c.figures[utility.key].text})"
+        f"{c.name} ({c.figures[risk.key].text}, {c.figures[utility.key].text})"
         for c in summary.candidates
         if c.on_frontier
     ]
-    chosen = f" Chosen: {summary.chosen.label}." if summary.chosen else ""
+    chosen = f" Chosen: {summary.chosen.name}." if summary.chosen else ""
+    original = summary.original_on_map
+    before = ""
+    if original is not None:
+        before = f" The original: {original.figures[risk.key].text}, {original.figures[utility.key].text}."
+    breaking = sum(bool(summary.broken(line, summary.off_map)) for line in summary.on_map)
+    others = f" {breaking} break {bounds_in_words(summary.off_map)}." if breaking else ""
     return (
         f"Scatter plot of {len(summary.candidates)} candidates: {risk.title} across, {utility.title} upward. "
-        f"On the frontier: {'; '.join(on) or 'none'}.{chosen}"
+        f"On the frontier: {'; '.join(on) or 'none'}.{chosen}{before}{others}"
     )
+
+
+def bounds_in_words(bounds: Sequence[Bound]) -> str:
+    """Name bounds with their limits.
+
+    >>> bounds_in_words([Bound("a", "KAnonymity", 0.0, "at most 0 %"), Bound("b", "Suppressed", 0.05, "at most 5 %")])
+    'KAnonymity at most 0 % or Suppressed at most 5 %'
+    """
+    return " or ".join(f"{bound.name} {bound.text}" for bound in bounds)
+
+
+def _open_marks(summary: Summary, points: Sequence[dict[str, Any]]) -> Spec:
+    """Say above the picture what open marks are, if there are any: they break a bound that is on neither axis."""
+    if not any(point["breaks"] for point in points):
+        return {}
+    text = wrap(f"○ open marks break a bound that is on neither axis: {bounds_in_words(summary.off_map)}", WIDE)
+    return {
+        "title": {"text": text, "anchor": "start", "fontSize": 11, "fontWeight": "normal", "color": WARN, "offset": 8}
+    }
 
 
 def _channel(what: str, measure: MeasureLine, scale: Scale) -> Spec:
@@ -95,9 +125,10 @@ def _channel(what: str, measure: MeasureLine, scale: Scale) -> Spec:
 def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: MeasureLine) -> dict[str, Any]:
     point: dict[str, Any] = {
         "label": line.label,
-        "short": shortened(line.label),
+        "short": shortened(line.name),
         "family": line.family,
         "status": line.status or "–",
+        "breaks": bounds_in_words(summary.broken(line, summary.off_map)),
         "frontier": line.on_frontier,
         "chosen": line.chosen,
         "x": line.figures[risk.key].value,
@@ -169,8 +200,11 @@ def _bars(points: Sequence[dict[str, Any]], x: Spec, y: Spec) -> list[Spec]:
     return layers
 
 
-def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec, *, live: bool) -> Spec:
-    """Draw the candidates; those off the frontier are grey until their method is clicked in the legend."""
+def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec, *, live: bool) -> list[Spec]:
+    """Draw the candidates; those off the frontier are grey until their method is clicked in the legend.
+
+    Who breaks a bound that is on neither axis is drawn open.
+    """
     families = list(dict.fromkeys(sorted(p["family"] for p in points)))
     legend = {
         "title": "Method (click to highlight)" if live else "Method",
@@ -181,6 +215,7 @@ def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec,
     colours = {"domain": families, "range": cycled(COLOURS, len(families))}
     shapes = {"domain": families, "range": cycled(SHAPES, len(families))}
     told = [name("label", title="Candidate"), name("status", title="Status")]
+    told += [name("breaks", title="Breaks")] if any(point["breaks"] for point in points) else []
     told += [name(f"figure{i}", title=line.name) for i, line in enumerate(summary.measures)]
     encoding = {
         "x": number("x", **x),
@@ -192,7 +227,42 @@ def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec,
         "tooltip": told,
     }
     mark = {"type": "point", "filled": True, "size": 75, "strokeWidth": 0.8}
-    return unit(mark, encoding, data=POINTS, name="candidates")
+    if not any(point["breaks"] for point in points):
+        return [unit(mark, encoding, data=POINTS, name="candidates")]
+    hollow = {"type": "point", "filled": False, "fill": "white", "size": 75, "strokeWidth": 1.5}
+    return [
+        unit(hollow, encoding, data=POINTS, transform=[{"filter": "datum.breaks"}]),
+        unit(mark, encoding, data=POINTS, transform=[{"filter": "!datum.breaks"}], name="candidates"),
+    ]
+
+
+def _original(summary: Summary, risk: MeasureLine, utility: MeasureLine, across: Scale, place: Spec) -> list[Spec]:
+    """Draw the original as a point of its own, with its name on the side that has room."""
+    line = summary.original_on_map
+    if line is None:
+        return []
+    words = "original, unprotected"
+    figures = {axis: line.figures[measure.key] for axis, measure in (("x", risk), ("y", utility))}
+    row = {"words": words, **{axis: found.value for axis, found in figures.items()}}
+    row |= {f"{axis}_text": found.text for axis, found in figures.items()}
+    data = values([row])
+    mark = {"type": "point", "shape": STAR, "filled": True, "size": 260, "color": INK, "opacity": 1}
+    told = [name("words", title="Table"), name("x_text", title=risk.name), name("y_text", title=utility.name)]
+    left = across.place(row["x"]) > 0.6
+    text = {
+        "type": "text",
+        "align": "right" if left else "left",
+        "dx": -13 if left else 13,
+        "baseline": "middle",
+        "fontSize": 11,
+    }
+    halo = {"color": "white", "stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}
+    named = {**place, "text": name("words")}
+    return [
+        unit(mark, {**place, "tooltip": told}, data=data),
+        unit({**text, **halo}, named, data=data),
+        unit({**text, "color": INK, "fontStyle": "italic"}, named, data=data),
+    ]
 
 
 def _labels(named: Sequence[dict[str, Any]], place: Spec) -> list[Spec]:
@@ -207,9 +277,13 @@ def _labels(named: Sequence[dict[str, Any]], place: Spec) -> list[Spec]:
     return layers
 
 
-def _spaced(points: Sequence[dict[str, Any]], across: Scale, upward: Scale) -> list[dict[str, Any]]:
-    """Keep the labels that have room: the chosen one first, then along the frontier."""
+def _spaced(summary: Summary, points: Sequence[dict[str, Any]], across: Scale, upward: Scale) -> list[dict[str, Any]]:
+    """Keep the labels that have room beside the original's: the chosen one first, then along the frontier."""
+    original, axes = summary.original_on_map, (str(summary.risk), str(summary.utility))
     kept: list[tuple[float, float]] = []
+    if original is not None:
+        x, y = (original.figures[key].value for key in axes)
+        kept.append((across.place(x), upward.place(y)))
     labelled = []
     for point in sorted((p for p in points if p["frontier"] or p["chosen"]), key=lambda p: (not p["chosen"], p["x"])):
         spot = (across.place(point["x"]), upward.place(point["y"]))

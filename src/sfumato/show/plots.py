@@ -1,7 +1,8 @@
 """The smaller pictures: the score and what it is made of, each variable before and after, regression intervals."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.show.summary import CandidateLine, Summary
@@ -39,9 +40,13 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
     key = str(summary.score)
     line = summary.measure(key)
     best = scored(summary)[:most]
+    called = {c.label: c.name for c in best}
+    if len(set(called.values())) < len(called):
+        called = {label: label for label in called}
     rows = [
         {
             "label": c.label,
+            "name": called[c.label],
             "part": part.removesuffix("()"),
             "value": value,
             "score": c.figures[key].text,
@@ -51,7 +56,7 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
         for place, (part, value) in enumerate((c.score_parts or {line.name: c.figures[key].value}).items())
     ]
     parts = [str(part) for part in dict.fromkeys(row["part"] for row in rows)]
-    y = name("label", sort=[c.label for c in best], title=None, axis={"labelLimit": 260, **BARE})
+    y = name("name", sort=list(called.values()), title=None, axis={"labelLimit": 260, **BARE})
     bars = unit(
         {"type": "bar", "height": {"band": 0.72}},
         {
@@ -72,7 +77,7 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
     )
     totals = [
         {
-            "label": c.label,
+            "name": called[c.label],
             "value": c.figures[key].value,
             "words": c.figures[key].text + ("  chosen" if c.chosen else ""),
         }
@@ -88,23 +93,46 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
 
 
 def before_and_after(variable: VariableDetail, *, width: int = 380, height: int = 150) -> Spec:
-    """Draw the distribution of one variable in both tables."""
-    drawn = _histogram(variable) if variable.edges else _categories(variable)
+    """Draw the distribution of one variable in both tables; what is missing or suppressed has bars of its own."""
+    drawn = _histogram(variable, width, height) if variable.edges else _categories(variable, width, height)
     words = f"Distribution of {variable.name} in the original and the protected table"
-    return dressed({**drawn, "width": width, "height": height, "description": words})
+    gaps = [f"{what} {100 * before:.1f} % before, {100 * after:.1f} % after" for what, before, after in variable.gaps]
+    return dressed({**drawn, "description": "; ".join([words, *gaps])})
 
 
-def _share() -> Spec:
-    return number("share", title="share of records", axis={"format": "%", "tickCount": 4}, stack=None)
+def _share(**said: Any) -> Spec:
+    return number(
+        "share", **{"title": "share of records", "axis": {"format": "%", "tickCount": 4}, "stack": None, **said}
+    )
 
 
 def _tooltip() -> list[Spec]:
     return [name("table"), name("bin", title="values"), number("share", format=".2%")]
 
 
-def _histogram(variable: VariableDetail) -> Spec:
+def _bars(bins: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str | None, share: Spec) -> Spec:
+    """Draw two bars for each name, one for each table."""
+    encoding = {
+        "x": name("bin", sort=list(bins), title=title, axis={"labelAngle": -35, "labelLimit": 90}),
+        "xOffset": name("table", sort=list(TABLES)),
+        "y": share,
+        "color": both_tables(),
+        "tooltip": _tooltip(),
+    }
+    return unit({"type": "bar", "opacity": 0.8}, encoding, data=values(rows))
+
+
+def _gaps(variable: VariableDetail) -> list[dict[str, Any]]:
+    return [
+        {"table": table, "bin": what, "share": share}
+        for what, *shares in variable.gaps
+        for table, share in zip(TABLES, shares, strict=True)
+    ]
+
+
+def _histogram(variable: VariableDetail, width: int, height: int) -> Spec:
     bins = list(zip(variable.edges, variable.edges[1:], strict=False))
-    tables = zip(TABLES, (variable.shares_before, variable.shares_after), strict=True)
+    tables = zip(TABLES, map(variable.of_all_records, (0, 1)), strict=True)
     rows = [
         {"table": table, "low": low, "high": high, "share": share, "zero": 0, "bin": f"{low:,.6g} to {high:,.6g}"}
         for table, shares in tables
@@ -124,35 +152,39 @@ def _histogram(variable: VariableDetail) -> Spec:
         "tooltip": _tooltip(),
     }
     looks: tuple[Spec, ...] = ({"opacity": 0.55}, {"fillOpacity": 0.22, "stroke": AFTER, "strokeWidth": 1.1})
-    return {
+    drawn: Spec = {
         "data": values(rows),
         "layer": [
             unit({"type": "rect", **look}, encoding, transform=[{"filter": f"datum.table == '{table}'"}])
             for table, look in zip(TABLES, looks, strict=True)
         ],
+        "width": width,
+        "height": height,
+    }
+    gaps = [what for what, *_ in variable.gaps]
+    if not gaps:
+        return drawn
+    beside = _bars(gaps, _gaps(variable), None, _share(title=None, axis=None))
+    room = 36 * len(gaps)
+    return {
+        "hconcat": [{**drawn, "width": width - room - 12}, {**beside, "width": room, "height": height}],
+        "spacing": 12,
+        "resolve": {"scale": {"y": "shared"}},
     }
 
 
-def _categories(variable: VariableDetail) -> Spec:
-    tables = zip(TABLES, (variable.shares_before, variable.shares_after), strict=True)
+def _categories(variable: VariableDetail, width: int, height: int) -> Spec:
+    tables = zip(TABLES, map(variable.of_all_records, (0, 1)), strict=True)
     rows = [
         {"table": table, "bin": category, "share": share}
         for table, shares in tables
         for category, share in zip(variable.categories, shares, strict=True)
     ]
-    encoding = {
-        "x": name(
-            "bin",
-            sort=list(variable.categories),
-            title=one_line(variable.name),
-            axis={"labelAngle": -35, "labelLimit": 90},
-        ),
-        "xOffset": name("table", sort=list(TABLES)),
-        "y": _share(),
-        "color": both_tables(),
-        "tooltip": _tooltip(),
-    }
-    return unit({"type": "bar", "opacity": 0.8}, encoding, data=values(rows))
+    taken = set(variable.categories)
+    gaps = [{**row, "bin": f"({row['bin']})" if row["bin"] in taken else row["bin"]} for row in _gaps(variable)]
+    bins = dict.fromkeys([*variable.categories, *(row["bin"] for row in gaps)])
+    drawn = _bars(list(bins), rows + gaps, one_line(variable.name), _share())
+    return {**drawn, "width": width, "height": height}
 
 
 def interval_plot(found: Sequence[CoefficientChange], *, width: int = 420) -> Spec:

@@ -1,88 +1,111 @@
-"""What may be told of a protected file to everyone: what was done in general, what was lost, what to avoid."""
+"""What may be told of a protected file to everyone: what was done in general, what it is good for, what to avoid."""
 
-from sfumato.compare.examine.findings import Deed, ReleasedVariable, ReleaseFacts, VariableUtility
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
 from sfumato.core import Chain, Method
-from sfumato.show.summary import Release, ReleaseVariable, Usefulness
-from sfumato.show.wording import lower_first, percentage
+from sfumato.show.advice import advice_on
+from sfumato.show.grades import Graded, changed_pairs, graded
+from sfumato.show.summary import Avoid, ChangedPair, Grade, Release, ReleaseVariable, Usefulness
+from sfumato.show.wording import count, lower_first
 
-SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
-CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
+NAMED = 8  # variables named in one point of what to avoid
+POINTS = 6  # of what to avoid: the list of pairs has the rest
 DEEDS: dict[Deed, str] = {
     "grouped": "grouped into broader classes",
     "ends coded": "extreme values are coded as one",
     "rounded": "rounded",
-    "suppressed": "values are suppressed ({missing} are missing)",
+    "suppressed": "some values are left blank",
     "perturbed": "values were changed: a single value need not be the true one",
 }
-ASSOCIATIONS = {  # by what became of a pair
-    "association lost": "The association of {}: it is no longer there.",
-    "direction reversed": "The association of {}: it points the other way than in the original.",
-    "association introduced": "The association of {}: the original does not have it.",
+COUNTED: dict[Grade, str] = {
+    "as before": "can be used as before",
+    "coarser": "in classes or without extremes",
+    "with care": "with care",
+    "not for": "not for everything",
+    "not compared": "could not be compared",
 }
 
 
 def release_of(method: Method | None, facts: ReleaseFacts, useful: Usefulness | None) -> Release:
     """Describe a protected file without a word on risk, parameters, seeds or single records."""
-    found = {v.name: v for v in useful.variables} if useful else {}
+    steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
+    pairs = useful.pairs if useful else ()
+    told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
+    kept = {v.name for v in facts.variables}
+    there = [pair for pair in pairs if pair.first in kept and pair.second in kept]
+    changed = changed_pairs(there)
     return Release(
         records=facts.records,
-        done=_done(method),
-        variables=tuple(_variable(variable, found.get(variable.name)) for variable in facts.variables),
+        done=tuple(dict.fromkeys(lower_first(step.about.title) for step in steps)),
+        variables=tuple(
+            ReleaseVariable(
+                name=one.variable.name,
+                label=one.variable.label,
+                kind=one.variable.kind,
+                done=deeds_in_words(one.variable) or _undone(one.variable, method),
+                missing=one.variable.missing,
+                grade=one.grade,
+                use=one.use,
+            )
+            for one in told
+        ),
         removed=facts.removed,
-        statement=useful.statement if useful else "",
-        avoid=_avoid(useful) if useful else (),
+        statement=_statement(told, there, changed) if useful else "",
+        avoid=_avoid(told),
+        changed=changed,
+        advice=advice_on(facts.variables, steps),
     )
 
 
 def deeds_in_words(variable: ReleasedVariable) -> str:
-    """Say what was done to a variable, with the share of values missing, which anyone can count in the file.
+    """Say what was done to a variable.
 
     >>> deeds_in_words(ReleasedVariable("age", "", "numeric", ("ends coded", "suppressed"), 0.25))
-    'extreme values are coded as one; values are suppressed (25.0 % are missing)'
+    'extreme values are coded as one; some values are left blank'
     """
-    return "; ".join(DEEDS[deed].format(missing=percentage(variable.missing)) for deed in variable.done)
+    return "; ".join(DEEDS[deed] for deed in variable.done)
 
 
-def _done(method: Method | None) -> tuple[str, ...]:
-    if method is None:
-        return ()
-    steps = method.steps if isinstance(method, Chain) else (method,)
-    return tuple(dict.fromkeys(lower_first(step.about.title) for step in steps))
+def _undone(variable: ReleasedVariable, method: Method | None) -> str:
+    """Say of a variable of which nothing is known to have been done whether that is known of it."""
+    return "as collected" if variable.same or method is not None else "not told"
 
 
-def _variable(variable: ReleasedVariable, found: VariableUtility | None) -> ReleaseVariable:
-    return ReleaseVariable(
-        name=variable.name,
-        label=variable.label,
-        kind=variable.kind,
-        done=deeds_in_words(variable),
-        like_original=_grade(found),
-    )
+def _statement(told: Sequence[Graded], pairs: Sequence[PairUtility], changed: Sequence[ChangedPair]) -> str:
+    """Count what the file is good for."""
+    number = Counter(one.grade for one in told)
+    counts = [f"{number[grade]} {words}" for grade, words in COUNTED.items() if number[grade]]
+    said = f"Of {count(len(told), 'variable')} {'; '.join(counts)}."
+    if pairs:
+        untold = sum(pair.utility is None for pair in pairs)
+        kept = len(pairs) - untold - len(changed)
+        said += f" {kept:,} of {count(len(pairs), 'pair')} of variables hang together much as they did"
+        said += f"; {untold:,} could not be compared." if untold else "."
+    return said
 
 
-def _grade(found: VariableUtility | None) -> str:
-    if found is None or found.distance is None:
-        return "not compared"
-    if found.distance < CLOSE:
-        return "as in the original"
-    return "close to the original" if found.distance < APART else "differs from the original"
+def _avoid(told: Sequence[Graded]) -> tuple[Avoid, ...]:
+    """List what an analyst should not do, by the variables that suffered themselves: a few points, not every pair."""
+    points = []
+    if gaps := _names(one for one in told if one.gaps):
+        points.append(Avoid(gaps, f"The distribution of {listed(gaps, NAMED)}: more than a fifth was left blank."))
+    if apart := _names(one for one in told if one.distribution and not one.gaps):
+        points.append(Avoid(apart, f"The distribution of {listed(apart, NAMED)}: it is another one than in the data."))
+    if alone := _names(one for one in told if one.alone):
+        points.append(Avoid(alone, f"Associations of {listed(alone, NAMED)} with any other variable."))
+    single = sorted((one for one in told if one.associations and not one.alone), key=lambda o: -len(o.associations))
+    room = POINTS - len(points)
+    shown = single if len(single) <= room else single[: room - 1]
+    for one in shown:
+        name = one.variable.name
+        points.append(Avoid((name,), f"Associations of {name} with {listed(one.associations, NAMED)}."))
+    if rest := _names(single[len(shown) :]):
+        points.append(Avoid(rest, f"Single associations of {listed(rest, NAMED)}, which the list of pairs names."))
+    return tuple(points)
 
 
-def _avoid(useful: Usefulness) -> tuple[str, ...]:
-    """List what an analyst should not rely on."""
-    told = []
-    apart = [v.title for v in useful.variables if v.distance is not None and v.distance >= APART]
-    if apart:
-        told.append(f"The distribution of {listed(tuple(apart), 12)}: it differs from the original's.")
-    worst = sorted((p for p in useful.pairs if (p.effect or 0.0) >= SLIGHT), key=lambda p: -(p.effect or 0.0))
-    for outcome, words in ASSOCIATIONS.items():
-        pairs = [" with ".join(p.titles) for p in worst if p.outcome == outcome]
-        if pairs:
-            told.append(words.format(listed(tuple(pairs), 8)))
-    weak = [" with ".join(p.titles) for p in worst if p.utility is not None and 0 < p.utility < 0.5]
-    if weak:
-        told.append(
-            f"The strength of the association of {listed(tuple(weak), 8)}: it differs much from the original's."
-        )
-    return tuple(told)
+def _names(told: Iterable[Graded]) -> tuple[str, ...]:
+    return tuple(one.variable.name for one in told)

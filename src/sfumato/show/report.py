@@ -88,8 +88,8 @@ def _charts(summary: Summary) -> dict[str, Spec]:
 
 def _drawn(summary: Summary) -> list[tuple[str, VariableDetail]]:
     """Name the pictures of the variables whose distribution changed, at most a couple of dozen: those that did most."""
-    changed = [v for v in (summary.detail.variables if summary.detail else ()) if v.moved > 0]
-    kept = sorted(changed, key=lambda v: v.moved, reverse=True)[:PICTURED]
+    changed = [v for v in (summary.detail.variables if summary.detail else ()) if v.shifted > 0]
+    kept = sorted(changed, key=lambda v: v.shifted, reverse=True)[:PICTURED]
     return [
         (f"variable-{i:02d}-{re.sub(r'[^A-Za-z0-9]+', '-', v.name).strip('-').lower()[:40]}".rstrip("-"), v)
         for i, v in enumerate((v for v in changed if v in kept), start=1)

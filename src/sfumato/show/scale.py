@@ -55,7 +55,9 @@ class Scale:
 
 
 def axis_scale(summary: Summary, measure: MeasureLine) -> Scale:
-    """Choose the axis of a measure, so that every candidate and the bound are on it."""
-    values = [line.figures[measure.key].value for line in summary.on_map]
+    """Choose the axis of a measure, so that every candidate, the original and the bound are on it."""
+    original = summary.original_on_map
+    lines = [*summary.on_map, *([original] if original is not None else [])]
+    values = [line.figures[measure.key].value for line in lines]
     limits = [bound.limit for bound in summary.bounds if bound.key == measure.key]
     return Scale.of(values + limits, measure.better)

@@ -6,7 +6,7 @@ It goes to JSON and back, so that a report can be rendered anywhere and at any t
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from sfumato.about import Better, Purpose, Unit
 from sfumato.compare import plain
@@ -21,6 +21,8 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.figures import Figure, numberless
 from sfumato.outcome import Reason, Status
 
+Grade = Literal["not for", "with care", "coarser", "as before", "not compared"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
 
 
@@ -162,13 +164,40 @@ class Usefulness:
 
 @dataclass(frozen=True)
 class ReleaseVariable:
-    """One variable of the protected file, as everyone may know it."""
+    """One variable of the protected file, as everyone may know it, with one grade from all that is known of it."""
 
     name: str
     label: str
     kind: str
     done: str
-    like_original: str
+    missing: float  # share of its values
+    grade: Grade
+    use: str  # what it is good for, in words
+
+
+@dataclass(frozen=True)
+class Avoid:
+    """What not to do with these variables; those that suffered themselves, not all that are named."""
+
+    variables: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class ChangedPair:
+    """Two variables whose association is not to be relied on, and why."""
+
+    first: str
+    second: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How to handle one trait of the protected file."""
+
+    topic: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -180,7 +209,14 @@ class Release:
     variables: tuple[ReleaseVariable, ...]
     removed: tuple[str, ...]
     statement: str
-    avoid: tuple[str, ...]
+    avoid: tuple[Avoid, ...]
+    changed: tuple[ChangedPair, ...] = ()  # every pair behind what is to be avoided, the worst first
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def worst_first(self) -> tuple[ReleaseVariable, ...]:
+        """The variables that need a word first, else in the order of the file."""
+        return tuple(sorted(self.variables, key=lambda variable: GRADES.index(variable.grade)))
 
 
 @dataclass(frozen=True)
@@ -201,7 +237,7 @@ class Detail:
     @property
     def same(self) -> tuple[VariableDetail, ...]:
         """The variables whose values changed and whose distribution did not."""
-        return tuple(v for v in self.variables if v.changed and v.moved == 0 and not v.gone)
+        return tuple(v for v in self.variables if v.changed and v.shifted == 0 and not v.gone)
 
 
 @dataclass(frozen=True)
@@ -268,6 +304,30 @@ class Summary:
             return ()
         having = (line for line in self.candidates if all(key in line.figures for key in axes))
         return tuple(line for line in having if all(math.isfinite(line.figures[key].value) for key in axes))
+
+    @property
+    def original_on_map(self) -> CandidateLine | None:
+        """The original as a point of the map, if it has both figures."""
+        line, axes = self.original, [key for key in (self.risk, self.utility) if key is not None]
+        if line is None or len(axes) < 2:
+            return None
+        there = all(key in line.figures and math.isfinite(line.figures[key].value) for key in axes)
+        return line if there else None
+
+    @property
+    def off_map(self) -> tuple[Bound, ...]:
+        """The bounds on measures that are neither axis of the map."""
+        return tuple(bound for bound in self.bounds if bound.key not in (self.risk, self.utility))
+
+    def broken(self, line: CandidateLine, bounds: tuple[Bound, ...]) -> tuple[Bound, ...]:
+        """Return which of these bounds a candidate breaks; one without the figure cannot be said to keep it."""
+        return tuple(bound for bound in bounds if not self._keeps(line, bound))
+
+    def _keeps(self, line: CandidateLine, bound: Bound) -> bool:
+        if bound.key not in line.figures:
+            return False
+        value = line.figures[bound.key].value
+        return value <= bound.limit if self.measure(bound.key).better == "lower" else value >= bound.limit
 
     @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -25,17 +25,22 @@ def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
     special = [n for n in (schema.weight, schema.household) if n is not None and schema[n].role != "identifier"]
     return ReleaseFacts(
         records=len(protected),
-        variables=tuple(
-            ReleasedVariable(
-                name,
-                schema[name].label,
-                schema[name].kind,
-                deeds(schema[name].treatment),
-                float(protected.missing(name).mean()),
-            )
-            for name in (*kept, *special)
-        ),
+        variables=tuple(_released(original, protected, name) for name in (*kept, *special)),
         removed=tuple(name for name in names if name not in schema),
+    )
+
+
+def _released(original: Microdata, protected: Microdata, name: str) -> ReleasedVariable:
+    variable, there = protected.schema[name], name in original.schema
+    return ReleasedVariable(
+        name,
+        variable.label,
+        variable.kind,
+        deeds(variable.treatment),
+        float(protected.missing(name).mean()),
+        missing_before=float(original.missing(name).mean()) if there else 0.0,
+        was=original.schema[name].kind if there else "",
+        same=same(original, protected, name),
     )
 
 

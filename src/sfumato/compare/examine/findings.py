@@ -55,14 +55,38 @@ class VariableDetail:
     figures: Mapping[str, Figure] = field(default_factory=dict)  # what measures say of it
     edges: tuple[float, ...] = ()  # numeric: the bins; the first and last hold all beyond if `clipped`
     categories: tuple[str, ...] = ()  # ordinal and nominal: the bars
-    shares_before: tuple[float, ...] = ()
+    shares_before: tuple[float, ...] = ()  # of the records that have a value
     shares_after: tuple[float, ...] = ()
     clipped: bool = False
+    missing_shares: tuple[float, float] = (0.0, 0.0)  # of all records, before and after
+    suppressed: float | None = None  # share of all records whose value was made missing; None if they do not match
 
     @property
     def moved(self) -> float:
         """How far the two distributions lie apart: the total variation over the bars, from 0 to 1."""
         return sum(abs(a - b) for a, b in zip(self.shares_before, self.shares_after, strict=True)) / 2
+
+    @property
+    def gaps(self) -> tuple[tuple[str, float, float], ...]:
+        """The records without a value as bars of their own: what they are, and their shares of all before and after.
+
+        Where records match, values made missing are told apart from those that were missing before.
+        """
+        before, after = self.missing_shares
+        suppressed = self.suppressed or 0.0
+        found = (("missing", before, max(after - suppressed, 0.0)), ("suppressed", 0.0, suppressed))
+        return tuple(bar for bar in found if bar[1] > 0 or bar[2] > 0)
+
+    @property
+    def shifted(self) -> float:
+        """How far the two tables lie apart with gaps as bars: the total variation over all records, from 0 to 1."""
+        own = zip(*(self.of_all_records(table) for table in (0, 1)), strict=True)
+        return (sum(abs(a - b) for a, b in own) + sum(abs(a - b) for _, a, b in self.gaps)) / 2
+
+    def of_all_records(self, table: Literal[0, 1]) -> tuple[float, ...]:
+        """The shares of the original (0) or the protected table (1) among all its records, missing ones too."""
+        present = 1 - self.missing_shares[table]
+        return tuple(share * present for share in (self.shares_before, self.shares_after)[table])
 
 
 @dataclass(frozen=True)
@@ -113,6 +137,7 @@ class PairUtility:
     effect: float | None  # how far the squared coefficients lie apart
     reason: str  # what became of it, in words
     outcome: str = ""  # the same as one of a few fixed values
+    left: float | None = None  # the share of its records that still have both; None if deletion is not charged
 
 
 @dataclass(frozen=True)
@@ -183,13 +208,16 @@ class OverRecords:
 
 @dataclass(frozen=True)
 class ReleasedVariable:
-    """One variable of the protected file: what was done to it, and how much of it is missing."""
+    """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
     name: str
     label: str
     kind: str
     done: tuple[Deed, ...]
     missing: float
+    missing_before: float = 0.0
+    was: str = ""  # its kind in the original
+    same: bool = False  # record by record as in the original
 
 
 @dataclass(frozen=True)

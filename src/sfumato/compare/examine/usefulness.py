@@ -48,4 +48,5 @@ def _pair(row: Mapping[str, Any]) -> PairUtility:
         effect=row["effect"],
         reason=row["reason"],
         outcome=row["outcome"],
+        left=row["records_left"],
     )

@@ -1,6 +1,7 @@
 """Every variable before and after: distributions, changed shares and moments."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,21 @@ def variable_detail(name: str, original: Microdata, protected: Microdata) -> Var
     if name not in protected.schema:
         return VariableDetail(name, kind, changed=None, gone=True)
     matched = protected.matched and len(protected) == len(original)
+    found = _compared(name, original, protected, matched=matched)
+    blank = original.missing(name), protected.missing(name)
+    return (
+        found
+        if found.gone
+        else replace(
+            found,
+            missing_shares=(float(blank[0].mean()), float(blank[1].mean())),
+            suppressed=float((~blank[0] & blank[1]).mean()) if matched else None,
+        )
+    )
+
+
+def _compared(name: str, original: Microdata, protected: Microdata, *, matched: bool) -> VariableDetail:
+    kind = original.schema[name].kind
     if kind == protected.schema[name].kind == "numeric":
         return _numbers(name, original.columns[name], protected.columns[name], matched=matched)
     found = recoding(original, protected, name, matched=matched)

@@ -42,7 +42,14 @@ document.querySelectorAll(".filter").forEach((filter) => {
 // The pictures: where scripts run, the drawing gives way to the live one that answers the mouse.
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
-  if (window.innerWidth < 700) spec.config.legend.columns = 2;
+  if (window.innerWidth < 700) {
+    spec.config.legend.columns = window.innerWidth < 500 ? 1 : 2;
+    delete spec.title; // too wide for one line; the caption says the same
+    (spec.layer || []).forEach((layer) => {
+      const legend = layer.encoding.color?.condition?.legend;
+      if (legend) legend.columns = spec.config.legend.columns;
+    });
+  }
   vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true }).then(() => {
     place.closest("figure").classList.remove("drawn");
     const drawing = place.closest("figure").querySelector("img");

@@ -35,11 +35,16 @@ OUTCOMES = (
     "association lost",
     "association introduced",
     "direction reversed",
+    "pattern changed",
     "no longer testable",
     "not comparable",
     "removed",
 )
-(SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(len(OUTCOMES))
+(SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, REARRANGED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(
+    len(OUTCOMES)
+)
+# what the paper calls a reversed direction: of unordered categories other ones go together, for they have no direction
+TURNED = (REVERSED, REARRANGED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +71,11 @@ class Pairs:
         """The utility of each pair, times what is left of its records where deletion is charged."""
         return self.charged(self.utility)
 
+    @cached_property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Whether both variables of a pair have an order in both tables, so that their association has a direction."""
+        return _correlated(self.before, self.after)
+
     def charged(self, utility: Floats) -> Floats:
         """Multiply utilities of the pairs by what is left of their records, where deletion is charged."""
         return utility if self.left is None else utility * self.left
@@ -83,7 +93,7 @@ class Pairs:
         larger one. Where they come to less than a small association for each pair, the share is of that.
         """
         told, (a, b) = ~np.isnan(self.utility), self.strengths
-        apart = self.sums(np.where(self.outcome == REVERSED, a + b, np.abs(a - b)), told)
+        apart = self.sums(np.where(np.isin(self.outcome, TURNED), a + b, np.abs(a - b)), told)
         number = self.sums(np.ones(len(self)), told)
         there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
         kept = np.where(number > 0, 1 - np.minimum(apart / np.where(number > 0, there, 1.0), 1.0), np.nan)
@@ -135,7 +145,7 @@ class Pairs:
     def _row(self, place: int, labels: Mapping[str, str], figures: Mapping[str, float | None]) -> Mapping[str, Any]:
         first, second = self.ends(place)
         outcome = self.outcome[place]
-        judged = outcome in (SAME, WEAKER, STRONGER)
+        judged = outcome in (SAME, WEAKER, STRONGER) and self.ordered[place]
         return {
             "first": first,
             "second": second,
@@ -214,7 +224,9 @@ def compared(
     both = open_ & seen & seen_after
     moved = both & ~(same[before.first] & same[before.second])
     opposite = _opposite(sides, before, after, moved, (of_before, of_after))
-    outcome[both & opposite], utility[both & opposite] = REVERSED, 0.0
+    ordered = _correlated(before, after)
+    outcome[both & opposite & ordered], outcome[both & opposite & ~ordered] = REVERSED, REARRANGED
+    utility[both & opposite] = 0.0
     # step 3: strength
     both &= ~opposite
     a, b = before.squared, after.squared

@@ -99,6 +99,8 @@ class GlobalDataUtility(Measure):
     Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
     record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
     the original's place, for as printed an association that more than doubles in its old direction counts as reversed.
+    What the paper calls reversed there, tables and statement call a changed pattern: unordered categories have no
+    direction.
 
     A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
     decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table

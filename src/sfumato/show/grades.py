@@ -1,0 +1,185 @@
+"""One grade for each variable of a protected file, from all that is known of it: distribution, gaps, associations."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sfumato.compare.examine.findings import PairUtility, ReleasedVariable, VariableUtility
+from sfumato.compare.figures import listed
+from sfumato.show.summary import ChangedPair, Grade
+
+SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
+CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
+SOME, MUCH = 0.05, 0.20  # shares of values made missing: stewards allow the first; the second is one in five
+WEAK = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
+MOST = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
+NAMED = 4  # variables named in a cell
+CHANGED = {  # what became of a pair, for readers
+    "association lost": "no longer there",
+    "association introduced": "not in the original",
+    "direction reversed": "the other way round",
+    "pattern changed": "another pattern",
+    "no longer testable": "cannot be analysed",
+    "weaker": "much weaker",
+    "stronger": "much stronger",
+}
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A variable with its grade and what led to it."""
+
+    variable: ReleasedVariable
+    grade: Grade
+    distribution: bool = False  # whether its distribution is another one
+    gaps: bool = False  # whether much of it was made missing
+    alone: bool = False  # whether most of its associations changed, so that none is to be relied on
+    associations: tuple[str, ...] = ()  # else: with whom they changed
+    cares: tuple[str, ...] = ()
+    partners: tuple[str, ...] = ()  # with whom they changed because of the other one
+
+    @property
+    def use(self) -> str:
+        """What the variable is good for, in words."""
+        base = _base(self.variable)
+        if self.grade == "not for":
+            otherwise = f"; otherwise {base}" if base != "as before" else ""
+            why = ", because much of it is missing" if self.gaps else ""
+            said = f"not for {' or '.join(self._limits())}{why}{otherwise}"
+        elif self.grade == "with care":
+            care = "use with care" if base == "as before" else f"use {base}, with care"
+            said = f"{care}: {'; '.join(self.cares)}"
+        elif self.grade == "not compared":
+            said = "could not be compared with the original"
+        else:
+            said = f"use {base}"
+        if not self.partners:
+            return said
+        return f"{said}{'; ' if ': ' in said else ', but '}not together with {listed(self.partners, NAMED)}"
+
+    def _limits(self) -> list[str]:
+        said = ["its distribution"] if self.distribution or self.gaps else []
+        if self.alone:
+            said.append("any association")
+        elif self.associations:
+            said.append(f"associations with {listed(self.associations, NAMED)}")
+        return said
+
+
+def graded(
+    variables: Sequence[ReleasedVariable], found: Mapping[str, VariableUtility], pairs: Sequence[PairUtility]
+) -> tuple[Graded, ...]:
+    """Grade every variable; a pair that changed counts against the one of the two that has more of them."""
+    known = {v.name: v for v in variables}
+    there = [pair for pair in pairs if pair.first in known and pair.second in known]
+    changed = [pair for pair in there if is_changed(pair)]
+    owned = _owned(changed, known, found)
+    number, lost = (Counter(name for pair in some for name in _ends(pair)) for some in (there, changed))
+    alone = {name for name in owned if lost[name] > max(MOST * number[name], 1)}
+    partners: dict[str, list[str]] = {}
+    for owner, others in owned.items():
+        for other in others if owner not in alone else ():
+            partners.setdefault(other, []).append(owner)
+    return tuple(
+        _grade(
+            variable,
+            found.get(variable.name),
+            alone=variable.name in alone,
+            associations=owned.get(variable.name, ()),
+            partners=tuple(partners.get(variable.name, ())),
+        )
+        for variable in variables
+    )
+
+
+def is_changed(pair: PairUtility) -> bool:
+    """Tell whether the association of a pair is not to be relied on; what hardly differs is.
+
+    Of one that is weaker or stronger the strengths are compared, not how many records are left.
+    """
+    if pair.outcome == "no longer testable":
+        return True
+    if (pair.effect or 0.0) < SLIGHT:
+        return False
+    if pair.outcome in ("weaker", "stronger"):
+        return pair.utility is not None and pair.utility < WEAK * (1.0 if pair.left is None else pair.left)
+    return pair.outcome in CHANGED
+
+
+def changed_pairs(pairs: Sequence[PairUtility]) -> tuple[ChangedPair, ...]:
+    """List the pairs whose association is not to be relied on, the worst first."""
+    worst = sorted((p for p in pairs if is_changed(p)), key=lambda p: -(p.effect or 0.0))
+    return tuple(ChangedPair(p.first, p.second, CHANGED[p.outcome]) for p in worst)
+
+
+def _grade(
+    variable: ReleasedVariable,
+    found: VariableUtility | None,
+    *,
+    alone: bool,
+    associations: tuple[str, ...],
+    partners: tuple[str, ...],
+) -> Graded:
+    distance = 0.0 if variable.same else found.distance if found is not None else None
+    lost = variable.missing - variable.missing_before
+    gaps = lost >= MUCH or (variable.missing == 1 and variable.missing_before < 1)
+    apart = distance is not None and distance >= APART
+    cares = []
+    if distance is not None and CLOSE <= distance < APART:
+        cares.append("its shares and quantiles are a little off")
+    if SOME <= lost < MUCH:
+        cares.append("some of its values are blank")
+    grade: Grade = "as before" if _base(variable) == "as before" else "coarser"
+    if apart or gaps or associations:
+        grade = "not for"
+    elif cares:
+        grade = "with care"
+    elif distance is None:
+        grade = "not compared"
+    return Graded(
+        variable,
+        grade,
+        distribution=apart,
+        gaps=gaps,
+        alone=alone,
+        associations=associations,
+        cares=tuple(cares),
+        partners=partners,
+    )
+
+
+def _base(variable: ReleasedVariable) -> str:
+    """Say how a variable may be used if nothing speaks against it."""
+    if "grouped" in variable.done:
+        return "in classes"
+    if "ends coded" in variable.done:
+        return "as before, but for the extremes"
+    return "as before, but for the rounding" if "rounded" in variable.done else "as before"
+
+
+def _owned(
+    changed: Sequence[PairUtility], known: Mapping[str, ReleasedVariable], found: Mapping[str, VariableUtility]
+) -> dict[str, tuple[str, ...]]:
+    """Lay each changed pair at the door of one of its variables, so that few variables account for all of them.
+
+    The one with most pairs left comes first; of two with as many the one that was changed itself, then the one that
+    lost more.
+    """
+    left, owned = list(changed), dict[str, tuple[str, ...]]()
+    while left:
+        count = Counter(name for pair in left for name in _ends(pair))
+
+        def weight(name: str, count: Mapping[str, int] = count) -> tuple[int, bool, float, float]:
+            variable, told = known[name], found.get(name)
+            moved = told.distance if told is not None and told.distance is not None else 0.0
+            return count[name], not variable.same, variable.missing - variable.missing_before, moved
+
+        worst = max(count, key=weight)
+        own = [p for p in left if worst in _ends(p)]
+        owned[worst] = tuple(p.first if p.second == worst else p.second for p in own)
+        left = [p for p in left if worst not in _ends(p)]
+    return owned
+
+
+def _ends(pair: PairUtility) -> tuple[str, str]:
+    return pair.first, pair.second
