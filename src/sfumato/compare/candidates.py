@@ -7,6 +7,7 @@ variable which a bounded risk reads. Where the schema has scenarios, the keys of
 the scenario's k.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,13 @@ from sfumato import parameters
 from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
-from sfumato.compare.key_sets import KeySet, judged, read_by, wanted
+from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
 from sfumato.compare.masked_numbers import Part, amounts_masked, numbers_masked
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.methods import PRAM, LocalSuppression, RecordSwapping
+from sfumato.kernels.groups import classes
+from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemoval
 from sfumato.methods.local_suppression import MOST_KEYS
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
@@ -34,6 +36,8 @@ WORTH = 3  # other values that are blanked rather than one of these
 MANY = 20  # different values from which a number is an amount, whatever its role
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
+RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
+SURELY = 0.85  # of a bound: what blanks give away comes on top
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
 
 
@@ -67,7 +71,8 @@ def compose(
     ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
     the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
     ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
-    and 10.
+    and 10. Where the share found again is bounded, the keys are also coarsened until there are so few classes of
+    records alike that an intruder who guesses within them keeps the bound.
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
@@ -81,7 +86,7 @@ def compose(
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
-        made = _of_keys(table, judging, breadth)
+        made = _of_keys(table, judging, _chances(bounded, bounds), breadth)
     touching = (candidate for candidate in made if _touches(candidate.method, data, bounded))
     return tuple({repr(candidate.method): candidate for candidate in touching}.values())
 
@@ -133,9 +138,19 @@ def _varies(data: Microdata, name: str) -> bool:
 # what is done to the keys
 
 
-def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Candidate]:
+def _chances(bounded: Iterable[Measure], bounds: Mapping[str, float]) -> tuple[float, ...]:
+    """Return the bounds on the share of records that are found again, or on the chance of the single one."""
+    found = []
+    for measure in bounded:
+        if measure.about.keys and measure.about.paired and measure.about.unit == "share":
+            limit = bounds.get(repr(measure), bounds.get(type(measure).__name__, 0.0))
+            found.append(getattr(measure, "above", None) or limit)
+    return tuple(chance for chance in dict.fromkeys(found) if chance > 0)
+
+
+def _of_keys(table: _Table, judging: Sequence[Measure], chances: Sequence[float], breadth: int) -> Iterator[Candidate]:
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
-    keys = list(_keys_treated(table, judging, breadth))
+    keys = [*_few_classes(table, judging, chances), *_keys_treated(table, judging, breadth)]
     # amounts too are what an intruder compares
     compared = bool(table.known_about) or any(map(_of_numbers_only, judging))
     masked = (
@@ -164,6 +179,55 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
             yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
     if not all(map(_count_over_keys, judging)) or breadth == 3:
         yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
+
+
+def _few_classes(table: _Table, judging: Sequence[Measure], chances: Iterable[float]) -> Iterator[Part]:
+    """Coarsen until guessing within the classes of records alike finds no larger share, and blank what is still rare.
+
+    Who knows that a person is in the file and takes any of the records alike finds one of each class: as many as there
+    are classes.
+    """
+    guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
+    guessing = [one for one in guessing if one.keys]
+    sets = wanted(table.keys, table.data.schema, judging)[0] if guessing else ()
+    dear = {name: float(WORTH) for name in table.keys if _spared(name)}
+    for chance in chances if sets else ():
+        ladders = Ladders.of(table.data, table.keys)
+        crowds = tuple(KeySet(one.keys, max(one.k, math.ceil(1 / chance))) for one in guessing)
+        for costs in ({}, dear) if dear else ({},):
+            stages = ladders.climb(crowds, costs)
+            for goal in (chance * SURELY, chance / 2):
+                most = goal * len(table.data)
+                left = [stage for stage in stages if stage.classes <= most]
+                if left:
+                    yield from _suppressed(table, ladders, left, sets, BLANK[1:2], kept=tuple(costs))
+                else:  # keys are too many: leave some out, or randomise them
+                    yield from _fewer_keys(table, ladders, stages[-1], sets, most)
+                    yield from _changed(table, ladders, stages[-1], RETENTIONS[:2])
+
+
+def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:
+    """Leave out keys, each time the one without which most classes are gone, and blank what is still rare."""
+    left = list(table.keys)
+
+    def different(names: Sequence[str]) -> int:
+        within = [found for one in sets if (found := one.within(names).keys)]
+        columns = [[ladders.rungs[name][stage.rungs[name]].codes for name in keys] for keys in within]
+        return max((len(classes(np.column_stack(found))[1]) for found in columns), default=0)
+
+    while len(left) > 1 and different(left) > most:
+        spare = [name for name in left if not _spared(name)] or left
+        left.remove(min(spare, key=lambda name: different([other for other in left if other != name])))
+    gone = tuple(name for name in table.keys if name not in left)
+    if gone:
+        removal = VariableRemoval(variables=gone)
+        kept = _Table(removal.protect(table.data), tuple(left), table.amounts, table.known_about)
+        fewer = [one.within(left) for one in sets]
+        rest = Stage({name: stage.rungs[name] for name in left}, stage.small, stage.classes)
+        for part in _suppressed(kept, ladders, [rest], [one for one in fewer if one.keys], BLANK[1:2]):
+            yield Part(
+                (removal, *part.steps), f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out; {part.clause}"
+            )
 
 
 def _count_over_keys(measure: Measure) -> bool:
@@ -257,18 +321,23 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
     """Coarsen half of the way, and exchange categories or places by chance."""
     half = stages[len(stages) // 2]
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
-    banded = {name for step in recodings for name in step.masked(table.data)}
-    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
-    if names:
-        for retention in (0.9, 0.8, 0.7)[: 1 + breadth]:
-            only = None if names == table.data.schema.analysed(role="key") else names
-            changed = PRAM(retention, invariant=True, variables=only)
-            yield Part((*recodings, changed), "; ".join(filter(None, (said, clause(changed)))))
+    yield from _changed(table, ladders, half, RETENTIONS[: 1 + breadth])
     places = table.of("nominal")
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
             yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
+
+
+def _changed(table: _Table, ladders: Ladders, stage: Stage, retentions: Iterable[float]) -> Iterator[Part]:
+    """Coarsen as far as a stage, and change categories by chance."""
+    said, recodings = _coarser(ladders, stage), ladders.recodings(stage)
+    banded = {name for step in recodings for name in step.masked(table.data)}
+    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
+    only = None if names == table.data.schema.analysed(role="key") else names
+    for retention in retentions if names else ():
+        changed = PRAM(retention, invariant=True, variables=only)
+        yield Part((*recodings, changed), "; ".join(filter(None, (said, clause(changed)))))
 
 
 # what is done to numbers

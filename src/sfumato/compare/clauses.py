@@ -52,9 +52,9 @@ def in_words(method: Method, schema: Schema | None = None) -> str:
 
     With the ``schema`` it is known which recoded variables are ordered and which lose their rare categories.
 
-    >>> in_words(GlobalRecoding(bins={"age": (30, 60)}) + LocalSuppression(3) + Noise(0.1, variables=("income",)))
-    'Age is given in 3 bands (<30 to 60+); key values are blanked where fewer than 3 records look alike; noise of 0.1 standard deviations is added to income.'
-    """  # noqa: E501 - one sentence, one line
+    >>> in_words(GlobalRecoding(bins={"age": (30, 60)}) + LocalSuppression(3))
+    'Age is given in 3 bands (<30 to 60+); key values are blanked where fewer than 3 records look alike.'
+    """
     return sentence(clauses(steps_of(method), schema))
 
 

@@ -76,7 +76,8 @@ def _of_matched(data: Microdata, protected: Microdata | None, population: float 
             decides=True,
             why=f"records are kept and keys are named: who is found again under {whose}",
         )
-        yield from _counts(data, protected, population, decides=False)
+        if not schema.scenarios:  # else each has its own keys and its own k, which Reidentification counts by
+            yield from _counts(data, protected, population, decides=False)
     yield from _confidential(data)
 
 

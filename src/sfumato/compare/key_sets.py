@@ -1,6 +1,6 @@
 """Which keys records must agree in, and how many: from the scenarios of the schema and from the measures that judge."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sfumato.core import Measure
@@ -17,6 +17,10 @@ class KeySet:
 
     keys: tuple[str, ...]
     k: int
+
+    def within(self, names: Collection[str]) -> "KeySet":
+        """Return those of the keys that are among some names, in the order of the names."""
+        return KeySet(tuple(name for name in names if name in self.keys), self.k)
 
     def implies(self, other: "KeySet") -> bool:
         """Tell whether records that agree as this asks agree as the other asks."""
@@ -58,9 +62,15 @@ def wanted(keys: Sequence[str], schema: Schema, judging: Sequence[Measure]) -> l
     intruders = judged(schema, judging)
     several = []
     for least in (0,) if stated else (0, *USUAL[1:]):
-        sets = [KeySet(tuple(n for n in keys if n in one.keys), max(one.k, least)) for one in intruders]
+        sets = [KeySet(one.keys, max(one.k, least)).within(keys) for one in intruders]
         several.append(_needed(one for one in sets if one.keys))
     return list(dict.fromkeys(sets for sets in several if sets))
+
+
+def found_among(schema: Schema, judging: Iterable[Measure]) -> tuple[KeySet, ...]:
+    """Return the keys of those who know that a person is in the file: among n records alike their chance is 1/n."""
+    known = [one for one in judged(schema, judging) if one.knows_membership]
+    return _needed(KeySet(one.exact, one.k) for one in known if one.exact)
 
 
 def judged(schema: Schema, judging: Iterable[Measure]) -> tuple[Scenario, ...]:

@@ -40,7 +40,7 @@ STATED = "the keys stated"
         "for intruders who do not know who took part",
         purpose="risk",
         counts=("expected re-identifications",),
-        beside=("expected re-identifications", "largest chance of a record", "records above 0.1"),
+        beside=("expected re-identifications", "largest chance of a record", "records above 0.1", "violating k"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

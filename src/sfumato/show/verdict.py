@@ -111,7 +111,8 @@ def _changes(
         kept = None if bound is None or sides[1] is None else _kept(sides[1], bound, line)
         yield Change(line.title, *texts, bound=bound.text if bound else "", kept=kept)
         about = results.figures[line.key]
-        for part in about.beside:
+        known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
+        for part in (name for name in known if about.beside and name.endswith(about.beside)):
             parts = [None if r is None else r.parts.get(line.key, {}).get(part) for r in (before, row)]
             if any(value is not None for value in parts):
                 unit = about.unit_of(part)
