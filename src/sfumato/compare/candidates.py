@@ -7,9 +7,10 @@ variable which a bounded risk reads. Where the schema has scenarios, the keys of
 the scenario's k.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -20,7 +21,7 @@ from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
 from sfumato.compare.key_sets import KeySet, judged, read_by, wanted
-from sfumato.compare.masked_numbers import Part, amounts_masked, numbers_masked
+from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -53,6 +54,7 @@ class _Table:
     keys: tuple[str, ...]
     amounts: tuple[str, ...]  # numbers that are no keys, each of which may tell a person by itself
     known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
+    found: float = 0.0  # the share of records that may be found, where such a risk is bounded
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -77,7 +79,8 @@ def compose(
     parameters.one_of(_Breadth(breadth), "breadth", (1, 2, 3))
     bounded = [m for m in measures if {repr(m), type(m).__name__} & set(bounds) and m.about.purpose == "risk"]
     judging = bounded or [m for m in measures if m.about.purpose == "risk"]
-    table = _seen(data, judging)
+    found = (bounds.get(repr(m), bounds.get(type(m).__name__, 0.0)) for m in bounded if _counts_found(m))
+    table = replace(_seen(data, judging), found=min(found, default=0.0))
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
@@ -136,14 +139,9 @@ def _varies(data: Microdata, name: str) -> bool:
 def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Candidate]:
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
     keys = list(_keys_treated(table, judging, breadth))
-    # amounts too are what an intruder compares
-    compared = bool(table.known_about) or any(map(_of_numbers_only, judging))
-    masked = (
-        numbers_masked(table.data, table.amounts, breadth)
-        if compared
-        else amounts_masked(table.data, table.amounts, breadth)
-    )
-    amounts = list(masked) or [Part((), "")]
+    compared = any(map(_of_numbers_only, judging))  # amounts too are what an intruder compares
+    masked = numbers_masked if compared else known_masked if table.known_about else amounts_masked
+    amounts = list(masked(table.data, table.amounts, breadth)) or [Part((), "")]
     whole = breadth if compared else 2 + breadth
     for place, first in enumerate(keys):
         several = amounts if place < whole else [amounts[(place + i) % len(amounts)] for i in range(breadth)]
@@ -157,6 +155,8 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
     ways = wanted(table.keys, table.data.schema, judging)
     dear = {name: float(WORTH) for name in table.keys if _spared(name)}
     every = len(ways) == 1
+    if table.found > 0:
+        yield from _seldom_found(table, ladders, ways[0], dear)
     for place, sets in enumerate(ways):
         enough = BLANK[: 2 + breadth] if every or not place else BLANK[1:2]
         yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
@@ -171,6 +171,26 @@ def _count_over_keys(measure: Measure) -> bool:
     return measure.about.keys and not measure.about.paired
 
 
+def _counts_found(measure: Measure) -> bool:
+    """Tell whether a measure is the share of records that are found by their keys."""
+    return measure.about.keys and measure.about.paired and measure.about.unit == "share"
+
+
+def _seldom_found(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]) -> Iterator[Part]:
+    """Coarsen until one record of each class is no more than may be found, and blank what is still asked for.
+
+    Where the coarsest keys do not do, their categories are changed by chance as well.
+    """
+    least = math.ceil(1 / table.found)
+    stages = ladders.climb([replace(one, k=max(one.k, least)) for one in sets], dear)
+    most = table.found * len(table.data)
+    place = next((place for place, stage in enumerate(stages) if stage.classes <= most), None)
+    if place is None:
+        yield from (_changed(table, ladders, stages[-1], retention) for retention in (0.9, 0.8))
+    else:
+        yield from _suppressed(table, ladders, stages[place:], sets, BLANK[:1])
+
+
 def _suppressed(
     table: _Table,
     ladders: Ladders,
@@ -182,7 +202,6 @@ def _suppressed(
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
     if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    steps = tuple(_suppression(table, one) for one in sets)
     lost: dict[int, _Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
@@ -190,7 +209,7 @@ def _suppressed(
             if stage.small > all_ * len(table.data) * len(table.keys):
                 continue  # of each record in a small class one value goes at least
             if place not in lost:
-                lost[place] = _blank(table, ladders.recodings(stage), steps)
+                lost[place] = _blank(table, ladders.recodings(stage), sets)
             if lost[place].mean <= all_ and max(lost[place].shares) <= worst:
                 return place
         return None
@@ -198,11 +217,12 @@ def _suppressed(
     found = [place for limits in (*enough, *SPARE) if (place := reached(*limits)) is not None]
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
-        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), steps)
+        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), sets)
     for place in list(dict.fromkeys(found))[: len(enough)]:
         blanked = lost[place]
-        said = (_coarser(ladders, stages[place], kept), _blanking(sets, blanked.mean))
-        yield Part((*ladders.recodings(stages[place]), *blanked.steps), "; ".join(filter(None, said)))
+        said = (_coarser(ladders, stages[place], kept), _blanking(blanked))
+        steps = (*ladders.recodings(stages[place]), *(_suppression(table, one) for one in blanked.sets))
+        yield Part(steps, "; ".join(filter(None, said)))
 
 
 def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
@@ -213,62 +233,70 @@ def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
     return LocalSuppression(one.k, importance=importance, variables=None if by_role else one.keys)
 
 
-def _blanking(sets: Sequence[KeySet], share: float) -> str:
+def _blanking(blanked: "_Blanked") -> str:
     """Say how many key values are blanked, and for which sets of keys."""
-    if not share:
+    if not blanked.sets:
         return ""
-    asked = [f"{one.k} records look alike" for one in sets]
-    if len(sets) > 1:
-        asked = [f"{told} in {listed(one.keys)}" for told, one in zip(asked, sets, strict=True)]
-    return f"{100 * share:.1f} % of key values are blanked, where fewer than {', or fewer than '.join(asked)}"
+    first, *others = blanked.sets
+    said = f"{100 * blanked.mean:.1f} % of key values are blanked, where fewer than {first.k} records look alike"
+    if not others:
+        return said
+    return ", or ".join([f"{said} in {listed(first.keys)}", *(f"fewer than {o.k} in {listed(o.keys)}" for o in others)])
 
 
 @dataclass(frozen=True)
 class _Blanked:
-    """The share of each key's values that is blanked, and the steps that blank any."""
+    """The share of each key's values that is blanked, and the sets of keys that ask for it."""
 
     shares: tuple[float, ...]
-    steps: tuple[Method, ...]
+    sets: tuple[KeySet, ...]
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.shares))
 
 
-def _blank(table: _Table, recodings: Iterable[Method], steps: Iterable[Method]) -> _Blanked:
-    """Try what some steps blank after the recodings; all values where a step does not apply."""
-    data, useful = table.data, []
+def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
+    """Try what is blanked after the recodings; all values where suppression does not apply."""
+    data, asking = table.data, []
     for recoding in recodings:
         data = recoding.protect(data)
     before = data
     try:
-        for step in steps:
-            after = step.protect(data)
-            if any((after.missing(name) != data.missing(name)).any() for name in table.keys):
-                useful.append(step)
+        for one in sets:
+            after = _suppression(table, one).protect(data)
+            if any((after.missing(name) != data.missing(name)).any() for name in one.keys):
+                asking.append(one)
             data = after
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return _Blanked((1.0,), tuple(steps))
+        return _Blanked((1.0,), tuple(sets))
     lost = tuple(float((data.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
-    return _Blanked(lost, tuple(useful))
+    return _Blanked(lost, tuple(asking))
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:
     """Coarsen half of the way, and exchange categories or places by chance."""
     half = stages[len(stages) // 2]
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
-    banded = {name for step in recodings for name in step.masked(table.data)}
-    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
-    if names:
-        for retention in (0.9, 0.8, 0.7)[: 1 + breadth]:
-            only = None if names == table.data.schema.analysed(role="key") else names
-            changed = PRAM(retention, invariant=True, variables=only)
-            yield Part((*recodings, changed), "; ".join(filter(None, (said, clause(changed)))))
+    parts = (_changed(table, ladders, half, retention) for retention in (0.9, 0.8, 0.7)[: 1 + breadth])
+    yield from (part for part in parts if part.steps)
     places = table.of("nominal")
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
             yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
+
+
+def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> Part:
+    """Coarsen to a stage, and change categories by chance; nothing where no key has any."""
+    recodings = ladders.recodings(stage)
+    banded = {name for step in recodings for name in step.masked(table.data)}
+    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
+    if not names:
+        return Part((), "")
+    only = None if names == table.data.schema.analysed(role="key") else names
+    changed = PRAM(retention, invariant=True, variables=only)
+    return Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
 
 
 # what is done to numbers
