@@ -1,7 +1,7 @@
 """What becomes of a sweep: run, reported, the chosen table written, and all of it told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ class Plan:
     out: Path
     least_risk: bool = False  # instead of the best utility
     bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
+    whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
 
 
 def carry_out(plan: Plan) -> "Summary":

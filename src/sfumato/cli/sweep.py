@@ -25,7 +25,8 @@ from sfumato.cli.options import (
 from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.core import Measure, Method
+    from sfumato.compare.candidates import Candidate
+    from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.data.suggestion import Doubt
 
@@ -124,10 +125,11 @@ def sweep(
             with speaking(deciding):
                 key_names(data.schema, deciding.variables)
     make_folder(out)
+    found = composed(data, measures, {**limits, **floors}, breadth) if asked is None else ()
     plan = Plan(
         file=file,
         data=data,
-        methods=tuple(composed(data, measures, {**limits, **floors}, breadth) if asked is None else asked),
+        methods=tuple(candidate.method for candidate in found) if asked is None else tuple(asked),
         measures=tuple(measures),
         candidates=tables,
         replicates=replicates,
@@ -140,6 +142,7 @@ def sweep(
         out=out,
         least_risk=least_risk,
         bootstrap=bootstrap,
+        whys={repr(candidate.method): candidate.why for candidate in found},
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
@@ -180,14 +183,14 @@ def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure
 
 def composed(
     data: "Microdata", measures: "list[Measure]", bounds: Mapping[str, float], breadth: int
-) -> "tuple[Method, ...]":
+) -> "tuple[Candidate, ...]":
     """Return the candidates that fit the table and the bounds; say so where there is none."""
     from sfumato.compare.candidates import compose
 
     found = compose(data, measures, bounds, breadth=breadth)
     if not found:
         raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
-    return tuple(candidate.method for candidate in found)
+    return found
 
 
 def remembered_seed(out: Path, seed: int | None) -> int:
