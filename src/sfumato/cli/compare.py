@@ -95,6 +95,7 @@ def compare(
         examine(results, protected.name, what=what, listed=max(records, 10), progress=True),
         file=original.name,
         protected=protected.name,
+        deciding=[repr(chosen.measure) for chosen in usual if chosen.decides],
         command=command_line(),
         schema=schema_text(data.schema),
     )
