@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_survey import run, write_schema, write_survey
 
+import sfumato
 from tables import numbers
 
 COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "tune", "study", "methods", "measures")
@@ -409,3 +410,21 @@ def test_a_release_holds_nothing_that_names_the_units(tmp_path: Path) -> None:
     assert "person" not in header and "weight" in header
     told = json.loads((out / "results.json").read_text())
     assert not any("person" in caution for caution in told["cautions"])
+
+
+@pytest.mark.parametrize(
+    "named", [(), ("KAnonymity", "NearestRecord", "DiSCO", "GlobalDataUtility(deletion='charged')")]
+)
+def test_what_decides_for_a_synthetic_file_is_the_headline(tmp_path: Path, named: tuple[str, ...]) -> None:
+    survey = sfumato.household_survey(60)
+    sfumato.write(survey, tmp_path / "o.csv")
+    sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
+    sfumato.write(sfumato.CARTSynthesis().protect(survey, rng=1), tmp_path / "synthetic.csv")
+    measures = [word for name in named for word in ("--measure", name)]
+    words = ("compare", tmp_path / "o.csv", tmp_path / "synthetic.csv", "--schema", tmp_path / "schema.toml")
+    found = run(*words, "--unmatched", "--json", *measures)
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    titles = {line["key"]: line["title"] for line in told["measures"]}
+    deciding = [titles[key] for key in ("DiSCO()", "GlobalDataUtility(deletion='charged')")]
+    assert [title for _, title in told["headline"]] == deciding

@@ -128,3 +128,14 @@ def test_bands_are_round_and_open_and_climbing_counts_the_records_of_the_recoded
         made = step.protect(made)
     share = sfumato.KAnonymity(3).evaluate(survey, made).value
     assert share * len(survey) == pytest.approx(stages[-1].small)
+
+
+@pytest.mark.parametrize(("households", "bound"), [(200, 0.05), (800, 0.1)])
+def test_a_bound_on_who_is_found_is_met_by_what_is_composed_for_it(households: int, bound: float) -> None:
+    data = sfumato.household_survey(households)
+    risk = sfumato.Reidentification()
+    found = compose(data, [risk], {"Reidentification": bound})
+    assert 10 <= len(found) <= 25
+    shares = [risk.evaluate(data, candidate.method.protect(data, rng=1)).value for candidate in found]
+    assert risk.evaluate(data, data).value > 0.9
+    assert sum(share <= bound for share in shares) >= 3, shares

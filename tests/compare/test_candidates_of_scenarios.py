@@ -56,27 +56,30 @@ def test_each_scenario_gets_its_own_k_over_its_own_keys(survey: Microdata, found
         assert alike[0] >= 5 and alike[1] >= 3, candidate.why
         least.append(alike)
         masked = set(candidate.method.masked(survey))
-        assert {"region", "earnings"} <= masked and masked & {"education", "occupation"}, candidate.why
-        # nobody knows these: they stay as they came
-        assert not {"marital", "household_size", "urbanity"} & set(candidate.method.masked(survey))
+        assert {"region", "earnings"} <= masked and {"occupation", "education"} & masked, candidate.why
+        assert not {"marital", "household_size", "urbanity"} & masked  # nobody knows these: they stay as they came
+    assert any("education" in candidate.method.masked(survey) for candidate in suppressed)
     assert any(neighbours >= 10 and colleagues >= 10 for neighbours, colleagues in least)  # more is tried too
 
 
 def test_candidates_are_few_and_randomising_is_among_them(survey: Microdata, found: tuple[Candidate, ...]) -> None:
-    assert 10 <= len(found) <= 30
+    assert 10 <= len(found) <= 24
     assert len({candidate.why for candidate in found}) == len(found)
     kinds = {type(step).__name__ for candidate in found for step in _steps(candidate.method)}
     assert {"PRAM", "RecordSwapping"} <= kinds
-    assert any("5 records look alike in region, sex and age" in c.why and "3 records" in c.why for c in found)
+    asked = "fewer than 5 records look alike in region, sex and age, or fewer than 3 in education and occupation"
+    assert any(asked in candidate.why for candidate in found)
     # nobody knows earnings exactly, so they are masked as a number
     assert not any("earnings" in (getattr(s, "bins", None) or ()) for c in found for s in _steps(c.method))
     assert "Noise" in kinds and "MDAV" in kinds
 
 
-def test_some_candidate_keeps_the_bound_under_every_scenario(survey: Microdata, found: tuple[Candidate, ...]) -> None:
+def test_several_candidates_keep_the_bound_under_every_scenario(
+    survey: Microdata, found: tuple[Candidate, ...]
+) -> None:
     before = Reidentification().evaluate(survey, survey).value
     shares = [Reidentification().evaluate(survey, c.method.protect(survey, rng=1)).value for c in found]
-    assert before > 0.5 and min(shares) < 0.05
+    assert before > 0.5 and sum(share < 0.05 for share in shares) >= 3
 
 
 def test_what_is_asked_of_the_keys() -> None:

@@ -38,7 +38,7 @@ class Plan:
     out: Path
     least_risk: bool = False  # instead of the best utility
     bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
-    whys: Mapping[str, str] = field(default_factory=dict)  # why a candidate is tried, by its label
+    whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
 
 
 def carry_out(plan: Plan) -> "Summary":

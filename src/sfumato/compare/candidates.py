@@ -10,7 +10,7 @@ the scenario's k.
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -21,7 +21,7 @@ from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
 from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
-from sfumato.compare.masked_numbers import Part, amounts_masked, numbers_masked
+from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -37,7 +37,7 @@ MANY = 20  # different values from which a number is an amount, whatever its rol
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
-SURELY = 0.85  # of a bound: what blanks give away comes on top
+GOALS = (0.85, 0.5)  # of a bound on who is found: what blanks give away comes on top
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
 
 
@@ -57,6 +57,7 @@ class _Table:
     keys: tuple[str, ...]
     amounts: tuple[str, ...]  # numbers that are no keys, each of which may tell a person by itself
     known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
+    found: float = 0.0  # the share of records that may be found, where such a risk is bounded
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -66,13 +67,12 @@ class _Table:
 def compose(
     data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1
 ) -> tuple[Candidate, ...]:
-    """Return candidates that fit a table, some 15 at ``breadth`` 1, more at 2 and 3.
+    """Return candidates that fit a table, some 15 to 25 at ``breadth`` 1, more at 2 and 3.
 
     ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
     the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
     ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
-    and 10. Where the share found again is bounded, the keys are also coarsened until there are so few classes of
-    records alike that an intruder who guesses within them keeps the bound.
+    and 10.
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
@@ -82,11 +82,16 @@ def compose(
     parameters.one_of(_Breadth(breadth), "breadth", (1, 2, 3))
     bounded = [m for m in measures if {repr(m), type(m).__name__} & set(bounds) and m.about.purpose == "risk"]
     judging = bounded or [m for m in measures if m.about.purpose == "risk"]
-    table = _seen(data, judging)
+    found = (
+        getattr(m, "above", None) or bounds.get(repr(m), bounds.get(type(m).__name__, 0.0))
+        for m in bounded
+        if _counts_found(m)
+    )
+    table = replace(_seen(data, judging), found=min(found, default=0.0))
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
-        made = _of_keys(table, judging, _chances(bounded, bounds), breadth)
+        made = _of_keys(table, judging, breadth)
     touching = (candidate for candidate in made if _touches(candidate.method, data, bounded))
     return tuple({repr(candidate.method): candidate for candidate in touching}.values())
 
@@ -138,27 +143,12 @@ def _varies(data: Microdata, name: str) -> bool:
 # what is done to the keys
 
 
-def _chances(bounded: Iterable[Measure], bounds: Mapping[str, float]) -> tuple[float, ...]:
-    """Return the bounds on the share of records that are found again, or on the chance of the single one."""
-    found = []
-    for measure in bounded:
-        if measure.about.keys and measure.about.paired and measure.about.unit == "share":
-            limit = bounds.get(repr(measure), bounds.get(type(measure).__name__, 0.0))
-            found.append(getattr(measure, "above", None) or limit)
-    return tuple(chance for chance in dict.fromkeys(found) if chance > 0)
-
-
-def _of_keys(table: _Table, judging: Sequence[Measure], chances: Sequence[float], breadth: int) -> Iterator[Candidate]:
+def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Candidate]:
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
-    keys = [*_few_classes(table, judging, chances), *_keys_treated(table, judging, breadth)]
-    # amounts too are what an intruder compares
-    compared = bool(table.known_about) or any(map(_of_numbers_only, judging))
-    masked = (
-        numbers_masked(table.data, table.amounts, breadth)
-        if compared
-        else amounts_masked(table.data, table.amounts, breadth)
-    )
-    amounts = list(masked) or [Part((), "")]
+    keys = list(_keys_treated(table, judging, breadth))
+    compared = any(map(_of_numbers_only, judging))  # amounts too are what an intruder compares
+    masked = numbers_masked if compared else known_masked if table.known_about else amounts_masked
+    amounts = list(masked(table.data, table.amounts, breadth)) or [Part((), "")]
     whole = breadth if compared else 2 + breadth
     for place, first in enumerate(keys):
         several = amounts if place < whole else [amounts[(place + i) % len(amounts)] for i in range(breadth)]
@@ -172,6 +162,11 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
     ways = wanted(table.keys, table.data.schema, judging)
     dear = {name: float(WORTH) for name in table.keys if _spared(name)}
     every = len(ways) == 1
+    if table.found > 0:
+        guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
+        guessing = [one for one in guessing if one.keys]
+        if guessing:
+            yield from _seldom_found(table, ladders, ways[0], guessing, dear)
     for place, sets in enumerate(ways):
         enough = BLANK[: 2 + breadth] if every or not place else BLANK[1:2]
         yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
@@ -181,29 +176,35 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
         yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
 
 
-def _few_classes(table: _Table, judging: Sequence[Measure], chances: Iterable[float]) -> Iterator[Part]:
-    """Coarsen until guessing within the classes of records alike finds no larger share, and blank what is still rare.
+def _count_over_keys(measure: Measure) -> bool:
+    """Tell whether a measure counts protected records that agree, which says nothing of randomised ones."""
+    return measure.about.keys and not measure.about.paired
 
-    Who knows that a person is in the file and takes any of the records alike finds one of each class: as many as there
-    are classes.
+
+def _counts_found(measure: Measure) -> bool:
+    """Tell whether a measure is the share of records that are found by their keys."""
+    return measure.about.keys and measure.about.paired and measure.about.unit == "share"
+
+
+def _seldom_found(
+    table: _Table, ladders: Ladders, sets: Sequence[KeySet], guessing: Sequence[KeySet], dear: Mapping[str, float]
+) -> Iterator[Part]:
+    """Coarsen until one record of each class is no more than may be found, and blank what is still asked for.
+
+    Whoever knows that a person is in the file, ``guessing`` by these keys, finds one record of each class. Where the
+    coarsest keys do not do, some are left out, or their categories are changed by chance as well.
     """
-    guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
-    guessing = [one for one in guessing if one.keys]
-    sets = wanted(table.keys, table.data.schema, judging)[0] if guessing else ()
-    dear = {name: float(WORTH) for name in table.keys if _spared(name)}
-    for chance in chances if sets else ():
-        ladders = Ladders.of(table.data, table.keys)
-        crowds = tuple(KeySet(one.keys, max(one.k, math.ceil(1 / chance))) for one in guessing)
-        for costs in ({}, dear) if dear else ({},):
-            stages = ladders.climb(crowds, costs)
-            for goal in (chance * SURELY, chance / 2):
-                most = goal * len(table.data)
-                left = [stage for stage in stages if stage.classes <= most]
-                if left:
-                    yield from _suppressed(table, ladders, left, sets, BLANK[1:2], kept=tuple(costs))
-                else:  # keys are too many: leave some out, or randomise them
-                    yield from _fewer_keys(table, ladders, stages[-1], sets, most)
-                    yield from _changed(table, ladders, stages[-1], RETENTIONS[:2])
+    least = math.ceil(1 / table.found)
+    crowds = [replace(one, k=max(one.k, least)) for one in guessing]
+    for costs in ({}, dear) if dear else ({},):
+        stages = ladders.climb(crowds, costs)
+        for most in (goal * table.found * len(table.data) for goal in GOALS):
+            left = [stage for stage in stages if stage.classes <= most]
+            if left:
+                yield from _suppressed(table, ladders, left, sets, BLANK[1:2], kept=tuple(costs))
+            else:
+                yield from _fewer_keys(table, ladders, stages[-1], sets, most)
+                yield from (_changed(table, ladders, stages[-1], retention) for retention in RETENTIONS[:2])
 
 
 def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:
@@ -221,18 +222,12 @@ def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[Ke
     gone = tuple(name for name in table.keys if name not in left)
     if gone:
         removal = VariableRemoval(variables=gone)
-        kept = _Table(removal.protect(table.data), tuple(left), table.amounts, table.known_about)
-        fewer = [one.within(left) for one in sets]
-        rest = Stage({name: stage.rungs[name] for name in left}, stage.small, stage.classes)
-        for part in _suppressed(kept, ladders, [rest], [one for one in fewer if one.keys], BLANK[1:2]):
-            yield Part(
-                (removal, *part.steps), f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out; {part.clause}"
-            )
-
-
-def _count_over_keys(measure: Measure) -> bool:
-    """Tell whether a measure counts protected records that agree, which says nothing of randomised ones."""
-    return measure.about.keys and not measure.about.paired
+        kept = replace(table, data=removal.protect(table.data), keys=tuple(left))
+        fewer = [found for one in sets if (found := one.within(left)).keys]
+        rest = replace(stage, rungs={name: stage.rungs[name] for name in left})
+        for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
+            said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
+            yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
 
 
 def _suppressed(
@@ -246,7 +241,6 @@ def _suppressed(
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
     if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    steps = tuple(_suppression(table, one) for one in sets)
     lost: dict[int, _Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
@@ -254,7 +248,7 @@ def _suppressed(
             if stage.small > all_ * len(table.data) * len(table.keys):
                 continue  # of each record in a small class one value goes at least
             if place not in lost:
-                lost[place] = _blank(table, ladders.recodings(stage), steps)
+                lost[place] = _blank(table, ladders.recodings(stage), sets)
             if lost[place].mean <= all_ and max(lost[place].shares) <= worst:
                 return place
         return None
@@ -262,11 +256,12 @@ def _suppressed(
     found = [place for limits in (*enough, *SPARE) if (place := reached(*limits)) is not None]
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
-        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), steps)
+        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), sets)
     for place in list(dict.fromkeys(found))[: len(enough)]:
         blanked = lost[place]
-        said = (_coarser(ladders, stages[place], kept), _blanking(sets, blanked.mean))
-        yield Part((*ladders.recodings(stages[place]), *blanked.steps), "; ".join(filter(None, said)))
+        said = (_coarser(ladders, stages[place], kept), _blanking(blanked))
+        steps = (*ladders.recodings(stages[place]), *(_suppression(table, one) for one in blanked.sets))
+        yield Part(steps, "; ".join(filter(None, said)))
 
 
 def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
@@ -277,51 +272,53 @@ def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
     return LocalSuppression(one.k, importance=importance, variables=None if by_role else one.keys)
 
 
-def _blanking(sets: Sequence[KeySet], share: float) -> str:
+def _blanking(blanked: "_Blanked") -> str:
     """Say how many key values are blanked, and for which sets of keys."""
-    if not share:
+    if not blanked.sets:
         return ""
-    asked = [f"{one.k} records look alike" for one in sets]
-    if len(sets) > 1:
-        asked = [f"{told} in {listed(one.keys)}" for told, one in zip(asked, sets, strict=True)]
-    return f"{100 * share:.1f} % of key values are blanked, where fewer than {', or fewer than '.join(asked)}"
+    first, *others = blanked.sets
+    said = f"{100 * blanked.mean:.1f} % of key values are blanked, where fewer than {first.k} records look alike"
+    if not others:
+        return said
+    return ", or ".join([f"{said} in {listed(first.keys)}", *(f"fewer than {o.k} in {listed(o.keys)}" for o in others)])
 
 
 @dataclass(frozen=True)
 class _Blanked:
-    """The share of each key's values that is blanked, and the steps that blank any."""
+    """The share of each key's values that is blanked, and the sets of keys that ask for it."""
 
     shares: tuple[float, ...]
-    steps: tuple[Method, ...]
+    sets: tuple[KeySet, ...]
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.shares))
 
 
-def _blank(table: _Table, recodings: Iterable[Method], steps: Iterable[Method]) -> _Blanked:
-    """Try what some steps blank after the recodings; all values where a step does not apply."""
-    data, useful = table.data, []
+def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
+    """Try what is blanked after the recodings; all values where suppression does not apply."""
+    data, asking = table.data, []
     for recoding in recodings:
         data = recoding.protect(data)
     before = data
     try:
-        for step in steps:
-            after = step.protect(data)
-            if any((after.missing(name) != data.missing(name)).any() for name in table.keys):
-                useful.append(step)
+        for one in sets:
+            after = _suppression(table, one).protect(data)
+            if any((after.missing(name) != data.missing(name)).any() for name in one.keys):
+                asking.append(one)
             data = after
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return _Blanked((1.0,), tuple(steps))
+        return _Blanked((1.0,), tuple(sets))
     lost = tuple(float((data.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
-    return _Blanked(lost, tuple(useful))
+    return _Blanked(lost, tuple(asking))
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:
     """Coarsen half of the way, and exchange categories or places by chance."""
     half = stages[len(stages) // 2]
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
-    yield from _changed(table, ladders, half, RETENTIONS[: 1 + breadth])
+    parts = (_changed(table, ladders, half, retention) for retention in RETENTIONS[: 1 + breadth])
+    yield from (part for part in parts if part.steps)
     places = table.of("nominal")
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
@@ -329,15 +326,16 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
             yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
 
 
-def _changed(table: _Table, ladders: Ladders, stage: Stage, retentions: Iterable[float]) -> Iterator[Part]:
-    """Coarsen as far as a stage, and change categories by chance."""
-    said, recodings = _coarser(ladders, stage), ladders.recodings(stage)
+def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> Part:
+    """Coarsen to a stage, and change categories by chance; nothing where no key has any."""
+    recodings = ladders.recodings(stage)
     banded = {name for step in recodings for name in step.masked(table.data)}
     names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
+    if not names:
+        return Part((), "")
     only = None if names == table.data.schema.analysed(role="key") else names
-    for retention in retentions if names else ():
-        changed = PRAM(retention, invariant=True, variables=only)
-        yield Part((*recodings, changed), "; ".join(filter(None, (said, clause(changed)))))
+    changed = PRAM(retention, invariant=True, variables=only)
+    return Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
 
 
 # what is done to numbers

@@ -48,7 +48,7 @@ class Stage:
 
     rungs: Mapping[str, int]
     small: int  # records in classes of fewer than k, in the set of keys that has most of them
-    classes: int = 0  # of records alike, in the set of keys that has most of them
+    classes: int  # of records that agree, in the set that has most: so many are found, one of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +102,11 @@ class Ladders:
                 which, sizes = classes(np.column_stack([columns[name][places[name]] for name in one.keys]))
                 total = np.bincount(which, weights=counts, minlength=len(sizes))
                 rare += int((total < one.k).sum())
-                records = max(records, int(total[total < one.k].sum()))
-                most = max(most, len(sizes))
+                records, most = max(records, int(total[total < one.k].sum())), max(most, len(sizes))
             return rare, records, most
 
-        now, records, different = small(at)
-        stages = [Stage(dict(at), records, different)]
+        now, records, most = small(at)
+        stages = [Stage(dict(at), records, most)]
         while records:
             tried = []
             for name, place in at.items():
@@ -118,9 +117,9 @@ class Ladders:
                     tried.append(((now - after[0]) / max(cost, 1e-6), name, after))
             if not tried:
                 break
-            _, name, (now, records, different) = max(tried, key=lambda step: step[:2])
+            _, name, (now, records, most) = max(tried, key=lambda step: step[:2])
             at[name] += 1
-            stages.append(Stage(dict(at), records, different))
+            stages.append(Stage(dict(at), records, most))
         return tuple(stages)
 
 

@@ -62,6 +62,21 @@ def amounts_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Ite
             yield _part(MDAV(k, variables=names))
 
 
+def known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[Part]:
+    """Return ways to mask amounts of which an intruder knows some about: as for amounts, but stronger."""
+    if not names:
+        return
+    coded = _top(data, names, TOP)
+    top = () if coded is None else (coded,)
+    for p in (0.1, 0.2, 0.05, 0.3)[: 1 + breadth]:
+        yield _part(*top, RankSwapping(p, variables=names))
+    for k in (10, 20, 5)[:breadth]:
+        if k <= len(data):
+            yield _part(MDAV(k, variables=names))
+    for scale in (0.5, 0.2, 0.3)[:breadth]:
+        yield _part(Noise(scale, variables=names))
+
+
 def _part(*steps: Method) -> Part:
     """Return steps with what they do."""
     return Part(steps, "; ".join(clauses(steps)))

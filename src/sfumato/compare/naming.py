@@ -195,15 +195,26 @@ def _coarseness(run: Run) -> float:
 
 
 def _phrases(method: Method, order: Mapping[Run, int]) -> list[Phrase]:
-    """Return the steps of a method in a few words each."""
+    """Return the steps of a method in a few words each; recodings and suppressions in a row are one."""
     said = []
-    for is_recoding, run in groupby(steps_of(method), lambda step: isinstance(step, GlobalRecoding)):
-        if is_recoding:
-            recodings = tuple(step for step in run if isinstance(step, GlobalRecoding))
+    for _, run in groupby(steps_of(method), lambda step: isinstance(step, GlobalRecoding)):
+        steps = tuple(run)
+        recodings = tuple(step for step in steps if isinstance(step, GlobalRecoding))
+        if recodings:
             said.append(_coarse(recodings, order[recodings] if len(order) > 1 else None))
         else:
-            said += map(phrase, run)
+            said += _unrecoded(steps)
     return said
+
+
+def _unrecoded(steps: Iterable[Method]) -> Iterator[Phrase]:
+    for _, run in groupby(steps, lambda step: isinstance(step, LocalSuppression)):
+        several = tuple(run)
+        if isinstance(several[0], LocalSuppression):
+            ks = dict.fromkeys(str(step.k) for step in several if isinstance(step, LocalSuppression))
+            yield Phrase("suppress", "", f"k={'/'.join(ks)}")
+        else:
+            yield from map(phrase, several)
 
 
 def _coarse(run: Run, number: int | None) -> Phrase:
@@ -231,11 +242,6 @@ def phrase(method: Method) -> Phrase:
             said.append(str(value) if place == 0 else f"{entry.name}={value}")
     name = type(method).__name__
     return Phrase(name, name, _cut(", ".join(said), DETAIL))
-
-
-@phrase.register
-def _(method: LocalSuppression) -> Phrase:
-    return Phrase("suppress", "", f"k={method.k}")
 
 
 @phrase.register

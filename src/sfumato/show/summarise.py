@@ -1,7 +1,7 @@
 """From results to the plain summary: who stands where, what was chosen and why. Nothing is masked or measured here."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -104,14 +104,22 @@ def summarise_pair(
     *,
     file: str,
     protected: str,
+    deciding: Sequence[str] = (),
     command: str = "",
     schema: str = "",
 ) -> Summary:
-    """Tell how one protected file compares with its original."""
+    """Tell how one protected file compares with its original.
+
+    ``deciding`` are the keys of the measures that decide for such a file: they make the headline, those of risk first.
+    For a purpose of which none was computed, the first that was stands there.
+    """
     lines, row = lines_of(results), results.rows[0]
     told = [key for key in lines.measures if math.isfinite(row.means.get(key, math.nan))]
     risks, losses = ([key for key in told if lines.measures[key].purpose == p] for p in ("risk", "utility"))
-    shown = [lines.measures[key] for key in ([*risks[:2], *losses[:1]] if losses else risks[:3])]
+    heads = [*risks[:2], *losses[:1]] if losses else risks[:3]
+    if deciding:
+        heads = [k for p in (risks, losses) for k in [key for key in p if key in deciding] or p[:1]]
+    shown = [lines.measures[key] for key in heads]
     facts = examination.cautions if examination else None
     return Summary(
         kind="compare",
@@ -128,7 +136,7 @@ def summarise_pair(
         measures=tuple(lines.measures.values()),
         candidates=(replace(lines.candidates[row.candidate], rank=1),),
         run=_run(results, command, schema),
-        detail=detail_of(results, examination, first=risks[0] if risks else None) if examination else None,
+        detail=detail_of(results, examination, first=shown[0].key if risks else None) if examination else None,
         released=protected,
         cautions=(*by_position(results), *cautions(results, row, facts, {})),
         notes=_notes(results, lines, ()),
