@@ -139,3 +139,13 @@ def test_a_bound_on_who_is_found_is_met_by_what_is_composed_for_it(households: i
     shares = [risk.evaluate(data, candidate.method.protect(data, rng=1)).value for candidate in found]
     assert risk.evaluate(data, data).value > 0.9
     assert sum(share <= bound for share in shares) >= 3, shares
+
+
+def test_a_bound_on_extreme_amounts_codes_the_top_and_leaves_the_keys_to_the_other_bound() -> None:
+    survey = sfumato.household_survey(300)
+    exposed, found_again = sfumato.ExposedAmounts(), sfumato.Reidentification()
+    measures = [found_again, exposed]
+    found = compose(survey, measures, {"Reidentification": 0.1, "ExposedAmounts": 0.0})
+    kept = [c for c in found if exposed.evaluate(survey, c.method.protect(survey, rng=1)).value == 0]
+    assert len(kept) >= 3
+    assert any(found_again.evaluate(survey, c.method.protect(survey, rng=1)).value <= 0.1 for c in kept)

@@ -30,6 +30,7 @@ from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemo
 from sfumato.methods.local_suppression import MOST_KEYS
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
+from sfumato.risk import ExposedAmounts
 
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
 WORTH = 3  # other values that are blanked rather than one of these
@@ -129,7 +130,8 @@ def _seen(data: Microdata, judging: Sequence[Measure]) -> _Table:
 
 
 def _of_numbers_only(measure: Measure) -> bool:
-    return measure.about.kinds == ("numeric",)
+    """Tell whether a measure compares records by their numbers; extremes by themselves are for top coding."""
+    return measure.about.kinds == ("numeric",) and not isinstance(measure, ExposedAmounts)
 
 
 def _repeats(data: Microdata, name: str) -> bool:
