@@ -235,10 +235,8 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     import importlib
 
     demo = importlib.import_module("sfumato.cli.demo")
-    monkeypatch.setattr(demo, "HOUSEHOLDS", 60)
-    monkeypatch.setattr(demo, "METHODS", ("RankSwapping(p=0.2)", "GlobalRecoding(groups=3) + LocalSuppression(k=2)"))
-    monkeypatch.setattr(demo, "REPLICATES", 1)
-    monkeypatch.setattr(demo, "BOUND", {demo.RISK: 1.0})
+    monkeypatch.setattr(demo, "HOUSEHOLDS", 200)
+    monkeypatch.setattr(demo, "BOUNDS", ("Reidentification=20%", "ExposedAmounts=0%"))
     result = run("demo", "--out", tmp_path / "demo", "--workers", 1)
     assert result.exit_code == 0, result.output
     assert result.stdout.rstrip().endswith(str(tmp_path / "demo" / "report.html"))

@@ -1,5 +1,6 @@
 """Ways to mask the numbers of a table, from mild to strong: parts of the candidates that fit it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from sfumato.compare.clauses import clauses
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.methods import MDAV, IndividualRanking, Noise, RankSwapping, Rounding, Shuffling, TopBottomCoding
+from sfumato.risk.exposed_amounts import RECORDS_PER_EXTREME, ExposedAmounts
 
 TOP = 0.01  # the share of records whose amounts are coded at the top
 
@@ -46,7 +48,7 @@ def amounts_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Ite
     """Return ways to mask amounts: none leaves exact, and the largest are coded or averaged."""
     if not names:
         return
-    coded = _top(data, names, TOP)
+    coded = _top(data, names, _extreme(data, names))
     top = () if coded is None else (coded,)
     for scale in (0.1, 0.05, 0.2)[:breadth]:
         grid = _round(data, names, scale)
@@ -66,7 +68,7 @@ def known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Itera
     """Return ways to mask amounts of which an intruder knows some about: as for amounts, but stronger."""
     if not names:
         return
-    coded = _top(data, names, TOP)
+    coded = _top(data, names, _extreme(data, names))
     top = () if coded is None else (coded,)
     for p in (0.1, 0.2, 0.05, 0.3)[: 1 + breadth]:
         yield _part(*top, RankSwapping(p, variables=names))
@@ -75,6 +77,13 @@ def known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Itera
             yield _part(MDAV(k, variables=names))
     for scale in (0.5, 0.2, 0.3)[:breadth]:
         yield _part(Noise(scale, variables=names))
+
+
+def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
+    """Return the share of values to code at the top: those that are extreme by themselves, as ExposedAmounts counts."""
+    fewest = min(int((~data.missing(name)).sum()) for name in names)
+    most = min(ExposedAmounts().most, len(data) // RECORDS_PER_EXTREME)
+    return max(TOP, math.ceil(1000 * (most + 2) / max(fewest, 1)) / 1000)  # two more: some tie at the limit
 
 
 def _part(*steps: Method) -> Part:
