@@ -40,8 +40,8 @@ def alike_households(before: Codes, after: Codes, unit: Integers) -> Floats:
     chance = np.zeros(len(sizes))
     for size in np.unique(sizes):
         homes = np.flatnonzero(sizes == size)
-        members = [_members(side, unit, sizes, size) for side in (known, shown)]
-        chance[homes] = _chances(*members, agreement)
+        mine, theirs = (_members(side, unit, sizes, size) for side in (known, shown))
+        chance[homes] = _chances(mine, theirs, agreement)
     return chance
 
 
@@ -78,8 +78,9 @@ def _chances(known: Integers, shown: Integers, agreement: _Agreement) -> Floats:
     theirs, copies = classes(shown)
     if agreement.exact:
         both, _ = classes(np.concatenate([shown, known]))
-        number = np.bincount(both[: len(shown)], minlength=int(both.max()) + 1)[both[len(shown) :]]
-        return np.where(both[: len(shown)] == both[len(shown) :], 1 / np.maximum(number, 1), 0.0)
+        there, asked = both[: len(shown)], both[len(shown) :]
+        alike = np.bincount(there, minlength=int(both.max()) + 1)[asked]
+        return np.where(there == asked, 1 / np.maximum(alike, 1), 0.0)
     kinds, found = known[first_records(mine)], shown[first_records(theirs)]
     number, own = np.zeros(len(kinds)), np.zeros(len(known), dtype=bool)
     reach = _reach(found, agreement)

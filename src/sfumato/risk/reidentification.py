@@ -16,7 +16,7 @@ from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
-from sfumato.kernels.groups import classes
+from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
@@ -257,7 +257,7 @@ def _of_households(
 
 def _mean_of(figures: Floats, unit: Integers) -> Floats:
     """Return the mean of a figure over the members of each household."""
-    return np.asarray(np.bincount(unit, weights=figures) / np.bincount(unit), dtype=np.float64)
+    return class_sums(unit, figures, counted(unit)) / np.bincount(unit)
 
 
 def _households(pair: Pair) -> Integers:
@@ -275,7 +275,7 @@ def _households(pair: Pair) -> Integers:
 def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
     """Return the mean over records and the largest of the chance that a member of the household is found."""
     with np.errstate(divide="ignore"):  # who is certain to be found: log 0
-        safe = np.bincount(unit, weights=np.log1p(-np.minimum(chance, 1.0)))
+        safe = class_sums(unit, np.log1p(-np.minimum(chance, 1.0)), counted(unit))
     together = any_member(safe)
     return {
         "records, with their household": float(together[unit].mean()),
