@@ -207,7 +207,8 @@ def _(method: TopBottomCoding) -> str:
     if isinstance(method.share, float):
         return f"the {ends} {written(method.share, 'share')} of {named(method)} are replaced by {by}"
     shares = tuple(method.share or ())
-    ends = ends if shares else " and ".join(filter(None, (method.top and "largest", method.bottom and "smallest")))
+    if not shares:
+        ends = " and ".join(word for word, limits in (("largest", method.top), ("smallest", method.bottom)) if limits)
     names = dict.fromkeys((*shares, *(method.top or ()), *(method.bottom or ())))
     return f"the {ends} values of {named(method, names)} are replaced by {by}"
 

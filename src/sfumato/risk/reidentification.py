@@ -1,8 +1,9 @@
 """Re-identification under stated scenarios: who is found again by an intruder who knows these keys, of all kinds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +15,28 @@ from sfumato.data.keys import key_names
 from sfumato.data.recoding import Recoding
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
+from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.registry import catalogued
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.distance_linkage import own_is_nearest_mixed
-from sfumato.risk.individual import expected_inverse
+from sfumato.risk.household_attack import alike_households
+from sfumato.risk.individual import any_member, expected_inverse
 from sfumato.risk.mixed_points import points
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
+ALL_ALIKE = "all members alike"
 STATED = "the keys stated"
+Unit = Literal["record", "household"]
 
 
 @catalogued(
@@ -40,7 +47,14 @@ STATED = "the keys stated"
         "for intruders who do not know who took part",
         purpose="risk",
         counts=("expected re-identifications",),
-        beside=("expected re-identifications", "largest chance of a record", "records above 0.1", "violating k"),
+        beside=(
+            "expected re-identifications",
+            "largest chance of a record",
+            "largest chance of a household",
+            "above 0.1",
+            "violating k",
+            "with their household",
+        ),
         better="lower",
         range=(0.0, 1.0),
         unit="share",
@@ -57,7 +71,9 @@ STATED = "the keys stated"
         "       1 / t_i if none is nearer than the own (t_i = as near), else 0\n"
         "nearest of those alike in true numbers: the same among fewer\n"
         "Gower's nearest: the same over all keys in Gower's distance, among all\n"
-        "membership not known: E(1 / F | f) in the population instead of 1 / f",
+        "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
+        "with their household: 1 - product over its members of (1 - c_i)\n"
+        'unit="household": c of a household by all members alike, 1 / (households alike), or by one member',
         reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
         "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "
         "a mean hides them. Of a copy it is what the keys themselves give away, so look at it before anything is done. "
@@ -88,10 +104,21 @@ class Reidentification(Measure):
 
     The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. With
     ``above`` it is the share of records whose chance exceeds that, under the scenario where most do: a bound for the
-    single record, as in --at-most "Reidentification(above=0.2)=0%". The
-    parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario, and
-    the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the share of protected
-    records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row for each.
+    single record, as in --at-most "Reidentification(above=0.2)=0%".
+
+    The parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario,
+    and the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the share of
+    protected records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row
+    for each.
+
+    Where the protected table tells who lives together, finding one member finds all: the part "records, with their
+    household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
+    in :class:`IndividualRisk`). An intruder who knows a whole family does better. ``unit="household"`` judges him: he
+    looks for the households whose members can be paired with those he knows so that all agree (*all members alike*),
+    or takes one member and any of the attacks above, whichever finds more. The value is then the share of households
+    found. It is far larger where households are large, since k records alike seldom live in k households alike; without
+    the household in the file it cannot be done. Nearest households are not tried: of a perturbed file more may be
+    found.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})
@@ -103,20 +130,29 @@ class Reidentification(Measure):
 
     scenarios: tuple[str, ...] | None = None
     above: float | None = field(default=None, kw_only=True)
+    unit: Unit = field(default="record", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.names(self, "scenarios")
+        parameters.one_of(self, "unit", get_args(Unit))
         if self.above is not None:
             parameters.share(self, "above")
-            self.known_as(title=f"Records with a chance above {self.above:g} to be found, under the worst scenario")
+            whose = f"{self.unit.capitalize()}s with a chance above {self.above:g} to be found"
+            self.known_as(title=f"{whose}, under the worst scenario")
+        elif self.unit == "household":
+            self.known_as(title="Re-identification of households under the worst scenario")
         if self.scenarios is not None and self.variables is not None:
             raise parameters.refuse(self, "give scenarios or variables, not both")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         original, _ = pair.tables()
         intruders, notes = self._intruders(original.schema)
-        found = [pair.keep(("found under", scenario), partial(_judge, pair, scenario)) for scenario in intruders]
+        unit = _households(pair) if self.unit == "household" else None
+        found = [
+            pair.keep(("found under", scenario, self.unit), partial(_judge, pair, scenario, unit))
+            for scenario in intruders
+        ]
         worst = max(found, key=lambda judged: judged.value(self.above))
         parts = {judged.scenario.name: judged.mean for judged in found}
         parts |= {
@@ -124,15 +160,17 @@ class Reidentification(Measure):
         }
         parts |= {
             "expected re-identifications": float(worst.chance.sum()),
-            "largest chance of a record": max(float(judged.chance.max()) for judged in found),
-            "records above 0.1": float((worst.chance > 0.1).mean()),
+            f"largest chance of a {self.unit}": max(float(judged.chance.max()) for judged in found),
+            f"{self.unit}s above 0.1": float((worst.chance > 0.1).mean()),
         }
+        if unit is None and pair.protected.schema.household is not None:
+            parts |= _with_households(worst.chance, pair.protected.units)
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said)
         return self.measurement(
             worst.value(self.above),
             parts=parts,
-            by_record=worst.chance,
+            by_record=worst.chance if unit is None else worst.chance[unit],
             tables={"scenarios": tuple(_row(judged) for judged in found)},
             notes=notes,
         )
@@ -160,7 +198,7 @@ class Reidentification(Measure):
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """A scenario with the chance of each record under its best attack."""
+    """A scenario with the chance of each record, or household, under its best attack."""
 
     scenario: Scenario
     attack: str
@@ -195,8 +233,8 @@ def _row(judged: _Judged) -> dict[str, object]:
     }
 
 
-def _judge(pair: Pair, scenario: Scenario) -> _Judged:
-    """Try the attacks that the keys of a scenario allow, and keep the best."""
+def _judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> _Judged:
+    """Try the attacks that the keys of a scenario allow, and keep the best; on households where ``unit`` has them."""
     keys, notes = _comparable(pair, scenario)
     seen = {name: pair.footing(name) for name in keys}
     numbers = [name for name in keys if seen[name].kind == "numeric"]
@@ -213,14 +251,66 @@ def _judge(pair: Pair, scenario: Scenario) -> _Judged:
             chances[TRUE_ALIKE] = nearest(*codes, *_scores(seen, untrue))
     if keys:
         chances[GOWER] = own_is_nearest_mixed(*points(pair, keys), share=True)[0]
-    best = max(chances, key=lambda attack: float(chances[attack].mean()))  # the first of those that tie
-    chance = chances[best]
+    weights = None
     if not scenario.knows_membership:
         weights, said = _weights(pair)
         notes = (*notes, f"{scenario.name}: {said}")
-        if weights is not None:
-            chance = _in_population(chance, weights, codes if best == ALIKE else None)
+    if unit is not None:
+        return _Judged(scenario, *_of_households(chances, codes, unit, weights), None, notes)
+    best = _best(chances)
+    chance = chances[best]
+    if weights is not None:
+        chance = _in_population(chance, weights, codes if best == ALIKE else None)
     return _Judged(scenario, best, chance, _violating(pair, scenario, keys, perturbed), notes)
+
+
+def _best(chances: Mapping[str, Floats]) -> str:
+    """Name the attack with the largest mean; the first of those that tie."""
+    return max(chances, key=lambda attack: float(chances[attack].mean()))
+
+
+def _of_households(
+    by_record: Mapping[str, Floats], codes: tuple[Codes, Codes], unit: Integers, weights: Floats | None
+) -> tuple[str, Floats]:
+    """Return the best attack on households and the chance of each: by all members together, or by one of them."""
+    attacks = {f"{attack}, one member": attack for attack in by_record}
+    chances = {ALL_ALIKE: alike_households(*codes, unit)}
+    chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
+    best = _best(chances)
+    if weights is None:
+        return best, chances[best]
+    if best == ALL_ALIKE:
+        return best, _in_population(chances[best], _mean_of(weights, unit), None)
+    attack = attacks[best]
+    return best, _mean_of(_in_population(by_record[attack], weights, codes if attack == ALIKE else None), unit)
+
+
+def _mean_of(figures: Floats, unit: Integers) -> Floats:
+    """Return the mean of a figure over the members of each household."""
+    return class_sums(unit, figures, counted(unit)) / np.bincount(unit)
+
+
+def _households(pair: Pair) -> Integers:
+    """Return the number of each record's household; refused where the protected table does not tell the same ones."""
+    if pair.original.schema.household is None or pair.protected.schema.household is None:
+        which = "original" if pair.original.schema.household is None else "protected"
+        raise NotApplicable(f"the {which} table does not tell who lives together: its schema names no household")
+    before, after = pair.original.units, pair.protected.units
+    together, _ = classes(np.column_stack([before, after]))
+    if not counted(together) == counted(before) == counted(after):
+        raise NotApplicable("the households of the protected table are not those of the original")
+    return before
+
+
+def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
+    """Return the mean over records and the largest of the chance that a member of the household is found."""
+    with np.errstate(divide="ignore"):  # who is certain to be found: log 0
+        safe = class_sums(unit, np.log1p(-np.minimum(chance, 1.0)), counted(unit))
+    together = any_member(safe)
+    return {
+        "records, with their household": float(together[unit].mean()),
+        "largest of a household": float(together.max()),
+    }
 
 
 def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]:

@@ -1,0 +1,158 @@
+"""Households found again: by hand, against every pairing of members tried, and beside the risk of single persons."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import sfumato
+from sfumato import Microdata, NotApplicable, ParameterError, Reidentification, Scenario, Schema, Variable
+from sfumato.risk.attacks import agree, alike
+from sfumato.risk.household_attack import _paired_by_subsets, _paired_one_by_one, alike_households
+
+
+def table(town: list[str | None], sex: list[str], home: list[float | None]) -> Microdata:
+    schema = Schema(
+        (
+            Variable("town", "nominal", "key", categories=("A", "B")),
+            Variable("sex", "nominal", "key", categories=("f", "m")),
+        ),
+        household="home",
+    )
+    return Microdata.from_frame(pa.table({"town": town, "sex": sex, "home": pa.array(home, pa.float64())}), schema)
+
+
+# four homes in town A: two couples f + m, one of two women, one woman alone; and a man alone in B
+HOMES = table(
+    ["A", "A", "A", "A", "A", "A", "A", "B"],
+    ["f", "m", "m", "f", "f", "f", "f", "m"],
+    [1, 1, 2, 2, 3, 3, 4, None],
+)
+
+
+def test_by_hand() -> None:
+    persons = Reidentification().evaluate(HOMES, HOMES)
+    assert persons.by_record is not None
+    assert persons.by_record.tolist() == [1 / 5, 1 / 2, 1 / 2, 1 / 5, 1 / 5, 1 / 5, 1 / 5, 1]
+    couple, women = 1 - (1 - 1 / 5) * (1 - 1 / 2), 1 - (1 - 1 / 5) ** 2
+    together = (4 * couple + 2 * women + 1 / 5 + 1) / 8
+    assert persons.parts["records, with their household"] == pytest.approx(together)
+    assert persons.parts["largest of a household"] == 1
+    # known together: the couples are two alike, the women and those alone are the only ones of their kind
+    found = Reidentification(unit="household").evaluate(HOMES, HOMES)
+    assert found.value == pytest.approx((1 / 2 + 1 / 2 + 1 + 1 + 1) / 5)
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [1 / 2] * 4 + [1] * 4
+    assert found.parts["expected re-identifications"] == pytest.approx(4)
+    assert found.parts["largest chance of a household"] == found.parts["households above 0.1"] == 1
+    assert found.tables["scenarios"][0]["attack"] == "all members alike"
+    assert "all keys: violating k" not in found.parts
+
+
+def test_a_missing_value_agrees_but_nobody_is_paired_twice() -> None:
+    # the man of the second couple is blank: to a couple f + m and ? + f are alike, and to two women f + f and ? + f
+    after = HOMES.replace({"sex": np.array([0, 1, -1, 0, 0, 0, 0, 1], dtype=np.int32)})
+    found = Reidentification(unit="household").evaluate(HOMES, after)
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1]
+    # the woman of that couple is blank: m + ? cannot be two women, though each of them agrees with somebody there
+    after = HOMES.replace({"sex": np.array([0, 1, 1, -1, 0, 0, 0, 1], dtype=np.int32)})
+    found = Reidentification(unit="household").evaluate(HOMES, after)
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1, 1, 1]
+
+
+def test_who_changed_is_found_by_one_member_at_most() -> None:
+    # every man is published as a woman: no couple has its members in the file
+    after = HOMES.replace({"sex": np.zeros(8, dtype=np.int32)})
+    found = Reidentification(unit="household").evaluate(HOMES, after)
+    assert found.tables["scenarios"][0]["attack"] != "all members alike"
+    assert found.parts["expected re-identifications"] < 3
+
+
+def test_it_needs_the_same_households_in_both_tables() -> None:
+    by_household = Reidentification(unit="household")
+    alone = replace(HOMES, schema=replace(HOMES.schema, household=None))
+    with pytest.raises(NotApplicable, match="the protected table does not tell who lives together"):
+        by_household.evaluate(HOMES, alone)
+    with pytest.raises(NotApplicable, match="the original table does not tell"):
+        by_household.evaluate(alone, alone)
+    others = HOMES.replace({"home": np.array([1.0, 2, 2, 1, 3, 3, 4, 5])})
+    with pytest.raises(NotApplicable, match="are not those of the original"):
+        by_household.evaluate(HOMES, others)
+    renumbered = HOMES.replace({"home": np.array([9.0, 9, 4, 4, 1, 1, 7, 8])})
+    assert by_household.evaluate(HOMES, renumbered).value == by_household.evaluate(HOMES, HOMES).value
+    with pytest.raises(ParameterError, match="unit must be one of"):
+        Reidentification(unit="family")  # type: ignore[arg-type]
+
+
+def _brute(before: NDArray[np.int32], after: NDArray[np.int32], unit: NDArray[np.int64]) -> list[float]:
+    """Compare every household with every other, in every order of the members."""
+    homes = [np.flatnonzero(unit == number) for number in range(unit.max() + 1)]
+
+    def same(one: NDArray[np.intp], other: NDArray[np.intp]) -> bool:
+        if len(one) != len(other):
+            return False
+        return any(agree(before[one], after[list(order)]).all() for order in permutations(other))
+
+    found = []
+    for home in homes:
+        number = sum(same(home, other) for other in homes)
+        found.append(1 / number if same(home, home) else 0.0)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 14), st.integers(1, 3), st.sampled_from((0.0, 0.15, 0.4)))
+def test_the_attack_is_that_of_all_pairings(seed: int, homes: int, keys: int, blank: float) -> None:
+    rng = np.random.default_rng(seed)
+    unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 5, homes))).astype(np.int64)
+    before = rng.integers(0, 2, (len(unit), keys)).astype(np.int32)
+    after = np.where(rng.random(before.shape) < blank, -1, before).astype(np.int32)
+    after = np.where(rng.random(before.shape) < 0.05, rng.integers(0, 2, before.shape), after).astype(np.int32)
+    before = np.where(rng.random(before.shape) < blank / 4, -1, before).astype(np.int32)
+    found = alike_households(before, after, unit)
+    assert found.tolist() == pytest.approx(_brute(before, after, unit))
+    # who knows all members finds the household at least as surely as who knows one, if its values are true
+    single = alike(before, after)[0]
+    for number, chance in enumerate(found):
+        members = unit == number
+        if agree(before[members], after[members]).all():
+            assert chance >= single[members].max() - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+def test_pairings_over_subsets_are_those_of_a_maximum_matching(seed: int, members: int) -> None:
+    squares = np.random.default_rng(seed).random((30, members, members)) < 0.45
+    assert _paired_by_subsets(squares).tolist() == _paired_one_by_one(squares).tolist()
+
+
+def test_large_households_are_paired_too() -> None:
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(4), 12)
+    before = rng.integers(0, 3, (48, 2)).astype(np.int32)
+    before[12:24] = rng.permutation(before[:12])  # the second is the first in another order
+    after = before.copy()
+    after[0] = -1
+    assert alike_households(before, after, unit).tolist() == [1 / 2, 1 / 2, 1, 1]
+
+
+def test_three_alike_do_not_hide_families() -> None:
+    survey = sfumato.household_survey(300)
+    keys = ("region", "sex", "age")
+    survey = replace(survey, schema=replace(survey.schema, scenarios=(Scenario("neighbour", keys),)))
+    method = sfumato.GlobalRecoding(3, rare=0.1, variables=keys) + sfumato.LocalSuppression(3, variables=keys)
+    made = method.protect(survey)
+    persons = Reidentification().evaluate(survey, made)
+    families = Reidentification(unit="household").evaluate(survey, made)
+    assert persons.value < persons.parts["records, with their household"]
+    assert families.value > 2 * persons.value
+    away = Scenario("stranger", keys, knows_membership=False)
+    stranger = replace(survey, schema=replace(survey.schema, scenarios=(away,)))
+    assert Reidentification(unit="household").evaluate(stranger, made).value < families.value / 10
