@@ -259,6 +259,11 @@ class Summary:
         return next(line for line in self.measures if line.key == key)
 
     @property
+    def names(self) -> dict[str, str]:
+        """What each candidate is called where there is little room, by its label."""
+        return {line.label: line.name for line in self.candidates}
+
+    @property
     def chosen(self) -> CandidateLine | None:
         """The candidate that was chosen."""
         return next((line for line in self.candidates if line.chosen), None)

@@ -27,7 +27,9 @@ document.querySelectorAll(".filter").forEach((filter) => {
   const rows = Array.from(document.getElementById(filter.dataset.table).tBodies[0].rows);
   const text = filter.querySelector("input[type=search]");
   const boxes = Array.from(filter.querySelectorAll("input[type=checkbox]"));
+  const rest = document.getElementById(filter.dataset.table).closest(".folded")?.querySelector("details.rest");
   const show = () => {
+    if (rest) rest.open = true; // what is looked for may be among the rows that are folded
     const wanted = text.value.trim().toLowerCase();
     let shown = 0;
     rows.forEach((row) => {
