@@ -85,7 +85,7 @@ def _camel(name: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(
-        escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])|(?=\()|(?<=[_=])", name)
+        escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])|(?=\()|(?<=_)|(?<==)(?=')", name)
     )
 
 
