@@ -54,6 +54,23 @@ def test_inspect_prints_and_writes_a_schema_that_can_be_read(survey: Path, tmp_p
     assert read_schema(out)["region"].kind == "nominal"
 
 
+def test_inspect_keeps_names_whole_at_80_columns_and_says_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    long = ["relationship_to_household_reference_person", "country_of_birth_of_the_mother_iso3166", "q1"]
+    file = tmp_path / "wide.csv"
+    file.write_text(",".join(long) + "\n" + "\n".join(f"spouse,FR,{i}" for i in range(30)))
+    text = run("inspect", file, "--out", tmp_path / "s.toml").stdout
+    for name in long:
+        assert any(
+            line.startswith(f"{name} ") and ("nominal" in line or "numeric" in line) for line in text.splitlines()
+        )
+    assert "no room for: values" in text and max(map(len, text.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "140")
+    assert "no room" not in run("inspect", file, "--out", tmp_path / "s.toml").stdout
+
+
 def test_inspect_never_overwrites_an_edited_schema(survey: Path, tmp_path: Path) -> None:
     out = tmp_path / "new.toml"
     run("inspect", survey, "--out", out)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato import Schema, Variable
-from sfumato.compare.examine.records import RiskByRecord, records_at_risk, same_records
+from sfumato import Scenario, Schema, Variable
+from sfumato.compare.examine.records import RiskByRecord, records_at_risk, same_records, with_keys
 from sfumato.compare.examine.variables import BARS, bin_edges, distributions
 from sfumato.data.microdata import Microdata
 
@@ -121,6 +121,40 @@ def test_records_are_numbered_from_one_and_ordered_by_the_first_risk() -> None:
     assert records[0].risks["first"].text == "50 %"
     assert [entry.record for entry in records_at_risk(told, listed=2, same=True).records] == [3, 2]
     assert records_at_risk({}, listed=2, same=True).records == ()
+
+
+def test_a_record_comes_with_its_keys_and_what_singles_it_out() -> None:
+    schema = Schema(
+        (
+            Variable("town", kind="nominal", role="key", labels=(("A", "Aachen"),)),
+            Variable("sex", kind="nominal", role="key"),
+            Variable("age", role="key"),
+            Variable("pay"),
+        ),
+        scenarios=(Scenario("neighbour", ("town", "sex", "age")),),
+    )
+    frame = pa.table(
+        {
+            "town": ["A", "A", "B", "B", "A"],
+            "sex": ["f", "m", "f", "f", "f"],
+            "age": [30.0, 30.0, 30.0, None, 30.5],
+            "pay": [1.0, 2.0, 3.0, 4.0, 5.0],
+        }
+    )
+    data = Microdata.from_frame(frame, schema)
+    told = {
+        "links": RiskByRecord(np.array([0.5, 0.6, 0.7, 0.0, 1.0]), "share", scenario="neighbour"),
+        "counts": RiskByRecord(np.array([0.0, 0.0, 0.0, 1.0, 0.0]), "share"),
+    }
+    found = with_keys(records_at_risk(told, listed=9, same=True), data).records
+    assert [entry.record for entry in found] == [5, 3, 2, 1, 4]
+    assert found[0].keys == {"town": "Aachen", "sex": "f", "age": "30.5"} and found[0].alone_by == ("age",)
+    assert found[1].alone_by == ("town", "age")  # one more is in B, two more are 30, nobody is both
+    assert found[2].alone_by == ("sex",)
+    assert found[3].alone_by == ("town", "sex", "age")
+    assert found[4].keys["age"] == "–" and found[4].alone_by == ()  # another woman in B
+    assert {entry.scenario for entry in found[:4]} == {"neighbour"} and found[4].scenario == ""
+    assert [entry.by for entry in found] == ["links"] * 4 + ["counts"]
 
 
 def test_risks_of_protected_records_are_listed_only_if_these_are_the_originals() -> None:

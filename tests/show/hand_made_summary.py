@@ -98,7 +98,16 @@ def hand_made_summary() -> Summary:
         ),
         by_variable=("InformationLoss()",),
         correlations=(CorrelationChange(HOSTILE, "age", 0.5, 0.3),),
-        records=(RecordRisk(17, {"DistanceLinkage()": Figure(1.0, "100 %")}),),
+        records=(
+            RecordRisk(
+                17,
+                {"DistanceLinkage()": Figure(1.0, "100 %"), "Score()": Figure(0.0, "0")},
+                keys={"age": "93", HOSTILE: HOSTILE},
+                alone_by=("age", HOSTILE),
+                by="DistanceLinkage()",
+                scenario="neighbour",
+            ),
+        ),
         parts={"DistanceLinkage()": {"1 variable": Figure(0.01, "1.0 %")}},
     )
     return Summary(

@@ -20,7 +20,12 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
     pytest.mark.filterwarnings("ignore"),  # of the browser's own pipes, closed at the end
 ]
-WIDTHS = (390, 820, 1440)
+WIDTHS = (390, 768, 1280, 1440)
+PAPER = 718  # pixels across a sheet of A4, without its margins
+OPEN = """[...document.querySelectorAll("tbody")].map((body) =>
+  [...body.rows].filter((row) => row.getClientRects().length > 0).length)"""
+CUT = """[...document.querySelectorAll("table")].filter((table) => table.getClientRects().length > 0)
+  .map((table) => table.getBoundingClientRect().right).filter((right) => right > window.innerWidth + 1)"""
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +143,37 @@ def test_in_print_nothing_is_left_for_the_mouse(opened: Any, tmp_path: Path) -> 
     assert not opened.locator(".filter").is_visible()
     opened.pdf(path=tmp_path / "report.pdf", format="A4")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_dozen_rows_of_any_table_are_open_and_one_click_shows_the_rest(browser: Any, tmp_path: Path) -> None:
+    page = _open(browser, write_report(large_summary(30, 20), tmp_path))
+    assert max(page.evaluate(OPEN)) == 12
+    page.locator("#candidates details.rest summary").click()
+    assert (
+        len(page.evaluate("[...document.querySelectorAll('#ranked tbody tr')].filter((r) => r.offsetHeight > 0)")) == 30
+    )
+    page.locator("#candidates details.rest summary").click()
+    page.locator("#ranked thead button", has_text="Candidate").click()
+    assert max(page.evaluate(OPEN)) == 12  # the first dozen of the new order
+    page.locator(".filter input[type=search]").fill("Method")  # what is looked for may be among the rest
+    assert page.locator("#candidates details.rest").get_attribute("open") is not None
+    page.context.close()
+
+
+def test_the_public_page_opens_a_dozen_variables(browser: Any, about: Path) -> None:
+    page = _open(browser, about, 390)
+    assert max(page.evaluate(OPEN)) == 12
+    heading = page.evaluate("getComputedStyle(document.querySelector('#variables td:last-child'), '::before').content")
+    assert "Good for" in heading or "data-heading" in heading  # a narrow screen has no row of headings
+    page.context.close()
+
+
+@pytest.mark.parametrize("which", ["report", "about"])
+def test_on_paper_no_table_is_cut_off(browser: Any, which: str, request: pytest.FixtureRequest) -> None:
+    page = _open(browser, request.getfixturevalue(which), PAPER)
+    page.emulate_media(media="print")
+    assert page.evaluate(CUT) == []
+    page.context.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

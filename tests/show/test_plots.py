@@ -14,7 +14,7 @@ from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.compare.figures import Figure
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.scale import Scale, axis_scale
-from sfumato.show.summary import Bound, CandidateLine, Summary
+from sfumato.show.summary import Bound, CandidateLine, Summary, from_json, to_json
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,7 @@ def test_the_original_is_a_point_of_its_own_on_axes_that_hold_it(summary: Summar
     figures = {"DistanceLinkage()": Figure(0.9, "90 %"), "InformationLoss()": Figure(0.0, "0")}
     with_it = replace(summary, original=CandidateLine("original", "original", 0, figures))
     assert axis_scale(with_it, with_it.measure("DistanceLinkage()")).place(0.9) <= 1
+    assert from_json(to_json(with_it)) == with_it
     text = json.dumps(map_plot.risk_utility_map(with_it))
     assert "original, unprotected" in text and "The original: 90 %, 0." in text
     alt.Chart.from_dict(map_plot.risk_utility_map(with_it)).to_dict()

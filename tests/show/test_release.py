@@ -91,7 +91,7 @@ def test_a_release_tells_no_parameter() -> None:
     [
         (Treatment(), ""),
         (Treatment(cuts=(3.0,)), "grouped into broader classes"),
-        (Treatment(base=5.0, perturbed=True), "rounded; values were changed: a single value need not be the true one"),
+        (Treatment(base=5.0, perturbed=True), "rounded; values were changed"),
     ],
 )
 def test_treatments_in_words(treatment: Treatment, words: str) -> None:

@@ -88,6 +88,13 @@ def test_the_contents_lead_somewhere_and_pictures_have_words(page: _Page) -> Non
     assert page.images_without_words == 0
 
 
+def test_records_at_risk_come_with_their_keys_and_the_scenario(written: Path) -> None:
+    section = written.read_text().split('id="records"')[1].split("<h3>")[0]
+    assert "93" in section and "age × " in section and "scenario “neighbour”" in section
+    assert "Score" not in section  # a column of zeros tells nothing
+    assert "| 17 | 93 |" in (written.parent / "report.md").read_text()
+
+
 def test_the_report_is_small_enough_to_mail(written: Path) -> None:
     assert written.stat().st_size < 3_000_000
 

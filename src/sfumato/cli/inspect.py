@@ -1,7 +1,7 @@
 """``sfumato inspect``: look at a file, and write the schema to edit."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,9 +18,13 @@ from sfumato.cli.options import (
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sfumato.data.describe import Finding
 
 DEFAULT = Path("schema.toml")
+BETWEEN = 2  # spaces after a column
+LEAST = 12  # characters of the values that are worth a column
 
 
 def inspect(
@@ -82,21 +86,56 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
 
     out = console()
     out.print(Text(f"{file.name}: {count(records, 'record')}, {count(len(findings), 'variable')}\n", style="bold"))
-    rows = [[f.name, f.kind, f.role, f"{f.distinct:,}", f"{f.missing:,}", _values(f)] for f in findings]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, heading in enumerate(("variable", "kind", "role", "distinct", "missing")):
-        widest = min(max(len(text) for text in (heading, *(row[place] for row in rows))), 32)
+    columns = {
+        "variable": [f.name for f in findings],
+        "kind": [f.kind for f in findings],
+        "role": [f.role for f in findings],
+        "distinct": [f"{f.distinct:,}" for f in findings],
+        "missing": [f"{f.missing:,}" for f in findings],
+        "values": [_values(f) for f in findings],
+    }
+    kept = _fitting(columns, out.width)
+    table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), header_style="bold")
+    for heading, width in kept.items():
         right = heading in ("distinct", "missing")
-        table.add_column(heading, justify="right" if right else "left", min_width=widest, overflow="fold")
-    table.add_column("values", no_wrap=True, overflow="ellipsis")
-    for row, finding in zip(rows, findings, strict=True):
-        table.add_row(*(Text(cell) for cell in row), style="yellow" if finding.suggestion else None)
+        over: Literal["fold", "ellipsis"] = "fold" if heading == "variable" else "ellipsis"
+        table.add_column(
+            heading, justify="right" if right else "left", width=width, no_wrap=over == "ellipsis", overflow=over
+        )
+    for place, finding in enumerate(findings):
+        cells = (Text(columns[heading][place]) for heading in kept)
+        table.add_row(*cells, style="yellow" if finding.suggestion else None)
     out.print(table)
+    if len(kept) < len(columns):
+        missing = [heading for heading in columns if heading not in kept]
+        out.print(Text(f"\nno room for: {', '.join(missing)}; --json has them, or a wider window", style="dim"))
     odd = [finding.suggestion for finding in findings if finding.suggestion is not None]
     if odd:
         out.print(Text("\nTo look at:", style="bold"))
     for suggestion in odd:
         out.print(Text(f"  {suggestion.name}: {suggestion.sentence}", style="yellow"))
+
+
+def _fitting(columns: "Mapping[str, Sequence[str]]", width: int) -> dict[str, int]:
+    """Choose the columns that have room and their widths: names are whole, values take what is left.
+
+    >>> _fitting({"variable": ["age"], "kind": ["numeric"], "values": ["0 to 105 = very old"]}, 36)
+    {'variable': 8, 'kind': 7, 'values': 17}
+    >>> _fitting({"variable": ["a_long_name"], "kind": ["numeric"], "values": ["0 to 105"]}, 22)
+    {'variable': 11, 'kind': 7}
+    """
+    from rich.cells import cell_len
+
+    kept: dict[str, int] = {}
+    left = width
+    for heading, cells in columns.items():
+        wanted = max(map(cell_len, (heading, *cells)))
+        given = min(wanted, left) if heading in ("variable", "values") else wanted
+        if kept and (given > left or given < min(wanted, LEAST)):
+            break
+        kept[heading] = given
+        left -= given + BETWEEN
+    return kept
 
 
 def _values(finding: "Finding") -> str:

@@ -1,7 +1,13 @@
 """A bar that tells what is running and what is left; silent where nobody watches."""
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BAR, SHORTEST_BAR = 40, 8  # characters
+NAME, SHORTEST_NAME = 40, 8
 
 
 class Watch(Protocol):
@@ -35,8 +41,18 @@ def watch(total: int, known: int, *, shown: bool) -> AbstractContextManager[Watc
     return _Bar(console, total)
 
 
+def shared_out(width: int, rest: int) -> tuple[int, int]:
+    """Share the width of a line out to the name and the bar, so that the rest of it, counter and times, stays whole.
+
+    >>> shared_out(120, 45), shared_out(80, 45), shared_out(40, 45)
+    ((40, 35), (27, 8), (8, 8))
+    """
+    name = max(min(NAME, width - rest - SHORTEST_BAR), SHORTEST_NAME)
+    return name, max(min(BAR, width - rest - name), SHORTEST_BAR)
+
+
 class _Bar:
-    def __init__(self, console: object, total: int) -> None:
+    def __init__(self, console: "Console", total: int) -> None:
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -46,25 +62,28 @@ class _Bar:
             TimeRemainingColumn,
         )
 
+        # counter, times and the words between them, and a space after each of the columns
+        rest = 2 * len(str(total)) + 1 + len("tables,0:00:00gone,-:--:--left") + 7
+        self._name, bar = shared_out(console.width, rest)
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar),
             MofNCompleteColumn(),
             TextColumn("tables,"),
             TimeElapsedColumn(),
             TextColumn("gone,"),
             TimeRemainingColumn(),
             TextColumn("left"),
-            console=console,  # type: ignore[arg-type]
+            console=console,
             transient=True,
         )
-        self._task = self._progress.add_task("starting", total=total)
+        self._task = self._progress.add_task(_short("starting", self._name), total=total)
 
     def running(self, name: str) -> None:
-        self._progress.update(self._task, description=_short(name))
+        self._progress.update(self._task, description=_short(name, self._name))
 
     def finished(self, name: str) -> None:
-        self._progress.update(self._task, advance=1, description=_short(name))
+        self._progress.update(self._task, advance=1, description=_short(name, self._name))
 
     def __enter__(self) -> "_Bar":
         self._progress.start()
@@ -74,7 +93,7 @@ class _Bar:
         self._progress.stop()
 
 
-def _short(name: str) -> str:
+def _short(name: str, most: int) -> str:
     from rich.markup import escape
 
-    return escape(name if len(name) <= 40 else name[:37] + "...").ljust(40)
+    return escape((name if len(name) <= most else name[: most - 3] + "...").ljust(most))

@@ -53,7 +53,7 @@ class Graded:
             said = "could not be compared with the original"
         else:
             said = f"use {base}"
-        if not self.partners:
+        if not self.partners or self.grade == "not for":  # which names them among what it is not for
             return said
         return f"{said}{'; ' if ': ' in said else ', but '}not together with {listed(self.partners, NAMED)}"
 
@@ -61,8 +61,8 @@ class Graded:
         said = ["its distribution"] if self.distribution or self.gaps else []
         if self.alone:
             said.append("any association")
-        elif self.associations:
-            said.append(f"associations with {listed(self.associations, NAMED)}")
+        elif others := (*self.associations, *self.partners):
+            said.append(f"associations with {listed(others, NAMED)}")
         return said
 
 

@@ -81,10 +81,12 @@ def save(path: Path, content: bytes) -> Path:
 
 
 def _camel(name: str) -> Any:
-    """Let a long name break between its words."""
+    """Let a long name break between its words and before what it was told."""
     from markupsafe import Markup, escape
 
-    return Markup("<wbr>").join(escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])", name))
+    return Markup("<wbr>").join(
+        escape(part) for part in re.split(r"(?<=[a-z]{3})(?=[A-Z][a-z])|(?=\()|(?<=_)|(?<==)(?=')", name)
+    )
 
 
 def _vega() -> str:

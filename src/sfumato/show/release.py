@@ -18,7 +18,7 @@ DEEDS: dict[Deed, str] = {
     "ends coded": "extreme values are coded as one",
     "rounded": "rounded",
     "suppressed": "some values are left blank",
-    "perturbed": "values were changed: a single value need not be the true one",
+    "perturbed": "values were changed",
 }
 COUNTED: dict[Grade, str] = {
     "as before": "can be used as before",

@@ -235,6 +235,12 @@ class Detail:
     release: Release | None = None
 
     @property
+    def telling_risks(self) -> tuple[str, ...]:
+        """The measures under which some record that is listed is at risk: a column of zeros tells nothing."""
+        listed = self.records[:1] and self.records[0].risks
+        return tuple(key for key in listed if any(entry.risks[key].value > 0 for entry in self.records))
+
+    @property
     def same(self) -> tuple[VariableDetail, ...]:
         """The variables whose values changed and whose distribution did not."""
         return tuple(v for v in self.variables if v.changed and v.shifted == 0 and not v.gone)

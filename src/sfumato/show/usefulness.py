@@ -15,9 +15,10 @@ def arranged(found: UtilityFound) -> Usefulness:
     judged = [p for p in found.pairs if p.utility is not None and p.utility < 1]
     notes = list(found.notes)
     if len(variables) > DRAWN:
-        notes.append(
+        notes.insert(
+            0,
             f"the picture of pairs and the bars show the {DRAWN} variables of {len(variables)} that lost most; "
-            "results.json has them all"
+            "results.json has them all",
         )
     return Usefulness(
         value=found.value,

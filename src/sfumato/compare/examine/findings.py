@@ -172,10 +172,17 @@ class Regressions:
 
 @dataclass(frozen=True)
 class RecordRisk:
-    """A record by its number in the file (from 1) and its risk under each measure that tells records apart."""
+    """A record by its number in the file (from 1) and its risk under each measure that tells records apart.
+
+    ``alone_by`` is a smallest set of keys that no other record of the original agrees with it in.
+    """
 
     record: int
     risks: Mapping[str, Figure]
+    keys: Mapping[str, str] = field(default_factory=dict)  # its values in the original
+    alone_by: tuple[str, ...] = ()
+    by: str = ""  # the key of the first measure under which it is at risk
+    scenario: str = ""  # the scenario that this measure speaks of, if it knows any
 
 
 @dataclass(frozen=True)

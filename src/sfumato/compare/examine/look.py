@@ -20,7 +20,14 @@ from sfumato.compare.examine.findings import (
 )
 from sfumato.compare.examine.over_records import MOST_RESAMPLED, SECONDS, over_records
 from sfumato.compare.examine.progress import lines
-from sfumato.compare.examine.records import LISTED, RiskByRecord, records_at_risk, same_records
+from sfumato.compare.examine.records import (
+    LISTED,
+    RiskByRecord,
+    records_at_risk,
+    same_records,
+    with_keys,
+    worst_scenario,
+)
 from sfumato.compare.examine.table import ProtectedTable
 from sfumato.compare.examine.usefulness import utility_found
 from sfumato.compare.examine.variables import distributions
@@ -125,12 +132,14 @@ class _Look:
         def compute() -> RecordsAtRisk:
             found = {}
             for measure in telling:
-                each = self.results.measurement(self.candidate, measure).by_record
-                if each is not None:
-                    found[repr(measure)] = RiskByRecord(each, measure.about.unit, measure.about.records)
+                told = self.results.measurement(self.candidate, measure)
+                if told.by_record is not None:
+                    found[repr(measure)] = RiskByRecord(
+                        told.by_record, measure.about.unit, measure.about.records, worst_scenario(told.tables)
+                    )
             theirs = any(risk.records == "protected" for risk in found.values())
             same = theirs and same_records(self.results.original, self.table.made)
-            return records_at_risk(found, listed=self.listed, same=same)
+            return with_keys(records_at_risk(found, listed=self.listed, same=same), self.results.original)
 
         return self._kept(RecordsAtRisk, f"{self.listed} records by {', '.join(map(identity, telling))}", compute)
 

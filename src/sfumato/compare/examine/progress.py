@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from sfumato.compare.examine.findings import Piece
+from sfumato.compare.progress import shared_out
 
 SAID: dict[Piece, str] = {
     "cautions": "looking for what to warn of",
@@ -46,9 +47,10 @@ class _Shown:
     def __init__(self, console: Any) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+        self._name, bar = shared_out(console.width, len("100/1000:00:00") + 3)
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(),
+            BarColumn(bar),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             console=console,
@@ -57,7 +59,7 @@ class _Shown:
 
     @contextmanager
     def running(self, piece: Piece) -> Iterator[Callable[[int, int], None]]:
-        task = self._progress.add_task(SAID[piece].ljust(40), total=None)
+        task = self._progress.add_task(SAID[piece][: self._name].ljust(self._name), total=None)
         yield lambda done, total: self._progress.update(task, completed=done, total=total)
         self._progress.update(task, completed=1, total=1)
 

@@ -27,7 +27,9 @@ document.querySelectorAll(".filter").forEach((filter) => {
   const rows = Array.from(document.getElementById(filter.dataset.table).tBodies[0].rows);
   const text = filter.querySelector("input[type=search]");
   const boxes = Array.from(filter.querySelectorAll("input[type=checkbox]"));
+  const rest = document.getElementById(filter.dataset.table).closest(".folded")?.querySelector("details.rest");
   const show = () => {
+    if (rest) rest.open = true; // what is looked for may be among the rows that are folded
     const wanted = text.value.trim().toLowerCase();
     let shown = 0;
     rows.forEach((row) => {
@@ -39,15 +41,27 @@ document.querySelectorAll(".filter").forEach((filter) => {
   };
   [text, ...boxes].forEach((input) => input.addEventListener("input", show));
 });
+// A title of an axis in lines that a narrow screen has room for.
+const wrapped = (lines, most) =>
+  [].concat(lines || []).flatMap((line) =>
+    line.split(" ").reduce((rows, word) => {
+      const last = rows[rows.length - 1];
+      if (last !== undefined && `${last} ${word}`.length <= most) rows[rows.length - 1] = `${last} ${word}`;
+      else rows.push(word);
+      return rows;
+    }, []),
+  );
 // The pictures: where scripts run, the drawing gives way to the live one that answers the mouse.
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
   if (window.innerWidth < 700) {
     spec.config.legend.columns = window.innerWidth < 500 ? 1 : 2;
     delete spec.title; // too wide for one line; the caption says the same
-    (spec.layer || []).forEach((layer) => {
-      const legend = layer.encoding.color?.condition?.legend;
+    spec.layer = (spec.layer || []).filter((layer) => layer.encoding.text?.field !== "short"); // names would be cut off
+    spec.layer.forEach(({ encoding }) => {
+      const legend = encoding.color?.condition?.legend;
       if (legend) legend.columns = spec.config.legend.columns;
+      for (const axis of [encoding.x, encoding.y]) if (axis?.title) axis.title = wrapped(axis.title, 34);
     });
   }
   vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true }).then(() => {
