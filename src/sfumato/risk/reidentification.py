@@ -65,15 +65,13 @@ Unit = Literal["record", "household"]
         caveat="an intruder who knows the method may do better, notably against rank swapping; it judges who is found, "
         "not what is learned of those in a crowd (LDiversity, Inference)",
         formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
-        "(with above=a: max over the scenarios of #{c_i > a} / n)\n"
         "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
-        "nearest, among those that agree in the categories, in the standardised numbers:\n"
-        "       1 / t_i if none is nearer than the own (t_i = as near), else 0\n"
-        "nearest of those alike in true numbers: the same among fewer\n"
-        "Gower's nearest: the same over all keys in Gower's distance, among all\n"
+        "nearest in the numbers, among those alike in the categories: 1 / t_i if none is nearer, else 0\n"
+        "nearest of those alike in true numbers: the same among fewer; Gower's nearest: the same among all\n"
         "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
-        'unit="household": c of a household by all members alike, 1 / (households alike), or by one member',
+        'unit="household": c of a household by all members alike, 1 / (households alike), or by one member\n'
+        "above=a: max over the scenarios of #{c_i > a} / n",
         reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
         "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "
         "a mean hides them. Of a copy it is what the keys themselves give away, so look at it before anything is done. "
@@ -114,7 +112,7 @@ class Reidentification(Measure):
     Where the protected table tells who lives together, finding one member finds all: the part "records, with their
     household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
     in :class:`IndividualRisk`). An intruder who knows a whole family does better. ``unit="household"`` judges him: he
-    looks for the households whose members can be paired with those he knows so that all agree (*all members alike*),
+    looks for the households whose members can be matched with those he knows so that all agree (*all members alike*),
     or takes one member and any of the attacks above, whichever finds more. The value is then the share of households
     found. It is far larger where households are large, since k records alike seldom live in k households alike; without
     the household in the file it cannot be done. Nearest households are not tried: of a perturbed file more may be
