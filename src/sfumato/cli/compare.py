@@ -87,8 +87,12 @@ def compare(
     others = [cls() for cls in known().values() if cls not in map(type, first)]
     wanted = of_population(affordable([*first, *others], data) if asked is None else asked, population)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
+    before = [m for m in (first if asked is None else asked) if m.about.purpose == "risk"]
     with shown():
         results = experiment.run()
+        if before:  # what the original itself would give away, by the measures that matter here
+            row = replace(experiment, measures=tuple(of_population(before, population))).measure_original()
+            results = replace(results, unprotected=row)
     what = _pieces(wanted, written=report is not None or json, records=records > 0)
     summary = summarise_pair(
         results,
@@ -140,6 +144,8 @@ def _print(summary: "Summary", records: int) -> None:
     out = console()
     out.print(Text(f"{summary.title}\n", style="bold"))
     out.print(pair_table(summary), "")
+    if summary.verdict.found:
+        out.print(Text(f"{summary.verdict.found}\n", style="bold"))
     for reason in uncomputed(summary):
         out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
     out.print()

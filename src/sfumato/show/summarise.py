@@ -121,16 +121,15 @@ def summarise_pair(
         heads = [k for p in (risks, losses) for k in [key for key in p if key in deciding] or p[:1]]
     shown = [lines.measures[key] for key in heads]
     facts = examination.cautions if examination else None
+    sentence = _of_pair(row, shown, len(told), len(lines.measures))
     return Summary(
         kind="compare",
         title=f"{protected} against {file}",
-        verdict=verdict_of(
-            results, row, examination, None, name=f"{protected}, measured", done="", measures=lines.measures
-        ),
+        verdict=verdict_of(results, row, examination, None, name=sentence, done="", measures=lines.measures),
         file=file,
         records=len(results.original),
         question=f"How risky and how useful is {protected}, seen against {file} ({_size(results)})?",
-        sentence=_of_pair(row, shown, len(told), len(lines.measures)),
+        sentence=sentence,
         headline=tuple((written(row.means[line.key], line.unit), line.title) for line in shown),
         variables=lines.variables,
         measures=tuple(lines.measures.values()),

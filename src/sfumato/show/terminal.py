@@ -117,7 +117,10 @@ def _doubt(line: CandidateLine) -> str:
 def pair_table(summary: Summary) -> Table:
     """Return the measures of one protected file, risk first, each with its value, direction and meaning."""
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    before = summary.original.figures if summary.original else {}
     table.add_column("measure", no_wrap=True)
+    if before:
+        table.add_column("original", justify="right", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("better", no_wrap=True)
     table.add_column("meaning")
@@ -127,7 +130,8 @@ def pair_table(summary: Summary) -> Table:
         if told:
             table.add_row(Text(purpose, style="bold"))
         for measure in told:
-            cells = (measure.name, figures[measure.key].text, measure.better, measure.meaning or measure.title)
+            was = (before[measure.key].text if measure.key in before else "",) if before else ()
+            cells = (measure.name, *was, figures[measure.key].text, measure.better, measure.meaning or measure.title)
             table.add_row(*(Text(cell) for cell in cells))
     return table
 

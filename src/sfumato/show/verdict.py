@@ -104,7 +104,7 @@ def _changes(
     before = results.unprotected
     for line in order:
         sides = [None if r is None else r.means.get(line.key) for r in (before, row)]
-        if sides == [None, None]:
+        if sides == [None, None] or (before is not None and sides[0] is None and line.key not in bounded):
             continue
         texts = ["–" if value is None else written(value, line.unit) for value in sides]
         bound = bounded.get(line.key)
