@@ -42,7 +42,7 @@ def pair(found: Measurement, first: str = "first", second: str = "second") -> Ma
         ([[28, 12], [12, 28]], 0.64, "weaker"),  # V^2 = (784 - 144)^2 / 40^4 = .16; .16 / .25
         ([[36, 4], [4, 36]], 25 / 64, "stronger"),  # V^2 = (1296 - 16)^2 / 40^4 = .64
         ([[20, 20], [20, 20]], 0.0, "association lost"),
-        ([[10, 30], [30, 10]], 0.0, "direction reversed"),
+        ([[10, 30], [30, 10]], 0.0, "pattern changed"),  # other categories go together
     ],
 )
 def test_the_three_steps_for_two_nominal_variables(table: list[list[int]], utility: float, reason: str) -> None:
@@ -50,6 +50,7 @@ def test_the_three_steps_for_two_nominal_variables(table: list[list[int]], utili
     assert (row["test"], row["reason"]) == ("chi-squared", reason)
     assert row["before"] == pytest.approx(0.5)
     assert row["utility"] == pytest.approx(utility)
+    assert row["direction"] == ""  # unordered categories have none
 
 
 def test_an_association_in_one_table_only_or_in_neither() -> None:
@@ -72,7 +73,7 @@ def test_direction_of_groups_by_hand() -> None:
         y = Microdata.from_frame(pa.table({"first": groups, "second": values[::-1] ** power}))
         assert pair(GlobalDataUtility().evaluate(x, x))["reason"] == "as before"
         turned = pair(GlobalDataUtility().evaluate(x, y))
-        assert (turned["reason"], turned["direction"], turned["utility"]) == ("direction reversed", "reversed", 0.0)
+        assert (turned["reason"], turned["direction"], turned["utility"]) == ("pattern changed", "", 0.0)
 
 
 @pytest.mark.parametrize("protected_size", [500, 8000])
@@ -302,11 +303,11 @@ def test_merged_categories_are_aligned_for_the_direction() -> None:
     row = pair(GlobalDataUtility().evaluate(before, after))
     assert row["reason"] == "as before"
     wrong = Microdata.from_frame(pa.table({"first": merged, "second": 1 / income}))
-    assert pair(GlobalDataUtility().evaluate(before, wrong))["reason"] == "direction reversed"
+    assert pair(GlobalDataUtility().evaluate(before, wrong))["reason"] == "pattern changed"
     stranger = replace(after.take(local.permutation(2000)), matched=False)
     untold = pair(GlobalDataUtility().evaluate(before, stranger))
-    assert untold["utility"] == pytest.approx(row["utility"])  # at most, for all but the direction is told
-    assert untold["direction"] == "unknown" and "which value of first became which" in untold["reason"]
+    assert untold["utility"] == pytest.approx(row["utility"])  # at most, for all but the pattern is told
+    assert untold["outcome"] == "pattern unknown" and "which value of first became which" in untold["reason"]
 
 
 def test_what_only_the_original_can_tell_is_lost_and_what_it_cannot_is_left_out() -> None:

@@ -53,12 +53,12 @@ def test_a_recoding_known_by_its_two_numbers_of_categories_counts_as_the_formula
     bound = 3 * 2 / (6 * 5)  # three of six categories: 3 of 15 comparisons
     assert row(found, "town")["utility"] == row(found, "town")["recoding_utility"] == pytest.approx(bound)
     alone = [bound, row(found, "x")["utility"], row(found, "y")["utility"]]
-    # town and x: Kruskal-Wallis in both, seen in both; only the direction is not known
+    # town and x: Kruskal-Wallis in both, seen in both; only the pattern is not known
     told = pair(found, "town", "x")
     assert told["test"] == "Kruskal-Wallis" and told["p_before"] < 0.05 and told["p_after"] < 0.05
     strength = min(told["before"], told["after"]) / max(told["before"], told["after"])
-    assert told["utility"] == pytest.approx(strength) and told["direction"] == "unknown"
-    assert told["reason"] == "direction unknown: which value of town became which cannot be told"
+    assert told["utility"] == pytest.approx(strength) and told["outcome"] == "pattern unknown"
+    assert told["reason"] == "pattern unknown: which value of town became which cannot be told"
     # town and y: seen in neither, which no recoding changes
     assert (pair(found, "town", "y")["utility"], pair(found, "town", "y")["reason"]) == (1, "no association in either")
     of_numbers = pair(found, "x", "y")["utility"]

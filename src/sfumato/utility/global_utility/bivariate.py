@@ -35,21 +35,35 @@ OUTCOMES = (
     "association lost",
     "association introduced",
     "direction reversed",
-    "direction unknown",
+    "pattern changed",
+    "pattern unknown",
     "no longer testable",
     "not comparable",
     "removed",
 )
-(SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, UNDIRECTED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(
-    len(OUTCOMES)
-)
+(
+    SAME,
+    NEITHER,
+    WEAKER,
+    STRONGER,
+    LOST,
+    INTRODUCED,
+    REVERSED,
+    REARRANGED,
+    UNTRACED,
+    UNTESTABLE,
+    INCOMPARABLE,
+    REMOVED,
+) = range(len(OUTCOMES))
+# what the paper calls a reversed direction: of unordered categories other ones go together, for they have no direction
+TURNED = (REVERSED, REARRANGED)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Every pair of the variables that both tables have: tests, outcome, utility.
 
-    The utility is NaN where nothing can be told, and where all but the direction is told what it is at most.
+    The utility is NaN where nothing can be told, and where all but the pattern is told what it is at most.
     """
 
     names: tuple[str, ...]
@@ -72,6 +86,11 @@ class Pairs:
     def worth(self) -> Floats:
         """The utility of each pair, times what is left of its records where deletion is charged."""
         return self.charged(self.utility)
+
+    @cached_property
+    def ordered(self) -> NDArray[np.bool_]:
+        """Whether both variables of a pair have an order in both tables, so that their association has a direction."""
+        return _correlated(self.before, self.after)
 
     def charged(self, utility: Floats) -> Floats:
         """Multiply utilities of the pairs by what is left of their records, where deletion is charged."""
@@ -98,7 +117,7 @@ class Pairs:
         larger one. Where they come to less than a small association for each pair, the share is of that.
         """
         told, (a, b) = self.alike & ~np.isnan(self.utility), self.strengths
-        apart = self.sums(np.where(self.outcome == REVERSED, a + b, np.abs(a - b)), told)
+        apart = self.sums(np.where(np.isin(self.outcome, TURNED), a + b, np.abs(a - b)), told)
         number = self.sums(np.ones(len(self)), told)
         there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
         kept = np.where(number > 0, 1 - np.minimum(apart / np.where(number > 0, there, 1.0), 1.0), np.nan)
@@ -150,7 +169,7 @@ class Pairs:
     def _row(self, place: int, labels: Mapping[str, str], figures: Mapping[str, float | None]) -> Mapping[str, Any]:
         first, second = self.ends(place)
         outcome = self.outcome[place]
-        judged = outcome in (SAME, WEAKER, STRONGER)
+        judged = outcome in (SAME, WEAKER, STRONGER) and self.ordered[place]
         return {
             "first": first,
             "second": second,
@@ -161,7 +180,7 @@ class Pairs:
             "p_after": figures["p_after"],
             "before": figures["before"],
             "after": figures["after"],
-            "direction": {REVERSED: "reversed", UNDIRECTED: "unknown"}.get(outcome, "same" if judged else ""),
+            "direction": "reversed" if outcome == REVERSED else "same" if judged else "",
             "utility": figures["utility"],
             "effect": figures["effect"],
             "records_left": figures["left"],
@@ -230,7 +249,9 @@ def compared(
     hidden = both & _places(blind, len(before.p))
     moved = both & ~hidden & ~(same[before.first] & same[before.second])
     opposite = _opposite(sides, before, after, moved, (of_before, of_after))
-    outcome[opposite], utility[opposite] = REVERSED, 0.0
+    ordered = _correlated(before, after)
+    outcome[opposite & ordered], outcome[opposite & ~ordered] = REVERSED, REARRANGED
+    utility[opposite] = 0.0
     # step 3: strength
     both &= ~opposite
     a, b = before.squared, after.squared
@@ -238,7 +259,7 @@ def compared(
     ratio = 1 - np.abs(a - b) / np.where(larger > 0, larger, 1.0)
     utility[both] = ratio[both]
     outcome[both] = np.where(ratio >= AS_BEFORE, SAME, np.where(b < a, WEAKER, STRONGER))[both]
-    outcome[hidden] = UNDIRECTED
+    outcome[hidden] = UNTRACED
     effect = np.where(opposite, a + b, np.abs(a - b))
     effect[(outcome == INCOMPARABLE) | hidden | ~alike] = np.nan
     thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
@@ -272,7 +293,7 @@ def _untold(before: PairTests, per_cell: Floats) -> dict[int, str]:
 
 
 def _blind(sides: Sequence[Side], before: PairTests) -> dict[int, str]:
-    """Say of which pairs the direction cannot be told, for which value became which is not known."""
+    """Say of which pairs the pattern cannot be told, for which value became which is not known."""
     blind = np.array([s.shared is None for s in sides], dtype=bool)
     found: dict[int, str] = {}
     for place in np.flatnonzero(blind[before.first] | blind[before.second]):

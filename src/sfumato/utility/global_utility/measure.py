@@ -102,6 +102,8 @@ class GlobalDataUtility(Measure):
     Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
     record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
     the original's place, for as printed an association that more than doubles in its old direction counts as reversed.
+    What the paper calls reversed there, tables and statement call a changed pattern: unordered categories have no
+    direction.
 
     A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
     decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table
@@ -110,7 +112,7 @@ class GlobalDataUtility(Measure):
 
     A recoding that cannot be traced, as in a synthetic file, is not left out: the variable counts with what the numbers
     of its values leave at most (n and m of the recoding formula; of numbers in classes the best classes of that
-    number), as if nothing else had changed, and its pairs by significance and strength, as if no direction had. Where
+    number), as if nothing else had changed, and its pairs by significance and strength, as if no pattern had. Where
     the numbers of values say nothing, the variable is left out. The parts "lowest possible" and "highest possible" are
     the value with all that is not known counted 0, and counted as much as it can be.
 

@@ -33,6 +33,11 @@ PREDICATES = (
         "takes another direction than in the original, and should not be relied on",
         "take another direction than in the original, and should not be relied on",
     ),
+    (
+        steps.REARRANGED,
+        "follows another pattern than in the original, and should not be relied on",
+        "follow another pattern than in the original, and should not be relied on",
+    ),
     (steps.UNTESTABLE, "cannot be analysed in this file", "cannot be analysed in this file"),
 )
 
@@ -124,7 +129,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
             f"In {count_of(slight, 'pair')} the association is weak and differs slightly from the original, which may "
             "decide whether it is significant."
         )
-    untold = np.flatnonzero(np.isin(pairs.outcome, (steps.UNDIRECTED, steps.INCOMPARABLE)))
+    untold = np.flatnonzero(np.isin(pairs.outcome, (steps.UNTRACED, steps.INCOMPARABLE)))
     if untold.size:
         subject = _named([pairs.ends(int(place)) for place in untold], labels)
         said.append(f"The association{subject} could not be compared with the original.")
@@ -133,7 +138,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
 
 def trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Tell which pairs changed though their squared coefficients hardly differ."""
-    changed = np.isin(pairs.outcome, (steps.WEAKER, steps.STRONGER, steps.LOST, steps.INTRODUCED, steps.REVERSED))
+    changed = np.isin(pairs.outcome, (steps.WEAKER, steps.STRONGER, steps.LOST, steps.INTRODUCED, *steps.TURNED))
     small = np.nan_to_num(pairs.effect, nan=1.0) < TRIVIAL_EFFECT
     return np.asarray(changed & small)
 
