@@ -1,7 +1,7 @@
 """Global data utility: what survives of every variable and every pair, whatever was done to the file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
 from sfumato.utility.global_utility.coarsening import Alternative
-from sfumato.utility.global_utility.deletion import Deletion, left
+from sfumato.utility.global_utility.deletion import Deletion, left, side_by_side
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
 from sfumato.utility.global_utility.score import Score
@@ -194,7 +194,7 @@ class GlobalDataUtility(Measure):
         if strangers:
             raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
         original = pair.original  # keeps what depends on it alone, whatever is gathered and put in order below
-        columns = _side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
+        columns = side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
         outcomes = self._multivariate(pair, columns)
         weights, said = _weights(columns)
         still = left(columns, there) if self.deletion == "charged" else None
@@ -274,16 +274,6 @@ class GlobalDataUtility(Measure):
         if score.outcomes:
             value = (1 - self.multivariate_weight) * value + self.multivariate_weight * score.multivariate()
         return value * score.reduction() if self.reduction else value
-
-
-def _side_by_side(pair: Pair) -> Pair:
-    """Put the records of two tables in memory in the same order, if they are the same."""
-    try:
-        return pair.in_order()
-    except NotApplicable:  # another number of records, a sample, ids that differ
-        if not pair.matched:
-            return pair
-        return Pair(pair.original, Half([replace(part, matched=False) for part in pair.protected.parts]))
 
 
 def _weights(pair: Pair) -> tuple[Weights | None, list[str]]:

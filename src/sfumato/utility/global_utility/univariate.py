@@ -12,6 +12,7 @@ from sfumato.data.microdata import Floats
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept
+from sfumato.utility.global_utility.deletion import present
 from sfumato.utility.global_utility.distribution import (
     ALIKE,
     Comparison,
@@ -175,7 +176,7 @@ def _untraced(
 
     Whether its distribution changed too is not known. Where those numbers say nothing it has no utility.
     """
-    there, after = (_present(column) for column in columns)
+    there, after = (present(column) for column in columns)
     own = None if weights is None else weights.before[there]
     number = len(np.unique(columns[1][after]))
     share = most_kept(how, columns[0][there], number, own, by_records=found.left is not None)
@@ -186,7 +187,7 @@ def _untraced(
 
 def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) -> tuple[Rows, Rows]:
     """Return the records of both tables that have a value; with weights from the lightest to the heaviest."""
-    there = _present(before), _present(after)
+    there = present(before), present(after)
     if weights is None:
         return np.flatnonzero(there[0]), np.flatnonzero(there[1])
     one, other = weights.orders
@@ -210,10 +211,5 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     )
 
 
-def _present(column: NDArray[Any]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
-    return found
-
-
 def _missing(column: NDArray[Any]) -> float:
-    return float(1 - _present(column).mean())
+    return float(1 - present(column).mean())
