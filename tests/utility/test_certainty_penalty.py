@@ -1,5 +1,6 @@
 """NCP of each variable, and GCP of a file."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from tables import persons
 TOWNS = [f"town {i}" for i in range(8)]
 
 
-def table(schema: Schema | None = None, **columns: list[object]) -> Microdata:
+def table(schema: Schema | None = None, **columns: Sequence[object]) -> Microdata:
     return Microdata.from_frame(pa.table(columns), schema)
 
 

@@ -1,5 +1,7 @@
 """Models and scales that users name: the multivariate extension."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,7 +22,7 @@ def survey(seed: int = 0, n: int = 300, slope: float = 1.0) -> Microdata:
     return Microdata.from_frame(pa.table({"age": age, "region": region, "income": income, "poor": poor, **items}))
 
 
-def rows(data: Microdata, other: Microdata, **parameters: object) -> dict[str, dict[str, object]]:
+def rows(data: Microdata, other: Microdata, **parameters: object) -> dict[str, dict[str, Any]]:
     found = GlobalDataUtility(**parameters).evaluate(data, other)  # type: ignore[arg-type]
     return {str(row["coefficient"]): dict(row) for row in found.tables["models"]}
 

@@ -1,6 +1,7 @@
 """Average absolute distance per cell, and the change of Cramér's V."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -18,7 +19,7 @@ from tables import incomes, persons
 LETTERS = st.sampled_from([None, "a", "b", "c"])
 
 
-def table(**columns: list[object]) -> Microdata:
+def table(**columns: Sequence[object]) -> Microdata:
     return Microdata.from_frame(pa.table(columns))
 
 

@@ -148,7 +148,7 @@ class Masked:
         """Return log f for each of these known records (rows) and published ones (columns)."""
         x, y = self.known[known], self.published[published]
         if self.log_share is not None:
-            found = self.log_share[x[:, None], y[None, :]]
+            found: Floats = self.log_share[x[:, None], y[None, :]]
             found[x < 0] = self._anybodys(y)
             found[:, y < 0] = 0.0
             return found
@@ -168,7 +168,8 @@ class Masked:
             return _log_normal(y - values.mean(), float(values.std()) or self.spread)
         different, counts = np.unique(values, return_counts=True)
         place = np.minimum(np.searchsorted(different, y), len(different) - 1)
-        return np.log(counts[place] / len(values))
+        found: Floats = np.log(counts[place] / len(values))
+        return found
 
 
 def _log_normal(apart: Floats, spread: float) -> Floats:

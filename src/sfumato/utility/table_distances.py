@@ -179,7 +179,7 @@ class CramersVChange(Measure):
         ends = {int(k): (names[before.first[k]], names[before.second[k]]) for k in range(len(v))}
         if len(places) < len(v):
             notes = (*notes, f"{len(v) - len(places):,} of {len(v):,} pairs left out: V is 0 or not defined before")
-        size = {ends[k]: abs(float(change[k])) for k in places.tolist()}
+        size: dict[tuple[str, ...], float] = {ends[k]: abs(float(change[k])) for k in places.tolist()}
         return self.measurement(
             float(np.abs(change[places]).mean()),
             parts={"mean change": float(change[places].mean()), "largest": float(np.abs(change[places]).max())},

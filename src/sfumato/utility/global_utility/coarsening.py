@@ -176,7 +176,9 @@ def _thinned(x: Floats, w: Floats) -> tuple[Floats, Floats, float]:
         place = np.arange(len(x)) * POINTS // len(x)
         ends = np.searchsorted(place, np.arange(POINTS + 1))
         points = x[(ends[:-1] + ends[1:]) // 2]
-    return points, np.bincount(place, w), float(np.abs(x - points[place]) @ w)
+    masses = np.zeros(len(points))
+    np.add.at(masses, place, w)
+    return points, masses, float(np.abs(x - points[place]) @ w)
 
 
 def _least_distance(points: Floats, weights: Floats, classes: int) -> float:
