@@ -86,6 +86,7 @@ from .risk.k_anonymity import KAnonymity as KAnonymity
 from .risk.l_diversity import LDiversity as LDiversity
 from .risk.linkability import Linkability as Linkability
 from .risk.log_linear import LogLinearRisk as LogLinearRisk
+from .risk.match_probability import MatchProbability as MatchProbability
 from .risk.nearest_record import NearestRecord as NearestRecord
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
@@ -100,6 +101,7 @@ from .show.report import write_report as write_report
 from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
+from .utility.certainty_penalty import CertaintyPenalty as CertaintyPenalty
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
@@ -111,7 +113,10 @@ from .utility.models.model import Model as Model
 from .utility.overlap import ConclusionChanges as ConclusionChanges
 from .utility.overlap import IntervalOverlap as IntervalOverlap
 from .utility.propensity import PropensityUtility as PropensityUtility
+from .utility.scaled_distance import IL1s as IL1s
 from .utility.suppressed import Suppressed as Suppressed
+from .utility.table_distances import AverageAbsoluteDistance as AverageAbsoluteDistance
+from .utility.table_distances import CramersVChange as CramersVChange
 
 __all__: list[str]
 __version__: str

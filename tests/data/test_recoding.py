@@ -70,6 +70,18 @@ def test_merging_into_an_existing_label_is_told_from_an_exchange_and_from_noise(
     assert found(before, table(["a", None, "c", "c"])).source == "none"  # suppressed
 
 
+def test_labels_passed_on_from_one_category_to_the_next_are_no_renaming() -> None:
+    before = table(["a", "b", "c", "c"])
+    passed_on = found(before, table(["b", "c", "d", "d"]))  # a to b, b to c, c to a new d
+    assert passed_on.source == "none" and passed_on.comparable and "no category 'd'" in passed_on.note
+    assert spelled(passed_on.original, passed_on) == ["a", "b", "c", "c"]
+    assert spelled(passed_on.protected, passed_on) == ["b", "c", "d", "d"]
+    assert found(before, table(["x", "y", "z", "z"])).source == "records"  # a renaming
+    assert found(before, table(["a", "a", "z", "z"])).source == "records"  # b merged into a, which stayed; c renamed
+    assert found(before, table(["b", "b", "z", "z"])).source == "records"  # a merged into b, which stayed
+    assert found(before, table(["b", "z", "z", "z"])).source == "none"  # b is another now
+
+
 def test_records_that_do_not_match_leave_only_what_the_categories_say() -> None:
     before = table(["a", "b", "c", "d"])
     assert found(before, table(["a", "c"]), matched=False).source == "none"  # a sample without b and d

@@ -5,12 +5,13 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from sfumato import IndividualRisk, NotApplicable
+from sfumato import IndividualRisk, Microdata, NotApplicable
 from sfumato.pair.statistics import UnitSums
 from sfumato.risk.individual import any_member, expected_inverse
 from tables import persons
@@ -121,3 +122,10 @@ def test_rescaled_weights_are_brought_back_to_the_population() -> None:
     )
     with pytest.raises(NotApplicable, match="smaller than the file of 240 records"):
         IndividualRisk(population=100).evaluate(data, data)
+
+
+def test_the_bound_above_which_records_are_counted_can_be_set() -> None:
+    data = Microdata.from_frame(pa.table({"town": ["A", "B", "B", "C", "C", "C", "C", "C"]}))
+    for above, share in ((0.1, 1.0), (0.3, 3 / 8), (0.6, 1 / 8), (1.0, 0.0)):  # risks 1, 1/2, 1/5
+        found = IndividualRisk(above=above, variables=("town",)).evaluate(data, data)
+        assert found.parts[f"records above {above:g}"] == pytest.approx(share)

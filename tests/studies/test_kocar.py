@@ -1,8 +1,11 @@
 """The study of global data utility: a small survey, every protection, the account of the ranking."""
 
+from pathlib import Path
+
 import pytest
 
 from sfumato import ParameterError
+from sfumato.show.study_page import write_study
 from sfumato.studies import kocar, run
 from sfumato.studies.study import Study
 
@@ -27,6 +30,22 @@ def test_what_a_statistician_accepts_holds_and_what_she_does_not_is_told(study: 
     assert all(finding.holds for finding in accepted), [f.statement for f in accepted if not f.holds]
     assert sum("Not to be accepted" in finding.statement for finding in study.findings) >= 3
     assert study.lines[0].name == kocar.ITSELF and study.lines[-1].name == kocar.SHUFFLED
+
+
+def test_shuffled_columns_are_last_in_the_effect_size_view_too(study: Study) -> None:
+    views = {line.name: line.figures["effect size"].ours for line in study.lines}
+    assert min(views, key=lambda name: views[name]) == kocar.SHUFFLED
+    assert views[kocar.SHUFFLED] < views["noise, 10 % of the spread"] - 0.1
+
+
+def test_the_page_has_its_pictures(study: Study, tmp_path: Path) -> None:
+    page = write_study(study, tmp_path).read_text()
+    for name in ("ranked", "figure-1-local-data-utility"):
+        assert (tmp_path / "plots" / f"{name}.svg").stat().st_size > 1_000
+    assert page.count("<img ") == 2
+    assert "Figures of the paper, redrawn" in page and "Ranked by GDU" in page
+    # Figure 1 names two points in its text: 0.50 at P = 0.05, 0.13 at P = 0.01
+    assert {"P = 0.05: 0.50", "P = 0.01: 0.13"} <= set(kocar.figure_1().marks)
 
 
 def test_it_takes_no_data_of_others() -> None:

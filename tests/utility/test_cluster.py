@@ -40,6 +40,7 @@ def test_five_and_three_records_by_hand() -> None:
     found = ClusterUtility(2).evaluate(numbers(a=[0.0, 1, 2, 10, 11]), numbers(a=[3.0, 12, 13]))
     assert found.value == pytest.approx(0.125)
     assert found.parts["mean per record"] == pytest.approx(0.125 / 8)
+    assert found.parts["mean per cluster"] == pytest.approx(0.125 / 2)  # the form with 1/G
     assert found.parts["clusters"] == 2
     assert found.parts["share in the largest cluster"] == 0.5
     # the greatest possible: 5 (0 - 3/8)^2 + 3 (1 - 3/8)^2 = 8 (3/8) (5/8) = 1.875

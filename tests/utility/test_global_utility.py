@@ -307,7 +307,28 @@ def test_contradicting_kinds_empty_variables_and_constants_are_noted() -> None:
     assert any("'void'" in note and "no value in the original" in note for note in found.notes)
     assert any("not comparable and left out" in note for note in found.notes)
     strange = GlobalDataUtility().evaluate(nominal, Microdata.from_frame(frame.assign(code=frame["code"] + 0.5)))
-    assert row(strange, "code")["utility"] is None
+    assert row(strange, "code")["utility"] is None and "lowest possible" in strange.parts
+
+
+def test_importance_weighs_both_means_over_the_variables() -> None:
+    data = survey()
+    masked = sfumato.Noise(0.5, variables=("income", "rent")).protect(data, rng=1)
+    plain = GlobalDataUtility().evaluate(data, masked)
+    rows = plain.tables["variables"]
+    worth = {"income": 3.0, "region": 0.5}
+    weights = [worth.get(r["variable"], 1.0) for r in rows]
+    found = GlobalDataUtility(importance=worth).evaluate(data, masked)
+    assert found.parts["univariate"] == pytest.approx(np.average([r["utility"] for r in rows], weights=weights))
+    assert found.parts["bivariate"] == pytest.approx(np.average([r["pairs"] for r in rows], weights=weights))
+    assert found.value == pytest.approx((found.parts["univariate"] + found.parts["bivariate"]) / 2)
+    assert found.by_variable == plain.by_variable and found.value < plain.value
+    alike = GlobalDataUtility(importance={r["variable"]: 2 for r in rows}).evaluate(data, masked)
+    assert alike.value == pytest.approx(plain.value)
+    gone = GlobalDataUtility(importance={"income": 7}).evaluate(data, data.without(["income"]))
+    assert gone.parts["univariate"] == pytest.approx(6 / 13)  # seven variables, the one removed counts seven times
+    assert sfumato.catalogue.parse(repr(GlobalDataUtility(importance=worth))) == [GlobalDataUtility(importance=worth)]
+    with pytest.raises(NotApplicable, match="importance names 'incom', which is not one of region"):
+        GlobalDataUtility(importance={"incom": 2}).evaluate(data, masked)
 
 
 def test_one_variable_alone_has_no_pairs() -> None:
@@ -335,6 +356,8 @@ def test_a_named_variable_that_was_removed_counts_nothing() -> None:
         ({"recoding": "merging"}, "recoding must be one of 'comparisons', 'allocation', 'heterogeneity'"),
         ({"normality": "never"}, "normality must be one of"),
         ({"changed_kinds": "all"}, "changed_kinds must be one of 'left open', 'same test'"),
+        ({"importance": {"age": 0}}, "the importance of 'age' must be a number above 0; got 0"),
+        ({"importance": ["age"]}, "importance must be a dict by variable"),
         ({"scales": 3}, "a list of items"),
         ({"models": 3}, "a formula text or a Model"),
     ],

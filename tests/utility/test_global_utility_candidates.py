@@ -82,7 +82,7 @@ def test_codes_that_are_equal_by_chance_are_not_the_same_values() -> None:
         schema=data.schema.replace(replace(data.schema["region"], categories=("w", "x", "y", "z"))),
         matched=False,
     )
-    found = GlobalDataUtility(variables=("region", "owner")).evaluate(data, renamed)
+    found = GlobalDataUtility(variables=("region", "education")).evaluate(data, renamed)
     assert "cannot be told" in found.tables["pairs"][0]["reason"]
 
 

@@ -1,8 +1,7 @@
-"""What deletion costs, what is known of the unknown, and what the number of records does to the score."""
+"""What deletion costs, and what the number of records does to the score."""
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -60,10 +59,6 @@ def emptied(data: Microdata, share: float, seed: int = 0) -> Microdata:
 def shuffled(data: Microdata, seed: int = 1) -> Microdata:
     rng = np.random.default_rng(seed)
     return data.replace({name: rng.permutation(data.columns[name]) for name in data.schema.analysed()})
-
-
-def halves(table: pa.Table, **given: Any) -> Microdata:
-    return replace(Microdata.from_frame(table, **given).take(np.arange(0, len(table), 2)), matched=False)
 
 
 # deletion
@@ -155,52 +150,6 @@ def test_the_rule_is_named_in_the_text_and_the_caveat_follows() -> None:
     assert "does not see" not in CHARGED.about.caveat
     with pytest.raises(sfumato.ParameterError, match="deletion"):
         GlobalDataUtility(deletion="kept")  # type: ignore[arg-type]
-
-
-# the unknown
-
-
-def test_a_recoding_that_cannot_be_traced_widens_the_value_to_an_interval() -> None:
-    rng = np.random.default_rng(0)
-    town = rng.choice(list("abcdef"), 600)
-    before = pa.table({"town": town, "x": rng.normal(size=600), "y": rng.normal(size=600)})
-    other = {letter: ("north", "south", "east")["abcdef".index(letter) // 2] for letter in "abcdef"}
-    after = before.set_column(0, "town", pa.array([other[letter] for letter in town]))
-    found = GlobalDataUtility().evaluate(Microdata.from_frame(before), halves(after))
-    told = [row(found, name)["utility"] for name in ("x", "y")]
-    bound = 3 * 2 / (6 * 5)  # three of six categories: 3 of 15 comparisons
-    assert row(found, "town")["utility"] is None
-    of_pair = found.by_pair["x", "y"]
-    # pairs with town count 0 or 1; x and y have one of those and their own, town has two
-    low, high = (
-        (np.mean([0, *told]) + np.mean([0, of_pair / 2, of_pair / 2])) / 2,
-        (np.mean([bound, *told]) + np.mean([1, (1 + of_pair) / 2, (1 + of_pair) / 2])) / 2,
-    )
-    assert found.parts["lowest possible"] == pytest.approx(low)
-    assert found.parts["highest possible"] == pytest.approx(high)
-    assert found.value == pytest.approx((np.mean(told) + of_pair) / 2)
-    (said,) = [note for note in found.notes if note.startswith("between")]
-    assert "of variable town and 2 pairs it cannot be told" in said
-
-
-def test_what_is_told_has_no_interval() -> None:
-    data = survey()
-    constant = Microdata.from_frame(data.to_arrow().append_column("same", pa.array(["a"] * len(data))), data.schema)
-    for table in (data, constant):  # pairs with a constant are not testable in the original, where nothing is to lose
-        for masked in (table, sfumato.Noise(0.1).protect(table, rng=1)):
-            assert "lowest possible" not in GlobalDataUtility().evaluate(table, masked).parts
-
-
-def test_counted_between_records_equal_classes_are_the_most_that_can_be_left() -> None:
-    rng = np.random.default_rng(0)
-    town = rng.choice(list("abcd"), 400, p=[0.4, 0.3, 0.2, 0.1])
-    before = pa.table({"town": town, "x": rng.normal(size=400)})
-    after = before.set_column(0, "town", pa.array(["N" if t in "ab" else "S" for t in town]))
-    found = CHARGED.evaluate(Microdata.from_frame(before), halves(after))
-    p = np.unique(town, return_counts=True)[1] / 400
-    most, x = 0.5 / (1 - p @ p), row(found, "x")["utility"]
-    assert found.parts["highest possible"] == pytest.approx(((most + x) / 2 + 1) / 2)
-    assert found.parts["lowest possible"] == pytest.approx((x / 2 + 0) / 2)
 
 
 # the effect-size view

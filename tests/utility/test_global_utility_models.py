@@ -1,10 +1,13 @@
 """Models and scales that users name: the multivariate extension."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from sfumato import GlobalDataUtility, Microdata, Model, NotApplicable, ParameterError, Schema, Variable, catalogue
+from sfumato.utility.global_utility.multivariate import Outcome
 
 pytest.importorskip("formulaic")
 
@@ -19,7 +22,7 @@ def survey(seed: int = 0, n: int = 300, slope: float = 1.0) -> Microdata:
     return Microdata.from_frame(pa.table({"age": age, "region": region, "income": income, "poor": poor, **items}))
 
 
-def rows(data: Microdata, other: Microdata, **parameters: object) -> dict[str, dict[str, object]]:
+def rows(data: Microdata, other: Microdata, **parameters: object) -> dict[str, dict[str, Any]]:
     found = GlobalDataUtility(**parameters).evaluate(data, other)  # type: ignore[arg-type]
     return {str(row["coefficient"]): dict(row) for row in found.tables["models"]}
 
@@ -38,7 +41,12 @@ def test_linear_models_by_reference() -> None:
         standardised = fit.params["age"] * frame["age"].std() / frame["income"].std()
         assert found["beta of age"][which] == pytest.approx(standardised, rel=1e-9)
     assert found["adjusted R squared"]["utility"] == pytest.approx(min(adjusted) / max(adjusted))
-    assert [name for name, row in found.items() if row["counts"]] == ["adjusted R squared"]
+
+    whole = GlobalDataUtility(models="income ~ age + C(region)").evaluate(first, second)
+    assert len(found) == 4  # R squared, age and two regions, which all count alike
+    assert whole.parts["multivariate"] == pytest.approx(np.mean([row["utility"] for row in found.values()]))
+    a, b = (found["beta of age"][which] for which in ("before", "after"))
+    assert found["beta of age"]["utility"] == pytest.approx((min(a, b) / max(a, b)) ** 2)
 
 
 def test_logistic_models_by_reference() -> None:
@@ -51,6 +59,46 @@ def test_logistic_models_by_reference() -> None:
         cox_snell = 1 - np.exp((fit.llnull - fit.llf) * 2 / len(data))
         assert found["Cox and Snell's R squared"][which] == pytest.approx(cox_snell, rel=1e-7)
         assert found["odds ratio of age"][which] == pytest.approx(np.exp(fit.params["age"]), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "utility"),
+    [
+        (0.5, 0.25, 0.5),  # farther from 1 in the same direction
+        (2.0, 4.0, 0.5),  # the same with the groups exchanged
+        (0.9, 1.1, 0.0),  # crosses 1: reversed, however near
+        (1.1, 0.9, 0.0),
+        (1.0, 1.25, 0.8),  # from none to some, in no direction before
+        (3.0, 3.0, 1.0),
+        (3.0, np.nan, 0.0),  # the protected table has no such coefficient
+    ],
+)
+def test_an_odds_ratio_that_crosses_one_is_reversed(before: float, after: float, utility: float) -> None:
+    found = Outcome("m", 1.0, {"odds ratio of sex": before}, {"odds ratio of sex": after})
+    assert found.utility == pytest.approx(utility)
+
+
+def test_all_coefficients_of_a_model_or_scale_count_and_those_the_original_lacks_do_not() -> None:
+    before = {"Cronbach's alpha": 0.8, "alpha without a": np.nan, "alpha without b": 0.6, "alpha without c": -0.1}
+    after = {"Cronbach's alpha": 0.4, "alpha without a": 0.5, "alpha without b": np.nan, "alpha without c": -0.2}
+    found = Outcome("scale of a, b, c", 1.0, before, after)
+    assert [row["utility"] for row in found.rows()] == [pytest.approx(0.5), None, 0.0, 1.0]
+    assert found.utility == pytest.approx((0.5 + 0 + 1) / 3)
+    assert [row["before"] for row in found.rows()] == [0.8, None, 0.6, -0.1]
+    assert Outcome("m", 1.0, {"adjusted R squared": 0.5, "beta of x": 0.3}, {}).utility == 0
+
+
+def test_a_reversed_effect_in_a_logistic_model_counts_nothing() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=800)
+    tables = [
+        Microdata.from_frame(pa.table({"x": x, "y": (rng.random(800) < 1 / (1 + np.exp(-sign * x))).astype(float)}))
+        for sign in (1, -1)
+    ]
+    found = rows(*tables, models=[Model("y ~ x", family="logistic")])
+    assert found["odds ratio of x"]["before"] > 1.5 and found["odds ratio of x"]["after"] < 0.7
+    assert found["odds ratio of x"]["utility"] == 0
+    assert found["Cox and Snell's R squared"]["utility"] > 0.6  # which does not see it
 
 
 def test_cronbachs_alpha_by_hand() -> None:
@@ -79,7 +127,7 @@ def test_the_multivariate_part_has_its_own_weight_and_its_models_theirs() -> Non
     models = (Model("income ~ age", weight=3.0), Model("age ~ q1"))
     plain = GlobalDataUtility().evaluate(first, second).value
     whole = GlobalDataUtility(models=models, multivariate_weight=0.2).evaluate(first, second)
-    each = [row["utility"] for row in whole.tables["models"] if row["counts"]]
+    each = [np.mean([r["utility"] for r in whole.tables["models"] if r["model"] == model.label]) for model in models]
     assert whole.parts["multivariate"] == pytest.approx((3 * each[0] + each[1]) / 4)
     assert whole.value == pytest.approx(0.8 * plain + 0.2 * whole.parts["multivariate"])
     assert GlobalDataUtility(models=models, multivariate_weight=0).evaluate(first, second).value == pytest.approx(plain)

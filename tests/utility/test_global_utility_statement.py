@@ -68,7 +68,7 @@ def test_the_statement_on_a_few_variables_is_good_english() -> None:
     said = GlobalDataUtility(variables=("a", "b")).evaluate(data, untold).statement
     assert said.endswith(
         "The distribution of b is close to the original. The distribution of a could not be compared with the "
-        "original. The association of a with b could not be compared with the original."
+        "original. The association of a with b is in the original but does not show in this file."
     )
 
 

@@ -116,7 +116,7 @@ def _categories(columns: _Columns) -> Recoding:
         same = _with_new(columns, both)
     if treatment or (len(columns.x) == len(columns.y) and np.array_equal(both.original, both.protected)):
         return same
-    by_records = _merged_by_records(columns, new=bool(both.new)) if columns.matched else None
+    by_records = _merged_by_records(columns, same, new=bool(both.new)) if columns.matched else None
     if by_records is not None:
         return by_records
     if not both.new:
@@ -180,7 +180,7 @@ def _strangers(new: tuple[Category, ...]) -> str:
     return f"the original has no category {shown}; compared as they stand"
 
 
-def _merged_by_records(columns: _Columns, *, new: bool) -> Recoding | None:
+def _merged_by_records(columns: _Columns, as_they_stand: Recoding, *, new: bool) -> Recoding | None:
     """Read the groups off the records: exactly where labels are kept, nearly where there are new ones."""
     before, after = columns.before.categories, columns.after.categories
     target, agreement = function_of_categories(columns.x, columns.y, len(before), len(after))
@@ -189,12 +189,12 @@ def _merged_by_records(columns: _Columns, *, new: bool) -> Recoding | None:
     used = {after[code] for code in np.unique(columns.y[columns.y >= 0])}
     if reached != used or agreement < (AGREEMENT if new else 1.0):
         return None
-    if not new:
-        # b merged into a: a itself must have stayed a, else two labels were only exchanged
-        place = dict(zip(before, gone_to, strict=True))
-        moved = any(label != category for category, label in place.items())
-        if not moved or any(place[label] != label for label in reached):
-            return None
+    # b merged into a: a itself must have stayed a. Else labels that the original has, and that mean what they say, were
+    # given to other records: exchanged, or passed on from a to b, b to c, c to a new one
+    place = dict(zip(before, gone_to, strict=True))
+    moved = any(label != category for category, label in place.items())
+    if not moved or any(place.get(label, label) != label for label in reached):
+        return as_they_stand
     return _merged(columns, gone_to, "records")
 
 

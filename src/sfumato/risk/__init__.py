@@ -10,6 +10,7 @@ from sfumato.risk.k_anonymity import KAnonymity
 from sfumato.risk.l_diversity import LDiversity
 from sfumato.risk.linkability import Linkability
 from sfumato.risk.log_linear import LogLinearRisk
+from sfumato.risk.match_probability import MatchProbability
 from sfumato.risk.nearest_record import NearestRecord
 from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
@@ -32,6 +33,7 @@ __all__ = [
     "LDiversity",
     "Linkability",
     "LogLinearRisk",
+    "MatchProbability",
     "NearestRecord",
     "ProbabilisticLinkage",
     "RankInterval",

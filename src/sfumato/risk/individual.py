@@ -45,8 +45,8 @@ TERMS = 60
         "household: 1 - product over its members of (1 - r)",
         reading="The expected share of records re-identified by someone with a register of the whole population and "
         "these keys. Thresholds are set for the single record as well as for the mean; the parts give the largest r, "
-        "the share above 0.1 and the expected number. In a household survey read the figure with households, which is "
-        "larger, since finding one member finds all.",
+        "the share above a bound (0.1) and the expected number. In a household survey read the figure with households, "
+        "which is larger, since finding one member finds all.",
     )
 )
 class IndividualRisk(Measure):
@@ -64,13 +64,15 @@ class IndividualRisk(Measure):
     refused: a record stands at least for itself, so they have been rescaled. ``population`` is the number of units that
     they should sum to: they are then scaled to it, and without weights every record stands for as many. A protected
     table that lacks the weight is judged with the original's, where its records match. Read the largest risks as well
-    as the mean, which hides them.
+    as the mean, which hides them; the part "records above 0.1" is the share of records beyond the bound ``above``.
     """
 
     population: float | None = field(default=None, kw_only=True)
+    above: float = field(default=0.1, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        parameters.share(self, "above")
         if self.population is not None:
             parameters.number(self, "population", above=0)
 
@@ -85,7 +87,7 @@ class IndividualRisk(Measure):
         parts = {
             "expected re-identifications": value * found.records,
             "largest": float(risk.max()),
-            "records above 0.1": found.share(risk > 0.1),
+            f"records above {self.above:g}": found.share(risk > self.above),
         }
         household = pair.protected.schema.household
         if household is not None:

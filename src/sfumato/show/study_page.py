@@ -10,7 +10,7 @@ from sfumato.compare.plain import to_json
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.vega import COLOURS, GREY, INK, SHAPES, Spec, cycled, dressed
 from sfumato.show.wording import count
-from sfumato.studies.study import Line, Sample, Scatter, Study
+from sfumato.studies.study import Curve, Line, Sample, Scatter, Study
 
 
 def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
@@ -31,6 +31,8 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         pictures=dict(zip(compared, pictures.values(), strict=True)),
         samples=save_pictures({_file("data", sample.name): drawn(sample) for sample in study.samples}, plots),
         scatters=save_pictures({_file("", s.name): scattered(study, s) for s in study.scatters}, plots),
+        curves=save_pictures({_file("", c.name): curved(c) for c in study.curves}, plots),
+        ranked=save_pictures({"ranked": ranked(study)} if study.ranking else {}, plots),
         figure=figure,
         command=command,
         isnan=math.isnan,
@@ -139,6 +141,58 @@ def scattered(study: Study, scatter: Scatter) -> Spec:
     names = base.mark_text(align="left", dx=7, dy=-6, fontSize=10, color=INK).encode(text="name:N")
     words = f"{scatter.name}: {scatter.upward} against {scatter.across} of {count(len(points), 'method')}"
     return dressed(alt.layer(marks, names).properties(width=330, height=280, description=words).to_dict())
+
+
+def curved(curve: Curve) -> Spec:
+    """Draw a function of the paper again, with the points that it names."""
+    import altair as alt
+
+    points = [{"x": x, "y": y} for x, y in curve.points]
+    marks = [{"name": name, "x": x, "y": y} for name, (x, y) in curve.marks.items()]
+    axes: dict[str, Any] = {"x": alt.X("x:Q", title=curve.across), "y": alt.Y("y:Q", title=curve.upward)}
+    line = alt.Chart(alt.InlineData(values=points), title=curve.name).mark_line(color=COLOURS[4]).encode(**axes)
+    named = alt.Chart(alt.InlineData(values=marks)).encode(**axes)
+    chart = alt.layer(
+        line,
+        named.mark_point(filled=True, size=60, color=INK),
+        named.mark_text(align="left", dx=8, dy=4, fontSize=11, color=INK).encode(text="name:N"),
+    )
+    words = f"{curve.name}: {curve.upward} against {curve.across}; {', '.join(curve.marks)}"
+    return dressed(chart.properties(width=330, height=240, description=words).to_dict())
+
+
+def ranked(study: Study) -> Spec:
+    """Draw all lines in their order, one row each, with a mark for each column."""
+    import altair as alt
+
+    names = [line.name for line in study.lines]
+    widest = 7 * max(map(len, names))  # pixels, for fonts differ from reader to reader
+    points = [
+        {"name": line.name, "column": column, "figure": line.figures[column].ours}
+        for line in study.lines
+        for column in study.columns
+        if column in line.figures and math.isfinite(line.figures[column].ours)
+    ]
+    columns, many = list(study.columns), len(study.columns)
+    marks = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=55, opacity=0.85)
+    chart = marks.encode(
+        x=alt.X("figure:Q", title=None, axis=alt.Axis(tickCount=6)),
+        y=alt.Y(
+            "name:N",
+            sort=names,
+            title=None,
+            axis=alt.Axis(labelLimit=widest, minExtent=widest, grid=True, ticks=False, domain=False),
+        ),
+        color=alt.Color(
+            "column:N",
+            sort=columns,
+            scale=alt.Scale(domain=columns, range=cycled(COLOURS, many)),
+            legend=alt.Legend(title=None),
+        ),
+        shape=alt.Shape("column:N", sort=columns, scale=alt.Scale(domain=columns, range=cycled(SHAPES, many))),
+    )
+    words = f"{count(len(names), 'file')} ranked by {study.ranking}, with a mark for each of {', '.join(columns)}"
+    return dressed(chart.properties(width=380, height=alt.Step(20), description=words).to_dict())
 
 
 def figure(value: float) -> str:

@@ -58,6 +58,17 @@ class Scatter:
     upward: str
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A function that the paper draws, with the points that it names."""
+
+    name: str
+    across: str
+    upward: str
+    points: tuple[tuple[float, float], ...]
+    marks: Mapping[str, tuple[float, float]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A paper's experiment, done again."""
@@ -72,6 +83,7 @@ class Study:
     reasons: Mapping[str, str] = field(default_factory=dict)  # by family: why the figures differ from print
     samples: tuple[Sample, ...] = ()
     scatters: tuple[Scatter, ...] = ()
+    curves: tuple[Curve, ...] = ()
     ranking: str = ""  # the column by which all lines are listed together, as they stand
     seed: int
     replicates: int

@@ -1,6 +1,7 @@
 """Utility measures: what a protected table is still good for."""
 
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
+from sfumato.utility.certainty_penalty import CertaintyPenalty
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
@@ -9,15 +10,21 @@ from sfumato.utility.information_loss import InformationLoss, InformationLossTor
 from sfumato.utility.models import Model
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
 from sfumato.utility.propensity import PropensityUtility
+from sfumato.utility.scaled_distance import IL1s
 from sfumato.utility.suppressed import Suppressed
+from sfumato.utility.table_distances import AverageAbsoluteDistance, CramersVChange
 
 __all__ = [
+    "AverageAbsoluteDistance",
     "CDFMaximum",
     "CDFSquares",
+    "CertaintyPenalty",
     "ClusterUtility",
     "ConclusionChanges",
+    "CramersVChange",
     "EllipsoidOverlap",
     "GlobalDataUtility",
+    "IL1s",
     "InformationLoss",
     "InformationLossTorres",
     "IntervalOverlap",

@@ -70,8 +70,9 @@ class ClusterUtility(Measure):
     With survey weights a record of weight 3 counts as three, in standardising, in clustering and in all sums; each
     table's weights are first scaled to add up to its number of records, and records of weight 0 do not count.
 
-    Parts: the figure per unit of w_j; its share of the greatest possible; how many clusters there are, and the share
-    of the records in the largest; and what is to be expected by chance, if the same pooled records were dealt to the
+    Parts: the figure per record where w_j = n_j, and per cluster, which is the form with 1/G in front of the sum (Kocar
+    2018, section 2.2); its share of the greatest possible; how many clusters there are, and the share of the records in
+    the largest; and what is to be expected by chance, if the same pooled records were dealt to the
     two tables at random: without survey weights c (1 - c) (g - 1) N / (N - 1), which is 125 for the paper's g = 500,
     where its rank swapping scores 103 to 154. A table closer to its original than a fresh sample scores less. Notes
     tell where the tables differ most; ``clusters`` lists all clusters.
@@ -118,9 +119,9 @@ class ClusterUtility(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         found = self._found(pair)
         value = float(found.adds.sum())
-        per = "mean per record" if self.weights == "size" else "mean per cluster"
-        parts = {
-            per: value / float(found.weight.sum()),
+        parts = {"mean per record": value / float(found.weight.sum())} if self.weights == "size" else {}
+        parts |= {
+            "mean per cluster": value / len(found.size),
             "expected by chance": found.by_chance(),
             "clusters": float(len(found.size)),
             "share in the largest cluster": float(found.size.max() / found.size.sum()),

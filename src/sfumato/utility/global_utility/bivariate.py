@@ -36,20 +36,35 @@ OUTCOMES = (
     "association introduced",
     "direction reversed",
     "pattern changed",
+    "pattern unknown",
     "no longer testable",
     "not comparable",
     "removed",
 )
-(SAME, NEITHER, WEAKER, STRONGER, LOST, INTRODUCED, REVERSED, REARRANGED, UNTESTABLE, INCOMPARABLE, REMOVED) = range(
-    len(OUTCOMES)
-)
+(
+    SAME,
+    NEITHER,
+    WEAKER,
+    STRONGER,
+    LOST,
+    INTRODUCED,
+    REVERSED,
+    REARRANGED,
+    UNTRACED,
+    UNTESTABLE,
+    INCOMPARABLE,
+    REMOVED,
+) = range(len(OUTCOMES))
 # what the paper calls a reversed direction: of unordered categories other ones go together, for they have no direction
 TURNED = (REVERSED, REARRANGED)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Every pair of the variables that both tables have: tests, outcome, utility (NaN where it cannot be told)."""
+    """Every pair of the variables that both tables have: tests, outcome, utility.
+
+    The utility is NaN where nothing can be told, and where all but the pattern is told what it is at most.
+    """
 
     names: tuple[str, ...]
     before: PairTests
@@ -57,10 +72,11 @@ class Pairs:
     outcome: NDArray[np.int8]
     utility: Floats
     effect: Floats  # how far the squared coefficients lie apart, those of opposite directions with opposite signs
-    untold: Mapping[int, str]  # why a pair cannot be compared, by its place
+    untold: Mapping[int, str]  # what cannot be told of a pair and why, by its place
     thin: NDArray[np.bool_]  # tables of few records per cell
     strengths: tuple[Floats, Floats]  # the squared coefficients of both tables, less what chance alone gives
-    unknown: NDArray[np.bool_]  # the original tells, and whether the protected table says the same cannot be told
+    unknown: NDArray[np.bool_]  # the original tells, and how much of it the protected table says cannot be told
+    alike: NDArray[np.bool_]  # whether the two tables have coefficients of one kind
     left: Floats | None = None  # the share of the records with both that still have both; None: not charged
 
     def __len__(self) -> int:
@@ -80,6 +96,14 @@ class Pairs:
         """Multiply utilities of the pairs by what is left of their records, where deletion is charged."""
         return utility if self.left is None else utility * self.left
 
+    def least(self) -> Floats:
+        """Return the utility of each pair with the unknown counted 0."""
+        return np.where(self.unknown, 0.0, self.worth)
+
+    def most(self) -> Floats:
+        """Return the utility of each pair with the unknown counted as much as it can be."""
+        return np.where(self.unknown & np.isnan(self.utility), self.charged(np.ones(len(self))), self.worth)
+
     @cached_property
     def means(self) -> Floats:
         """The mean utility of each variable's pairs; NaN where it has none that can be compared."""
@@ -92,7 +116,7 @@ class Pairs:
         Both are sums over the variable's pairs of squared coefficients less what chance alone gives, of each pair the
         larger one. Where they come to less than a small association for each pair, the share is of that.
         """
-        told, (a, b) = ~np.isnan(self.utility), self.strengths
+        told, (a, b) = self.alike & ~np.isnan(self.utility), self.strengths
         apart = self.sums(np.where(np.isin(self.outcome, TURNED), a + b, np.abs(a - b)), told)
         number = self.sums(np.ones(len(self)), told)
         there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
@@ -198,19 +222,19 @@ def compared(
     """
     of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
     same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
-    told = None if progress is None else lambda done: progress(len(before.p) + done)
-    after = pair_tests([s.after for s in sides], weights=of_after, progress=told, known=(before, same))
+    ticks = None if progress is None else lambda done: progress(len(before.p) + done)
+    after = pair_tests([s.after for s in sides], weights=of_after, progress=ticks, known=(before, same))
     outcome = np.full(len(before.p), INCOMPARABLE, dtype=np.int8)
     utility = np.full(len(before.p), np.nan)
     per_cell = _records_per_cell([s.before for s in sides], before)
-    untold = _untold(sides, before, after, per_cell, changed)
-    open_ = np.ones(len(before.p), dtype=bool)
-    open_[list(untold)] = False
-
-    gone = open_ & (after.reason > 0)  # the original tells, the protected table no longer does
+    silent = _untold(before, per_cell)
+    unlike = _changed(sides, before, after, changed)
+    blind = _blind(sides, before)
+    told = ~_places(silent, len(before.p))
+    gone = told & (after.reason > 0)  # the original tells, the protected table no longer does
     outcome[gone], utility[gone] = UNTESTABLE, 0.0
-    untold |= {int(place): REASONS[after.reason[place]] for place in np.flatnonzero(gone)}
-    open_ &= ~gone
+    alike = gone | ~_places(unlike, len(before.p))
+    open_ = told & ~gone
 
     # step 1: significance
     seen, seen_after = before.p < threshold, after.p < threshold
@@ -220,13 +244,14 @@ def compared(
         (~seen & seen_after, INTRODUCED, 0.0),
     ):
         outcome[open_ & found], utility[open_ & found] = result, worth
-    # step 2: direction
-    both = open_ & seen & seen_after
-    moved = both & ~(same[before.first] & same[before.second])
+    # step 2: direction; coefficients of two kinds are left open from here on (section 3.4.3)
+    both = open_ & alike & seen & seen_after
+    hidden = both & _places(blind, len(before.p))
+    moved = both & ~hidden & ~(same[before.first] & same[before.second])
     opposite = _opposite(sides, before, after, moved, (of_before, of_after))
     ordered = _correlated(before, after)
-    outcome[both & opposite & ordered], outcome[both & opposite & ~ordered] = REVERSED, REARRANGED
-    utility[both & opposite] = 0.0
+    outcome[opposite & ordered], outcome[opposite & ~ordered] = REVERSED, REARRANGED
+    utility[opposite] = 0.0
     # step 3: strength
     both &= ~opposite
     a, b = before.squared, after.squared
@@ -234,13 +259,17 @@ def compared(
     ratio = 1 - np.abs(a - b) / np.where(larger > 0, larger, 1.0)
     utility[both] = ratio[both]
     outcome[both] = np.where(ratio >= AS_BEFORE, SAME, np.where(b < a, WEAKER, STRONGER))[both]
+    outcome[hidden] = UNTRACED
     effect = np.where(opposite, a + b, np.abs(a - b))
-    effect[outcome == INCOMPARABLE] = np.nan
+    effect[(outcome == INCOMPARABLE) | hidden | ~alike] = np.nan
     thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
-    unknown = (outcome == INCOMPARABLE) & (before.reason == 0) & (per_cell >= SPARSEST)
+    unknown = hidden | told & (outcome == INCOMPARABLE)
+    reasons = {place: why for place, why in {**unlike, **blind}.items() if unknown[place]}
+    reasons |= {int(place): REASONS[after.reason[place]] for place in np.flatnonzero(gone)}
     names = tuple(s.name for s in sides)
     strengths = _strengths([s.before for s in sides], before), _strengths([s.after for s in sides], after)
-    return Pairs(names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, left)
+    untold = silent | reasons
+    return Pairs(names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, alike, left)
 
 
 def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:
@@ -248,34 +277,49 @@ def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:
     return found
 
 
-def _untold(
-    sides: Sequence[Side], before: PairTests, after: PairTests, per_cell: Floats, changed: Changed
-) -> dict[int, str]:
-    """Say of which pairs nothing can be said, and why (section 3.4.3)."""
-    untold: dict[int, str] = {}
+def _places(found: Mapping[int, str], size: int) -> NDArray[np.bool_]:
+    flags = np.zeros(size, dtype=bool)
+    flags[list(found)] = True
+    return flags
+
+
+def _untold(before: PairTests, per_cell: Floats) -> dict[int, str]:
+    """Say of which pairs the original tells nothing, and why."""
+    sparse = f"fewer than {SPARSEST:g} records per cell of the table, too sparse for a test"
+    untold = {int(place): sparse for place in np.flatnonzero(per_cell < SPARSEST)}
+    return untold | {
+        int(place): f"in the original, {REASONS[before.reason[place]]}" for place in np.flatnonzero(before.reason > 0)
+    }
+
+
+def _blind(sides: Sequence[Side], before: PairTests) -> dict[int, str]:
+    """Say of which pairs the pattern cannot be told, for which value became which is not known."""
     blind = np.array([s.shared is None for s in sides], dtype=bool)
+    found: dict[int, str] = {}
     for place in np.flatnonzero(blind[before.first] | blind[before.second]):
         end = before.first[place] if blind[before.first[place]] else before.second[place]
-        untold[int(place)] = f"which value of {sides[end].name} became which cannot be told"
-    for place in np.flatnonzero(per_cell < SPARSEST):
-        untold.setdefault(int(place), f"fewer than {SPARSEST:g} records per cell of the table, too sparse for a test")
+        found[int(place)] = f"which value of {sides[end].name} became which cannot be told"
+    return found
+
+
+def _changed(sides: Sequence[Side], before: PairTests, after: PairTests, changed: Changed) -> dict[int, str]:
+    """Say of which pairs the coefficients do not compare, and why (section 3.4.3)."""
+    found: dict[int, str] = {}
     differ = (before.test != after.test) & ~_correlated(before, after)
     for place in np.flatnonzero(differ):
         one, other = (SQUARED[TESTS[tests.test[place]]] for tests in (before, after))
-        untold.setdefault(int(place), f"a variable changed its type, and {one} is no {other}")
+        found[int(place)] = f"a variable changed its type, and {one} is no {other}"
     if changed == "left open":
         classes = np.array([s.before.scale in NUMBERS and s.after.scale not in NUMBERS for s in sides], dtype=bool)
         grouped = before.test == TESTS.index("Kruskal-Wallis")
         for place in np.flatnonzero(grouped & (classes[before.first] | classes[before.second])):
             end = before.first[place] if classes[before.first[place]] else before.second[place]
-            untold.setdefault(
+            found.setdefault(
                 int(place),
-                f"{sides[end].name} became classes, and the paper leaves open how to compare it with a nominal "
-                "variable (changed_kinds='same test' does)",
+                f"{sides[end].name} became classes, and the paper leaves open how to compare its strength with a "
+                "nominal variable (changed_kinds='same test' does)",
             )
-    for place in np.flatnonzero(before.reason > 0):
-        untold[int(place)] = f"in the original, {REASONS[before.reason[place]]}"
-    return untold
+    return found
 
 
 def _records_per_cell(columns: Sequence[Column], tests: PairTests) -> Floats:

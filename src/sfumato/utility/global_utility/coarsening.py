@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato.data.microdata import Codes, Floats
 
 Alternative = Literal["comparisons", "allocation", "heterogeneity"]
+POINTS = 256  # that stand for all values where the best classes of them are looked for
 
 
 def comparisons(before: int, after: int) -> float:
@@ -123,3 +124,75 @@ def kept(
         return comparisons(len(values[0]), len(classes[0]))
     measure = allocation if alternative == "allocation" else heterogeneity
     return measure(before, classes[1].astype(np.int32), weights)
+
+
+def most_kept(
+    alternative: Alternative,
+    before: NDArray[Any],
+    classes: int,
+    weights: Floats | None = None,
+    *,
+    by_records: bool = False,
+) -> float:
+    """Return what is left at most of a variable that was put into so many classes, if nobody knows which.
+
+    The number of classes says nothing of ``allocation``: however many there are, they may lie far apart.
+    """
+    number = before.dtype.kind == "f"
+    if by_records and not number:
+        return most_told_apart(before, classes)
+    if alternative == "comparisons" or not number:
+        return min(1.0, comparisons(len(np.unique(before)), classes))
+    return least_heterogeneous(before, classes, weights) if alternative == "heterogeneity" else 1.0
+
+
+def least_heterogeneous(values: Floats, classes: int, weights: Floats | None = None) -> float:
+    """Return what ``heterogeneity`` is at most, for any classes of that number: a bound a little above the best ones.
+
+    Distances to medians are never more than those to means, and the best classes for them are of neighbours: found
+    for at most ``POINTS`` points, each standing for equal or neighbouring values, exactly by dynamic programming. What
+    the values are apart from their points is taken off, so that no classes of the values themselves do better.
+
+    >>> least_heterogeneous(np.array([1.0, 3.0, 7.0, 9.0]), 2)  # classes 1, 3 and 7, 9
+    0.6666666666666667
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    order = np.lexsort((w, values))
+    x, w = values[order] - values.min(), w[order]
+    every = float(np.abs(x - w @ x / w.sum()) @ w)
+    points, masses, moved = _thinned(x, w)
+    if every == 0 or classes >= len(points):
+        return 1.0
+    if classes == 1:
+        return 0.0
+    within = max(0.0, _least_distance(points, masses, classes) - moved)
+    return 1 - within / every
+
+
+def _thinned(x: Floats, w: Floats) -> tuple[Floats, Floats, float]:
+    """Return points that stand for sorted values, the weight of each, and how far the values are from them in all."""
+    points, place = np.unique(x, return_inverse=True)
+    if len(points) > POINTS:
+        place = np.arange(len(x)) * POINTS // len(x)
+        ends = np.searchsorted(place, np.arange(POINTS + 1))
+        points = x[(ends[:-1] + ends[1:]) // 2]
+    masses = np.zeros(len(points))
+    np.add.at(masses, place, w)
+    return points, masses, float(np.abs(x - points[place]) @ w)
+
+
+def _least_distance(points: Floats, weights: Floats, classes: int) -> float:
+    """Return the least sum of distances of weighted points in order to the median of their class of neighbours."""
+    size = len(points)
+    mass, total = (np.append(0.0, np.cumsum(part)) for part in (weights, weights * points))
+    first, last = np.triu_indices(size)
+    middle = np.searchsorted(mass, (mass[first] + mass[last + 1]) / 2, side="left") - 1
+    middle = np.clip(middle, first, last)
+    below = points[middle] * (mass[middle + 1] - mass[first]) - (total[middle + 1] - total[first])
+    above = (total[last + 1] - total[middle + 1]) - points[middle] * (mass[last + 1] - mass[middle + 1])
+    alone = np.full((size, size), np.inf)  # of one class from a point to another
+    alone[first, last] = below + above
+    best = alone[0]
+    for _ in range(classes - 1):
+        best = np.minimum(best, (np.append(0.0, best[:-1])[:, None] + alone).min(axis=0))
+    return float(best[-1])

@@ -1,13 +1,15 @@
 """What is left of the values that were there: of each variable, and of each pair in the records that had both."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats, Microdata
-from sfumato.pair import Pair
+from sfumato.errors import NotApplicable
+from sfumato.pair import Half, Pair
 
 Deletion = Literal["ignored", "charged"]
 BLOCK = 1 << 16  # records counted at a time
@@ -43,6 +45,22 @@ def left(pair: Pair, names: Sequence[str]) -> Left:
     shares = np.where(were > 0, np.minimum(are / np.where(were > 0, were, 1.0), 1.0), 1.0)
     alone = dict(zip(names, np.diag(shares).tolist(), strict=True))
     return Left(alone, shares[np.triu_indices(len(names), 1)])
+
+
+def side_by_side(pair: Pair) -> Pair:
+    """Put the records of two tables in memory in the same order, if they are the same."""
+    try:
+        return pair.in_order()
+    except NotApplicable:  # another number of records, a sample, ids that differ
+        if not pair.matched:
+            return pair
+        return Pair(pair.original, Half([replace(part, matched=False) for part in pair.protected.parts]))
+
+
+def present(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which numbers are not NaN, or which codes are not -1."""
+    found: NDArray[np.bool_] = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
+    return found
 
 
 def _counts(table: Microdata, beside: Microdata | None, names: Sequence[str]) -> Floats:

@@ -1,7 +1,7 @@
 """Global data utility: what survives of every variable and every pair, whatever was done to the file."""
 
-from collections.abc import Sequence
-from dataclasses import field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
 from sfumato.utility.global_utility.coarsening import Alternative
-from sfumato.utility.global_utility.deletion import Deletion, left
+from sfumato.utility.global_utility.deletion import Deletion, left, side_by_side
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
 from sfumato.utility.global_utility.score import Score
@@ -49,21 +49,22 @@ FEWER = f"with {sample_size.RECORDS:,} records"
         "after stand in the table of variables, and a variable with none left counts 0; deletion='charged' multiplies "
         "each figure by the share of what was there that still is",
         caveat=f"{CAVEAT}; by the paper's own rule it does not see that values were deleted (deletion='charged' does)",
-        formula="GDU = w mean_j(LDUuni_j) + (1 - w) mean_j(LDUbiv_j),   w = univariate_weight\n"
+        formula="GDU = w mean_j(LDUuni_j) + (1 - w) mean_j(LDUbiv_j),   w = univariate_weight, j by importance\n"
         "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of K-S or chi-squared\n"
         "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or\n"
         "           reversed, else 1 - |a - b| / max(a, b),  a, b the squared V, epsilon, eta, rho or r\n"
         "deletion='charged':  LDUuni_j times the share of its values left, a pair times the share of the\n"
         "           records with both left; merged categories: pairs of records that differ, after / before\n"
         "effect size: variables 1 - distance;  pairs of j  1 - sum |a - b| / max(sum max(a, b), 0.01 each)\n"
-        "models, scales: (1 - v) GDU + v mean(1 - |a - b| / max(a, b)),  a, b the R^2 or alpha",
+        "models, scales: (1 - v) GDU + v mean(1 - |a - b| / max(a, b)),  R^2, beta^2, odds ratios, alphas",
         reading="1 is the file as it was, 0 one in which nothing can be relied on. A variable whose distributions "
         "differ with P = 0.05 counts one half, with P = 0.2 already 0.94. In a large file every small difference is "
         'significant and counts against it: the part "with 1,000 records" is what the same differences would score in '
         'a usual survey, and what lies between is the number of records speaking. The part "effect size" hardly '
         "depends on that number and is the one to compare between files; it is near 1/2 if all columns were shuffled. "
-        'Where a recoding cannot be traced, the parts "lowest possible" and "highest possible" say how far the value '
-        "may be off. By the paper's rule half of all cells deleted at random cost about a tenth; with "
+        "A recoding that cannot be traced counts with what the numbers of its values leave at most, and the parts "
+        '"lowest possible" and "highest possible" say how far the value may be off. '
+        "By the paper's rule half of all cells deleted at random cost about a tenth; with "
         "deletion='charged' they leave about a third. By variable and by pair it says what may still be analysed, and "
         "``statement`` says it in words for users.",
     )
@@ -82,11 +83,13 @@ class GlobalDataUtility(Measure):
     ``recoding``: "heterogeneity" (mean distance to the class's mean), "allocation" (records nearer to another class) or
     "comparisons" (counts the different values: next to nothing is left of a continuous variable in classes).
     ``normality="original"``: a numeric variable counts as normal in both tables if the Lilliefors test at 5 % does not
-    reject it in the original; "each" asks it of each table, and a nominal partner's pair whose verdict changes is then
-    not comparable. ``changed_kinds="left open"``: a numeric variable put into classes is compared with variables that
-    are at least ordinal, by rho squared, and not with nominal ones, as section 3.4.3 has it; "same test" compares those
-    too where both tables take the Kruskal-Wallis test, that is, where the numbers were not normal.
-    ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed.
+    reject it in the original; "each" asks it of each table, and a nominal partner's pair whose verdict changes has then
+    coefficients of two kinds. ``changed_kinds="left open"``: a numeric variable put into classes is compared with
+    variables that are at least ordinal, by rho squared. Beside nominal ones its pairs are judged by significance, and
+    how strong they are is left open if both tables show them, as section 3.4.3 has it; "same test" compares those too
+    where both tables take the Kruskal-Wallis test, that is, where the numbers were not normal.
+    ``reduction=True`` multiplies by GRC, n'(n' - 1) / n(n - 1), for variables removed. ``importance={"income": 3}``:
+    this variable counts three times in both means over the variables, those not named once.
 
     ``deletion="ignored"`` is the paper's rule: tests compare the values present, whatever their number. "charged" takes
     a missing value that was there as information lost: a variable's utility is multiplied by the share of its values
@@ -104,12 +107,19 @@ class GlobalDataUtility(Measure):
 
     A removed variable and its pairs count 0, but its pairs do not lower the means of the others (the paper's linear
     decrease; GRC is the further penalty). What can be tested in the original but no longer in the protected table
-    counts 0; pairs whose coefficients are not comparable (section 3.4.3, or not testable in the original) are left out
-    of the means and counted in a note. Where the original tells and what became of it does not show (a recoding that
-    cannot be traced, section 3.4.3), the parts "lowest possible" and "highest possible" are the value with the unknown
-    counted 0, and counted as much as it can be: of merged categories what their number allows, else 1.
+    counts 0; pairs that are not testable in the original, or significant in both tables with coefficients of two kinds
+    (section 3.4.3), are left out of the means and counted in a note.
 
-    ``models`` (formulas or ``Model``) and ``scales`` (lists of items) add section 3.6 with ``multivariate_weight``.
+    A recoding that cannot be traced, as in a synthetic file, is not left out: the variable counts with what the numbers
+    of its values leave at most (n and m of the recoding formula; of numbers in classes the best classes of that
+    number), as if nothing else had changed, and its pairs by significance and strength, as if no pattern had. Where
+    the numbers of values say nothing, the variable is left out. The parts "lowest possible" and "highest possible" are
+    the value with all that is not known counted 0, and counted as much as it can be.
+
+    ``models`` (formulas or ``Model``) and ``scales`` (lists of items) add section 3.6 with ``multivariate_weight``: the
+    mean of what is left of R squared and of each standardised beta (linear models), of R squared and of each odds or
+    rate ratio (logistic and Poisson models), of Cronbach's alpha and of each alpha without an item (scales). A beta
+    that changes its sign and a ratio that crosses 1 are reversed, and count 0.
 
     Parts: both halves, GRC where asked for, and the effect-size view, in which a variable keeps one minus the distance
     of its distributions, and its pairs one minus the sum of the differences of their squared coefficients over the sum
@@ -126,6 +136,7 @@ class GlobalDataUtility(Measure):
 
     threshold: float = 0.05
     univariate_weight: float = field(default=0.5, kw_only=True)
+    importance: Mapping[str, float] | None = field(default=None, kw_only=True)
     recoding: Alternative = field(default="heterogeneity", kw_only=True)
     normality: Normality = field(default="original", kw_only=True)
     changed_kinds: Changed = field(default="left open", kw_only=True)
@@ -143,6 +154,10 @@ class GlobalDataUtility(Measure):
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
                 raise parameters.refuse(self, f"{name} must be in [0, 1]; got {value!r}")
             object.__setattr__(self, name, float(value))
+        parameters.by_variable(self, "importance", '{"income": 3, "region": 0.5}')
+        for name, worth in (self.importance or {}).items():
+            if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 < worth < np.inf:
+                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
         parameters.one_of(self, "recoding", get_args(Alternative))
         parameters.one_of(self, "normality", get_args(Normality))
         parameters.one_of(self, "changed_kinds", get_args(Changed))
@@ -175,8 +190,11 @@ class GlobalDataUtility(Measure):
         there = tuple(name for name in names if name in pair.protected.schema)
         if not there:
             raise NotApplicable(f"the protected table has no comparable {', '.join(names)}")
+        strangers = [name for name in self.importance or () if name not in names]
+        if strangers:
+            raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
         original = pair.original  # keeps what depends on it alone, whatever is gathered and put in order below
-        columns = _side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
+        columns = side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
         outcomes = self._multivariate(pair, columns)
         weights, said = _weights(columns)
         still = left(columns, there) if self.deletion == "charged" else None
@@ -187,7 +205,7 @@ class GlobalDataUtility(Measure):
             for name in names
         ]
         pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, still.together if still else None)
-        score = Score(variables, pairs, outcomes, self.univariate_weight, fewer)
+        score = Score(variables, pairs, outcomes, self.univariate_weight, self.importance or {}, fewer)
         records = max(len(pair.original), len(pair.protected))
         return self._measured(
             score,
@@ -256,16 +274,6 @@ class GlobalDataUtility(Measure):
         if score.outcomes:
             value = (1 - self.multivariate_weight) * value + self.multivariate_weight * score.multivariate()
         return value * score.reduction() if self.reduction else value
-
-
-def _side_by_side(pair: Pair) -> Pair:
-    """Put the records of two tables in memory in the same order, if they are the same."""
-    try:
-        return pair.in_order()
-    except NotApplicable:  # another number of records, a sample, ids that differ
-        if not pair.matched:
-            return pair
-        return Pair(pair.original, Half([replace(part, matched=False) for part in pair.protected.parts]))
 
 
 def _weights(pair: Pair) -> tuple[Weights | None, list[str]]:

@@ -1,12 +1,15 @@
 """What is left of models and scales that users name: section 3.6 of the paper.
 
-Each is summed up in one coefficient, adjusted R squared (linear models), Cox and Snell's R squared (logistic and
-Poisson models) or Cronbach's alpha (scales), and compared as pairs are: 1 - |a - b| / max(a, b). These coefficients are
-shares of variance already, so they are not squared; below zero they count as zero.
+Coefficients are compared as pairs are, by 1 - |a - b| / max(a, b): adjusted R squared and all standardised betas of a
+linear model, Cox and Snell's R squared and all odds or rate ratios of a logistic or Poisson model, Cronbach's alpha and
+all alphas without an item of a scale. R squared and alpha are shares of variance already, so they are not squared;
+below zero they count as zero. Betas are squared. The quotient of two ratios is the same whichever group comes first,
+so they stand as they are. What is left of a model or a scale is the mean over its coefficients.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,8 @@ from sfumato.utility.models.model import Model
 from sfumato.utility.models.rows import Rows, Usable
 from sfumato.utility.models.statistics import Sufficient, filled, triangle
 
-Figures = Mapping[str, float]  # the coefficient that counts first, then those listed beside it
+Figures = Mapping[str, float]  # coefficients by name; NaN where there is none
+RATIOS = ("odds ratio", "rate ratio")
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,15 @@ class Outcome:
     note: str = ""
 
     @property
-    def statistic(self) -> str:
-        """The name of the coefficient that counts."""
-        return next(iter(self.before))
-
-    @property
     def utility(self) -> float:
-        """What is left of it; 0 where the protected table does not allow it at all."""
-        return _ratio(self.before[self.statistic], self.after[self.statistic]) if self.after else 0.0
+        """What is left of it, the mean over its coefficients; 0 where the protected table does not allow it at all."""
+        return float(np.mean(list(self._left.values()))) if self.after else 0.0
+
+    @cached_property
+    def _left(self) -> Figures:
+        """What is left of each coefficient that the original has."""
+        told = {name: value for name, value in self.before.items() if not np.isnan(value)}
+        return {name: _alike(name, value, self.after.get(name, np.nan)) for name, value in told.items()}
 
     def rows(self) -> list[Mapping[str, Any]]:
         """Lay out its coefficients."""
@@ -50,26 +55,33 @@ class Outcome:
             {
                 "model": self.name,
                 "coefficient": name,
-                "before": value,
-                "after": self.after.get(name),
-                "utility": _alike(name, value, self.after[name]) if name in self.after else 0.0,
-                "counts": name == self.statistic,
+                "before": None if np.isnan(value) else value,
+                "after": None if np.isnan(self.after.get(name, np.nan)) else self.after[name],
+                "utility": self._left.get(name),
                 "note": self.note,
             }
             for name, value in self.before.items()
         ]
 
 
+def _alike(name: str, a: float, b: float) -> float:
+    """Compare one coefficient of both tables; one that the protected table lacks counts 0, and so does a reversed one.
+
+    >>> round(_alike("odds ratio of sex", 0.5, 0.25), 3), _alike("odds ratio of sex", 0.9, 1.1)
+    (0.5, 0.0)
+    """
+    if np.isnan(b):
+        return 0.0
+    if name.startswith(RATIOS):
+        return 0.0 if (a - 1) * (b - 1) < 0 else _ratio(a, b)
+    if name.startswith("beta"):
+        return 0.0 if a * b < 0 else _ratio(a * a, b * b)
+    return _ratio(a, b)
+
+
 def _ratio(a: float, b: float) -> float:
     a, b = max(a, 0.0), max(b, 0.0)
     return 1.0 if a == b else 1 - abs(a - b) / max(a, b)
-
-
-def _alike(name: str, a: float, b: float) -> float:
-    """Compare one coefficient: standardised betas squared, and not at all alike where the sign differs."""
-    if not name.startswith("beta"):
-        return _ratio(a, b)
-    return 0.0 if a * b < 0 else _ratio(a * a, b * b)
 
 
 def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]) -> list[Outcome]:

@@ -96,7 +96,7 @@ def interval_note(variables: Sequence[VariableUtility], pairs: Pairs, value: flo
     beyond = ": the value, the mean of what is known, is beyond it" if value > ends[1] else ""
     return (
         f"between {ends[0]:.3g} and {ends[1]:.3g}, for of {' and '.join(what)} it cannot be told what is left: nothing "
-        f"at the least, at the most what the number of categories allows{beyond}"
+        f"at the least, at the most what numbers of values and strengths of associations allow{beyond}"
     )
 
 

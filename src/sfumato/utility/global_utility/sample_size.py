@@ -19,7 +19,7 @@ def pair_utilities(sides: Sequence[Side], pairs: Pairs, threshold: float, record
     """
     seen = p_with(pairs.before, [s.before for s in sides], records) < threshold
     seen_after = p_with(pairs.after, [s.after for s in sides], records) < threshold
-    judged = ~np.isnan(pairs.utility) & (pairs.after.reason == 0)
+    judged = (pairs.unknown | ~np.isnan(pairs.utility)) & (pairs.after.reason == 0)
     found = pairs.utility.copy()
     found[judged & ~seen & ~seen_after] = 1.0
     found[judged & (seen != seen_after)] = 0.0

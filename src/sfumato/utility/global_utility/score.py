@@ -1,7 +1,7 @@
 """From what is left of each variable, pair and model to one figure, its parts and its tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -25,6 +25,7 @@ class Score:
     pairs: Pairs
     outcomes: Sequence[Outcome]
     univariate_weight: float
+    importance: Mapping[str, float] = field(default_factory=dict)  # what a variable counts, 1 where nothing is said
     fewer: Floats | None = None  # the utility of each pair with no more than ``RECORDS`` records; None: there are none
 
     @cached_property
@@ -68,20 +69,19 @@ class Score:
 
     @property
     def unknown(self) -> bool:
-        """Whether of a variable or a pair that the original tells of nothing can be told."""
+        """Whether of a variable or a pair that the original tells of it is not known how much is left."""
         return bool(self.pairs.unknown.any()) or any(v.unknown for v in self.variables)
 
     def interval(self) -> tuple[float, float]:
-        """Return the least and the greatest value, whatever became of the variables and pairs of which nothing is told.
+        """Return the least and the greatest value, whatever became of the variables and pairs of which it is not told.
 
-        They count 0, and what is known to be the most: of a variable what the numbers of its values allow, else 1.
+        They count 0, and as much as they can be.
         """
+        untold = np.array([v.unknown for v in self.variables])
+        most = np.array([v.most for v in self.variables])
         ends = []
-        for most in (0.0, 1.0):
-            alone = np.array([most * v.bound if v.unknown else np.nan for v in self.variables])
-            pairs = np.where(self.pairs.unknown, self.pairs.charged(np.full(len(self.pairs), most)), self.pairs.worth)
-            told = np.where(np.isnan(self.alone), alone, self.alone)
-            ends.append(self._joined(told, self._of_pairs(self.pairs.mean(pairs))))
+        for bound, pairs in ((0.0, self.pairs.least()), (most, self.pairs.most())):
+            ends.append(self._joined(np.where(untold, bound, self.alone), self._of_pairs(self.pairs.mean(pairs))))
         return ends[0], ends[1]
 
     def multivariate(self) -> float:
@@ -95,21 +95,22 @@ class Score:
 
     def parts(self, *, reduction: bool) -> dict[str, float]:
         """Name the parts that can be told."""
-        found = {"univariate": _mean(self.alone), "bivariate": _mean(self.together)}
+        found = {"univariate": self._mean(self.alone), "bivariate": self._mean(self.together)}
         if self.outcomes:
             found["multivariate"] = self.multivariate()
         if reduction:
             found["reduction"] = self.reduction()
         found |= {
             "effect size": self._joined(self.alone_by_effect, self.together_by_effect),
-            "effect size, univariate": _mean(self.alone_by_effect),
-            "effect size, bivariate": _mean(self.together_by_effect),
+            "effect size, univariate": self._mean(self.alone_by_effect),
+            "effect size, bivariate": self._mean(self.together_by_effect),
         }
         return {name: part for name, part in found.items() if not np.isnan(part)}
 
     def by_variable(self) -> dict[str, float]:
         """Return what is left of each variable, by itself and in its pairs."""
-        own = {v.name: self._joined(self.alone[[i]], self.together[[i]]) for i, v in enumerate(self.variables)}
+        halves = zip(self.variables, self.alone.tolist(), self.together.tolist(), strict=True)
+        own = {variable.name: self._weighed(alone, together) for variable, alone, together in halves}
         return {name: figure for name, figure in own.items() if not np.isnan(figure)}
 
     def by_pair(self) -> dict[tuple[str, str], float]:
@@ -135,15 +136,24 @@ class Score:
         return (*self.pairs.rows(labels), *(bivariate.removed_row(*pair, labels) for pair in gone))
 
     def _joined(self, alone: Floats, together: Floats) -> float:
+        """Take the means of both halves over the variables, and weigh them."""
+        return self._weighed(self._mean(alone), self._mean(together))
+
+    def _weighed(self, alone: float, together: float) -> float:
         """Weigh the two halves; where one cannot be told, the other stands alone."""
-        halves = [(_mean(alone), self.univariate_weight), (_mean(together), 1 - self.univariate_weight)]
+        halves = [(alone, self.univariate_weight), (together, 1 - self.univariate_weight)]
         told = [(half, weight) for half, weight in halves if not np.isnan(half)]
         if not told:
             return float("nan")
         total = sum(weight for _, weight in told)
         return sum(half * weight for half, weight in told) / total if total > 0 else told[0][0]
 
-
-def _mean(values: Floats) -> float:
-    told = values[~np.isnan(values)]
-    return float(told.mean()) if told.size else float("nan")
+    def _mean(self, values: Floats) -> float:
+        """Return the mean over the variables that can be told, each counting as much as it is worth."""
+        told = ~np.isnan(values)
+        if not told.any():
+            return float("nan")
+        if not self.importance:
+            return float(values[told].mean())
+        weights = np.array([self.importance.get(v.name, 1.0) for v in self.variables])
+        return float(np.average(values[told], weights=weights[told]))

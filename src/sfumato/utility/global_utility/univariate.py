@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sfumato.data.microdata import Floats
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
-from sfumato.utility.global_utility.coarsening import Alternative, comparisons, kept, most_told_apart
+from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept
+from sfumato.utility.global_utility.deletion import present
 from sfumato.utility.global_utility.distribution import (
     ALIKE,
     Comparison,
@@ -48,7 +49,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class VariableUtility:
-    """One variable in both tables; ``utility`` is None where it cannot be told."""
+    """One variable in both tables.
+
+    ``utility`` is None where nothing is known of what is left, and what is left at most where only that is known.
+    """
 
     name: str
     label: str
@@ -59,7 +63,8 @@ class VariableUtility:
     recoding: float | None = None  # what is left after values were put together; None where they were not
     found: str = ""  # where the recoding was found
     left: float | None = None  # the share of its values that are still there; None where deletion is not charged
-    bound: float = 1.0  # what the utility is at most where it cannot be told
+    traced: bool = True  # whether it is known which value became which
+    most: float = 1.0  # what the utility is at most
     notes: tuple[str, ...] = ()
 
     @property
@@ -76,8 +81,8 @@ class VariableUtility:
 
     @property
     def unknown(self) -> bool:
-        """Whether there was something to keep, and what is left of it cannot be told."""
-        return self.utility is None and self.missing[0] < 1
+        """Whether there was something to keep, and what is left of it is not known, or only at most."""
+        return not self.traced
 
     @property
     def _coarser(self) -> float:
@@ -149,10 +154,10 @@ def compared(
     if found.missing[1] == 1:
         return replace(found, utility=0.0, notes=(*found.notes, "no value is left"))
     if not recoding.comparable:
-        return replace(found, bound=charge * _most(how, columns, by_records=left is not None))
+        return _untraced(replace(found, traced=False, most=charge), how, columns, weights)
     rows = _rows(recoding.original, recoding.protected, weights)
     if weights is not None and not (weights.before[rows[0]].any() and weights.after[rows[1]].any()):
-        return replace(found, bound=charge, notes=(*found.notes, "every value has weight 0"))
+        return replace(found, traced=False, most=charge, notes=(*found.notes, "every value has weight 0"))
     test = _tested(pair, original, name, rows, weights)
     rough = test.sparse > SPARSE and test.p < 1
     said = (f"{100 * test.sparse:.0f} % of the expected counts are below 5: P is rough",) if rough else ()
@@ -164,23 +169,25 @@ def compared(
     return replace(found, utility=test.utility * coarser * charge, recoding=coarser, found=recoding.source)
 
 
-def _most(how: Alternative, columns: tuple[NDArray[Any], NDArray[Any]], *, by_records: bool) -> float:
-    """Return the most that is left where a recoding cannot be traced: what the numbers of values allow.
+def _untraced(
+    found: VariableUtility, how: Alternative, columns: tuple[NDArray[Any], NDArray[Any]], weights: Weights | None
+) -> VariableUtility:
+    """Count a variable whose recoding cannot be traced with what the numbers of its values leave at most.
 
-    What distances have lost depends on which value became which, so that 1 is all that is known.
+    Whether its distribution changed too is not known. Where those numbers say nothing it has no utility.
     """
-    before, after = (column[_present(column)] for column in columns)
-    if before.dtype.kind == "f" and how != "comparisons":
-        return 1.0
-    classes = len(np.unique(after))
-    if by_records and before.dtype.kind != "f":
-        return most_told_apart(before, classes)
-    return min(1.0, comparisons(len(np.unique(before)), classes))
+    there, after = (present(column) for column in columns)
+    own = None if weights is None else weights.before[there]
+    number = len(np.unique(columns[1][after]))
+    share = most_kept(how, columns[0][there], number, own, by_records=found.left is not None)
+    if share == 1:
+        return found
+    return replace(found, utility=share * found.most, most=share * found.most, recoding=share)
 
 
 def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) -> tuple[Rows, Rows]:
     """Return the records of both tables that have a value; with weights from the lightest to the heaviest."""
-    there = _present(before), _present(after)
+    there = present(before), present(after)
     if weights is None:
         return np.flatnonzero(there[0]), np.flatnonzero(there[1])
     one, other = weights.orders
@@ -204,10 +211,5 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     )
 
 
-def _present(column: NDArray[Any]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = ~np.isnan(column) if column.dtype.kind == "f" else column >= 0
-    return found
-
-
 def _missing(column: NDArray[Any]) -> float:
-    return float(1 - _present(column).mean())
+    return float(1 - present(column).mean())

@@ -88,7 +88,7 @@ def _distributions(variables: Sequence[VariableUtility], labels: Mapping[str, st
 def _grade(variable: VariableUtility) -> str:
     test = variable.comparison
     if test is None:
-        return "untold" if variable.utility is None else "unlike"
+        return "untold" if variable.unknown or variable.utility is None else "unlike"
     if test.utility < HALF and test.distance >= TRIVIAL_DISTANCE:
         return "unlike"
     if variable.recoding is not None and variable.recoding < (HALF if variable.kinds[0] == "numeric" else HALF**2):
@@ -129,7 +129,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
             f"In {count_of(slight, 'pair')} the association is weak and differs slightly from the original, which may "
             "decide whether it is significant."
         )
-    untold = np.flatnonzero(pairs.outcome == steps.INCOMPARABLE)
+    untold = np.flatnonzero(np.isin(pairs.outcome, (steps.UNTRACED, steps.INCOMPARABLE)))
     if untold.size:
         subject = _named([pairs.ends(int(place)) for place in untold], labels)
         said.append(f"The association{subject} could not be compared with the original.")

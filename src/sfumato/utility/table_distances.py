@@ -1,0 +1,269 @@
+"""How far tables of counts moved: the average absolute distance per cell, and what became of Cramér's V."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import parameters
+from sfumato.about import MeasureAbout
+from sfumato.core import Measure, Measurement
+from sfumato.errors import NotApplicable
+from sfumato.pair import Pair
+from sfumato.pair.statistics import Values
+from sfumato.registry import catalogued
+from sfumato.utility.association import REASONS, Column, pair_tests
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+MOST_WAYS = 4
+MOST_TABLES = 50_000
+SHOWN = 20  # tables listed, those that moved most
+DENSE = 2**16  # cells counted in an array of all of them, however few records there are
+
+
+@catalogued(
+    MeasureAbout(
+        title="Average absolute distance per cell (AAD)",
+        source="Gomatam and Karr (2003), Distortion measures for categorical data swapping; as Shlomo (2010) and Kocar "
+        "(2018), section 2.2, write it",
+        purpose="utility",
+        better="lower",
+        range=(0.0, np.inf),
+        kinds=("numeric", "ordinal", "nominal"),
+        paired=False,
+        parts="columns",
+        missing="a missing value is a category of its own",
+        caveat="the mean counts empty cells too, so that a table with many of them seems to have moved little; and it "
+        "grows with the number of records: compare protections of one file",
+        formula="AAD of a table = sum over its n_c cells of |D(c) - D'(c)| / n_c,   value = mean over the tables\n"
+        "D, D' = records of each cell;  D' times n / n' if the tables differ in size;\n"
+        "n_c = product of the numbers of categories, empty cells too",
+        reading="In records: 5 means that a cell of a published table is off by five records in the mean. Beside the "
+        "mean size of a cell that may be much or little; the part with the share of records says how many would have "
+        "to change their cell. ``by_pair`` shows the tables that moved most.",
+    )
+)
+class AverageAbsoluteDistance(Measure):
+    """Mean over all tables of ``ways`` variables of the mean distance between the counts of a cell: AAD.
+
+    Numbers are put into ``bands`` between quantiles of the original; a recoded variable is counted in the protected
+    table's categories in both. Every combination of the categories that occur in either table is a cell. If the tables
+    differ in size, the protected counts are scaled to the original's number of records.
+
+    Parts: the mean over the tables of the same sum over the cells that are not empty in both, the share of records that
+    would have to change their cell, and the number of tables. ``by_variable`` and ``by_pair`` hold the mean over the
+    tables a variable, or two of them, have a part in.
+
+    >>> import pyarrow as pa
+    >>> before = pa.table({"sex": ["f", "f", "m", "m"], "town": ["A", "A", "A", "B"]})
+    >>> after = pa.table({"sex": ["f", "f", "m", "m"], "town": ["A", "B", "A", "A"]})
+    >>> AverageAbsoluteDistance().evaluate(before, after).value  # (|2 - 1| + |0 - 1| + |1 - 2| + |1 - 0|) / 4
+    1.0
+    """
+
+    ways: int = 2
+    bands: int = field(default=5, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "ways", most=MOST_WAYS)
+        parameters.whole(self, "bands", least=2)
+        if self.ways == 1:
+            self.known_as(joint=False)
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, notes = self.shared(pair)
+        both = pair.gathered(names)
+        coded: dict[str, _Coded] = {}
+        for name in names:
+            seen = both.footing(name)
+            if not seen.comparable:
+                notes = (*notes, f"left out, {name}: {seen.note}")
+                continue
+            cuts = _cuts(seen.original, self.bands) if seen.kind == "numeric" else None
+            coded[name] = _Coded.of(*(_codes(column, cuts) for column in (seen.original, seen.protected)))
+        sets = list(combinations(coded, self.ways))
+        if not sets:
+            raise NotApplicable(f"tables of {self.ways} variables need as many that compare; there are {len(coded)}")
+        if len(sets) > MOST_TABLES:
+            raise NotApplicable(
+                f"{len(sets):,} tables of {self.ways} variables are more than the {MOST_TABLES:,} it counts; give "
+                "fewer ways, or name the variables"
+            )
+        found = {chosen: _distance([coded[name] for name in chosen]) for chosen in sets}
+        aad = {chosen: moved / cells for chosen, (moved, cells, _) in found.items()}
+        return self.measurement(
+            float(np.mean(list(aad.values()))),
+            parts={
+                "per cell that is not empty": float(np.mean([moved / used for moved, _, used in found.values()])),
+                "share of records": float(np.mean([m for m, _, _ in found.values()])) / (2 * len(pair.original)),
+                "tables": float(len(sets)),
+            },
+            by_variable=_means(aad, tuple(coded), 1),
+            by_pair=_means(aad, tuple(coded), 2) if self.ways > 1 else {},
+            tables={"tables": tuple(_row(chosen, aad[chosen], found[chosen]) for chosen in _worst(aad))},
+            notes=notes,
+        )
+
+
+@catalogued(
+    MeasureAbout(
+        title="Change of Cramér's V (RCV)",
+        source="Shlomo (2010), Releasing microdata: disclosure risk estimation, data masking and assessing utility; as "
+        "Kocar (2018), section 2.2, writes it",
+        purpose="utility",
+        better="lower",
+        range=(0.0, np.inf),
+        unit="percent",
+        kinds=("numeric", "ordinal", "nominal"),
+        paired=False,
+        parts="columns",
+        missing="of each pair the records that have both values",
+        caveat="a weak association may double by chance alone, and counts as much as a strong one that is gone; V does "
+        "not see that other categories go together than before",
+        formula="RCV = 100 (V' - V) / V of each pair;   value = mean of |RCV| over the pairs with V > 0\n"
+        "V = sqrt(chi2 / (n min(r - 1, k - 1))) of the original,  V' of the protected table",
+        reading="In percent of each association: below zero (by pair) it is weaker than it was, as after most masking, "
+        "above zero stronger. Look at the pairs with a V worth speaking of (0.1 and more), which the table lists. For "
+        "correlations of numbers StructureLoss('correlations') says the same.",
+    )
+)
+class CramersVChange(Measure):
+    """Mean relative change of Cramér's V over all pairs of variables, in percent: RCV of Shlomo.
+
+    ``by_pair`` holds the signed change of each pair, the value is the mean of their sizes. V is computed in each table
+    on its own categories, so that what coarser ones take from an association is seen; numbers are put into ``bands``
+    between quantiles of the original. Pairs whose V is 0 or not defined in the original are left out and counted; a
+    pair that can no longer be tested has lost all (-100).
+
+    Parts: the mean of the signed changes, and the largest in size. ``by_variable`` has the mean size over the pairs of
+    each variable; the table "pairs" both V of every pair.
+
+    >>> import pyarrow as pa
+    >>> before = pa.table({"a": ["x", "x", "y", "y"], "b": ["p", "p", "q", "q"]})  # V = 1
+    >>> after = pa.table({"a": ["x", "x", "y", "y"], "b": ["p", "q", "q", "q"]})  # V = 1 / sqrt(3)
+    >>> round(CramersVChange().evaluate(before, after).by_pair["a", "b"], 3)
+    -42.265
+    """
+
+    bands: int = field(default=5, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "bands", least=2)
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        names, notes = self.shared(pair)
+        if len(names) < 2:
+            raise NotApplicable(f"pairs need two variables that both tables have; there is {names[0]}")
+        both = pair.gathered(names)
+        columns: tuple[list[Column], list[Column]] = ([], [])
+        for name in names:
+            x, y = both.original.column(name), both.protected.column(name)
+            cuts = _cuts(x if x.dtype.kind == "f" else y, self.bands)
+            for side, column in zip(columns, (x, y), strict=True):
+                codes = _codes(column, cuts if column.dtype.kind == "f" else None)
+                side.append(Column(name, "nominal", codes, int(codes.max(initial=-1)) + 1))
+        before, after = (pair_tests(side) for side in columns)
+        told = (before.reason == 0) & (before.coefficient > 0)
+        if not told.any():
+            raise NotApplicable("no pair of variables has a Cramér's V above 0 in the original")
+        v, now = before.coefficient, np.where(after.reason > 0, 0.0, after.coefficient)
+        change = np.where(told, 100 * (now - v) / np.where(told, v, 1.0), np.nan)
+        places = np.flatnonzero(told)
+        ends = {int(k): (names[before.first[k]], names[before.second[k]]) for k in range(len(v))}
+        if len(places) < len(v):
+            notes = (*notes, f"{len(v) - len(places):,} of {len(v):,} pairs left out: V is 0 or not defined before")
+        size: dict[tuple[str, ...], float] = {ends[k]: abs(float(change[k])) for k in places.tolist()}
+        return self.measurement(
+            float(np.abs(change[places]).mean()),
+            parts={"mean change": float(change[places].mean()), "largest": float(np.abs(change[places]).max())},
+            by_variable=_means(size, names, 1),
+            by_pair={ends[k]: float(change[k]) for k in places.tolist()},
+            tables={
+                "pairs": tuple(
+                    {
+                        "first": ends[k][0],
+                        "second": ends[k][1],
+                        "before": float(v[k]),
+                        "after": float(now[k]),
+                        "change": float(change[k]),
+                        "note": REASONS[after.reason[k]] if after.reason[k] else "",
+                    }
+                    for k in places[np.argsort(-v[places], kind="stable")].tolist()
+                )
+            },
+            notes=notes,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """A variable of both tables as codes from 0 up, a missing value among them, and how many there are."""
+
+    original: NDArray[np.int64]
+    protected: NDArray[np.int64]
+    number: int
+
+    @classmethod
+    def of(cls, original: Codes, protected: Codes) -> "_Coded":
+        values, places = np.unique(np.concatenate([original, protected]), return_inverse=True)
+        return cls(places[: len(original)], places[len(original) :], len(values))
+
+
+def _cuts(column: NDArray[Any], bands: int) -> Floats | None:
+    """Return the inner cuts of quantile bands; where no more values occur than bands, each is one."""
+    if column.dtype.kind != "f":
+        return None
+    values = Values.of(column)
+    if len(values.values) <= bands:
+        return values.values[1:]
+    return np.unique(np.nanquantile(column, np.arange(1, bands) / bands))
+
+
+def _codes(column: NDArray[Any], cuts: Floats | None) -> Codes:
+    """Return the band of each number, or the codes of categories; a missing value is -1."""
+    if cuts is None or column.dtype.kind != "f":
+        return column
+    return np.where(np.isnan(column), -1, np.searchsorted(cuts, column, side="right")).astype(np.int32)
+
+
+def _distance(columns: list[_Coded]) -> tuple[float, int, int]:
+    """Return the sum of the distances between the counts of a table, its cells, and those that are not empty."""
+    cells = prod(column.number for column in columns)
+    packed = [np.zeros(len(side), dtype=np.int64) for side in (columns[0].original, columns[0].protected)]
+    for column in columns:
+        for table, codes in zip(packed, (column.original, column.protected), strict=True):
+            table *= column.number
+            table += codes
+    n, m = map(len, packed)
+    if cells > max(DENSE, n + m):
+        places = np.unique(np.concatenate(packed), return_inverse=True)[1]
+        packed = [places[:n], places[n:]]
+    width = max(int(table.max()) for table in packed) + 1
+    before, after = (np.bincount(table, minlength=width).astype(np.float64) for table in packed)
+    moved = np.abs(before - after * (n / m))
+    return float(moved.sum()), cells, int(np.count_nonzero(before + after))
+
+
+def _means(found: Mapping[tuple[str, ...], float], names: tuple[str, ...], size: int) -> dict[Any, float]:
+    """Return the mean over the tables in which each variable, or each two, have a part."""
+    own: dict[Any, list[float]] = {}
+    for chosen, figure in found.items():
+        for part in combinations(chosen, size):
+            own.setdefault(part[0] if size == 1 else part, []).append(figure)
+    wanted = names if size == 1 else tuple(combinations(names, 2))
+    return {key: float(np.mean(own[key])) for key in wanted if key in own}
+
+
+def _worst(aad: Mapping[tuple[str, ...], float]) -> list[tuple[str, ...]]:
+    return sorted(aad, key=lambda chosen: (-aad[chosen], chosen))[:SHOWN]
+
+
+def _row(chosen: tuple[str, ...], aad: float, found: tuple[float, int, int]) -> dict[str, object]:
+    return {"variables": ", ".join(chosen), "distance": aad, "cells": found[1], "not empty": found[2]}
