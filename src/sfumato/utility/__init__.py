@@ -2,6 +2,7 @@
 
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.cluster import ClusterUtility
+from sfumato.utility.density_divergence import DensityDivergence
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
 from sfumato.utility.global_utility import GlobalDataUtility
@@ -16,6 +17,7 @@ __all__ = [
     "CDFSquares",
     "ClusterUtility",
     "ConclusionChanges",
+    "DensityDivergence",
     "EllipsoidOverlap",
     "GlobalDataUtility",
     "InformationLoss",
