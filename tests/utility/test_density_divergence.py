@@ -29,9 +29,7 @@ def test_by_reference_two_records_each_against_quadrature(direction: Any) -> Non
 
     first, second = ((1.0, 5.0), (0.0, 2.0)) if direction == "protected to original" else ((0.0, 2.0), (1.0, 5.0))
     expected = quad(lambda z: density(z, first) * math.log(density(z, first) / density(z, second)), -8, 13, limit=200)
-    found = DensityDivergence(direction, draws=400_000).evaluate(
-        numbers(a=[0.0, 2.0]), numbers(a=[1.0, 5.0]), rng=1
-    )
+    found = DensityDivergence(direction, draws=400_000).evaluate(numbers(a=[0.0, 2.0]), numbers(a=[1.0, 5.0]), rng=1)
     assert found.parts["standard error"] < 0.01
     assert found.value == pytest.approx(expected[0], abs=4 * found.parts["standard error"])
 

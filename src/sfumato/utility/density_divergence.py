@@ -22,8 +22,8 @@ BLOCK = 4_000_000  # distances at a time
     MeasureAbout(
         title="Kullback-Leibler divergence (kernel densities)",
         source="Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of data altered "
-        "to protect confidentiality, The American Statistician 60, section 2.3, equation (6); bandwidths: Scott (1992), "
-        "Multivariate Density Estimation, section 6.3",
+        "to protect confidentiality, The American Statistician 60, section 2.3, equation (6); bandwidths: Scott "
+        "(1992), Multivariate Density Estimation, section 6.3",
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),
@@ -31,8 +31,8 @@ BLOCK = 4_000_000  # distances at a time
         paired=False,
         random=True,
         missing="records with a missing value in one of the variables are left out, and counted in a note",
-        caveat="with many variables kernels hardly overlap, and any two files look far apart: use it with up to five; an "
-        "outlier moved by ten bandwidths adds 50 / n",
+        caveat="with many variables kernels hardly overlap, and any two files look far apart: use it with up to five; "
+        "an outlier moved by ten bandwidths adds 50 / n",
         formula="KL = integral of f1 log(f1 / f2),   drawn: mean over `draws` points z from f1 of log f1(z) / f2(z)\n"
         "f1, f2 = sum_i w_i N(z; x_i, H) / sum_i w_i of the protected table and of the original (or the\n"
         "other way round, by direction);   H = diag(h_j^2),   h_j = s_j n^(-1 / (p + 4))\n"

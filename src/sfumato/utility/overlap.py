@@ -69,8 +69,8 @@ class IntervalOverlap(ModelMeasure):
 
     ``penalty=True`` tells the bad from the worse, as the paper proposes: a coefficient whose I is essentially zero
     (below 0.001) counts minus a distance, in lengths of the original's interval. ``distance="gap"`` is the gap between
-    the two intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), ``distance="estimates"`` is |b_rel - b_orig|: both are the
-    paper's.
+    the two intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), ``distance="estimates"`` is |b_rel - b_orig|: the paper
+    names both.
 
     Parts: the overlap of each coefficient, as "b[name]", and of each of several models. ``table`` gives both intervals;
     ``evaluate_copies`` compares several synthetic copies, combined, with the original.
