@@ -1,4 +1,4 @@
-"""Woo, Reiter, Oganian and Karr: five methods on eight kinds of data, ten measures of utility (Tables 2 to 9)."""
+"""Karr, Oganian, Reiter and Woo: five methods on eight kinds of data, ten measures of utility (Tables 2 to 9)."""
 
 import math
 from pathlib import Path
@@ -24,9 +24,9 @@ Floats = NDArray[np.float64]
 Table = dict[str, Figure]  # of one data type and measure, by method
 
 SOURCE = (
-    "A. F. Karr, A. Oganian, J. P. Reiter and M.-J. Woo, New measures of data utility (2006); published as M.-J. Woo, "
-    "J. P. Reiter, A. Oganian and A. F. Karr, Global measures of data utility for microdata masked for disclosure "
-    "limitation, Journal of Privacy and Confidentiality 1 (2009)"
+    "A. F. Karr, A. Oganian, J. P. Reiter and M.-J. Woo, New Measures of Data Utility; published as M.-J. Woo, "
+    "J. P. Reiter, A. Oganian and A. F. Karr, Global Measures of Data Utility for Microdata Masked for Disclosure "
+    "Limitation, Journal of Privacy and Confidentiality 1 (2009)"
 )
 RECORDS = 10_000
 SHAPES = ("symmetric", "nonsymmetric")
@@ -172,7 +172,7 @@ def run(
         samples.append(Sample(kind, original, {name: results.protect(repr(m)) for name, m in METHODS.items()}))
     return Study(
         name="woo",
-        title="Tables 2 to 9 of Woo, Reiter, Oganian and Karr, recomputed",
+        title="Tables 2 to 9 of Karr, Oganian, Reiter and Woo, recomputed",
         source=SOURCE,
         setting=(*SETTING, moments(samples[1])),
         columns=tuple(METHODS),

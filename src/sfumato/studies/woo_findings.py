@@ -1,4 +1,4 @@
-"""What section 3 of Woo, Reiter, Oganian and Karr says of its tables, sentence by sentence and row by row."""
+"""What section 3 of Karr, Oganian, Reiter and Woo says of its tables, sentence by sentence and row by row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
