@@ -103,6 +103,7 @@ from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.certainty_penalty import CertaintyPenalty as CertaintyPenalty
 from .utility.cluster import ClusterUtility as ClusterUtility
+from .utility.density_divergence import DensityDivergence as DensityDivergence
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
 from .utility.global_utility import GlobalDataUtility as GlobalDataUtility

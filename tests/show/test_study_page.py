@@ -19,7 +19,12 @@ def test_the_page_shows_ours_beside_print_and_what_holds(tmp_path: Path) -> None
         setting=("Four records.",),
         columns=("IL", "DLD"),
         lines=(
-            Line("Mic02", "Mic", "MDAV(k=2)", {"IL": Figure(3.25, 0.5, 3.0), "DLD": Figure(50.0, 0.0, math.nan)}),
+            Line(
+                "Mic02",
+                "Mic",
+                "MDAV(k=2)",
+                {"IL": Figure(3.25, 0.5, 3.0, bold=True), "DLD": Figure(50.0, 0.0, math.nan)},
+            ),
             Line("Mic03", "Mic", "MDAV(k=3)", {"IL": Figure(math.nan, math.nan, 4.0)}),
         ),
         findings=(Finding("IL is as printed", True, "to 0.25"), Finding("DLD is", None, ""), Finding("No", False, "")),
@@ -35,6 +40,7 @@ def test_the_page_shows_ours_beside_print_and_what_holds(tmp_path: Path) -> None
     assert "A toy &amp; its &lt;table&gt;" in page
     assert "1 of 2 statements" in page
     assert "3.00 (+0.250)" in page  # print, and 3.25 - 3.00
+    assert "<strong>3.25</strong>" in page and "<strong>50.00</strong>" not in page
     assert "because of the groups" in page
     assert "not printed" in page
     assert (tmp_path / "study" / "plots" / "figure-il.png").is_file()

@@ -1,9 +1,10 @@
-"""The study of Kim and Park with few repetitions, and the sampling it rests on."""
+"""The study of Kyu-Seong Kim with few repetitions, and the sampling it rests on."""
 
 import numpy as np
 import pytest
 
 from sfumato.studies import kim
+from tables import SHARED, printed_table
 
 
 def test_by_theory_units_are_drawn_with_their_probabilities() -> None:
@@ -34,9 +35,61 @@ def test_by_theory_weighted_totals_are_unbiased() -> None:
 def test_weighted_measures_exceed_the_others_and_all_rise_with_alpha() -> None:
     study = kim.run(replicates=25, records=100)
     for finding in study.findings:
-        if "exceeds" in finding.statement or "rise with alpha" in finding.statement:
+        if "exceeds" in finding.statement or "the measures rise" in finding.statement:
             assert finding.holds, finding
-    assert len(study.lines) == 3 * (1 + 3)
+    assert len(study.lines) == 3 * (1 + 3 + 3)
+
+
+def printed() -> dict[tuple[str, str, float], dict[str, float]]:
+    """The printed rows, mended."""
+    printed_table("kim_tables_1_2.csv")  # skips where it is absent
+    return kim.printed_tables(SHARED / "kim_tables_1_2.csv")
+
+
+def test_by_reference_what_is_said_of_print_is_in_print() -> None:
+    rows = printed()
+    assert len(rows) == 18
+    ratios = {
+        (a, b): [row[b] / row[a] for row in rows.values()] for a, b in (("DU_max", "DUW_max"), ("DU_sq", "DUW_sq"))
+    }
+    assert all(ratio > 1 for found in ratios.values() for ratio in found)  # 18 of 18, twice
+    largest, squares = ratios.values()
+    assert (round(min(largest), 2), round(max(largest), 2), round(np.mean(largest), 2)) == (1.68, 2.81, 1.98)
+    assert round(np.mean(squares), 2) == 2.49
+    of_table_2 = [row["DUW_sq"] / row["DU_sq"] for (table, _, _), row in rows.items() if table == "Table 2"]
+    assert round(np.mean(of_table_2), 2) == 2.63
+    series = {
+        (table, method, column): [row[column] for (t, m, _), row in rows.items() if (t, m) == (table, method)]
+        for table in ("Table 1", "Table 2")
+        for method in kim.ALPHAS
+        for column in kim.COLUMNS
+    }
+    falling = [values == sorted(values, reverse=True) for (t, _, _), values in series.items() if t == "Table 1"]
+    rising = [values == sorted(values) for (t, _, _), values in series.items() if t == "Table 2"]
+    assert (sum(falling), len(falling)) == (11, 12) and (sum(rising), len(rising)) == (12, 12)
+    # the two tables are no margins of one cross of n and alpha: their means would be equal
+    for method, first, second in (
+        ("noise addition", 0.1078, 0.1122),
+        ("rank swapping", 0.0288, 0.0267),
+        ("microaggregation", 0.0629, 0.0597),
+    ):
+        assert round(np.mean(series["Table 1", method, "DU_max"]), 4) == first
+        assert round(np.mean(series["Table 2", method, "DU_max"]), 4) == second
+
+
+def test_the_page_lists_how_print_was_mended() -> None:
+    (mended,) = [paragraph for paragraph in kim.SETTING if paragraph.startswith("Print, mended")]
+    for slip in ("wrong order", "0.0114", "0.1014", "1.52", "2.62", "over k", "0.0597"):
+        assert slip in mended
+
+
+def test_printed_rows_stand_beside_the_setting_that_is_named() -> None:
+    study = kim.run(replicates=2, printed=SHARED / "kim_tables_1_2.csv") if printed() else None
+    assert study is not None and len(study.lines) == 18 + 27
+    beside = {line.name: line.figures["DU_max"].printed for line in study.lines}
+    assert beside["Table 1: noise addition, n = 300, alpha = 0.5"] == 0.1014
+    assert beside["Table 2: microaggregation, n = 100, alpha = 0.08"] == 0.0745
+    assert np.isnan(beside["All settings: rank swapping, n = 200, alpha = 0.04"])
 
 
 def test_workers_change_nothing() -> None:

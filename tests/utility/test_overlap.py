@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato import (
@@ -74,6 +76,10 @@ def test_the_penalty_tells_the_bad_from_the_worse() -> None:
     assert overlap((0, 2), near, penalty=True) == pytest.approx(-9)  # a gap of 18, in lengths of 2
     assert overlap((0, 2), far, penalty=True) == pytest.approx(-19)
     assert overlap((0, 2), (1, 3), penalty=True) == overlap((0, 2), (1, 3))
+    # the estimates are 1 and 21, 1 and 41: 20 and 40 apart, in lengths of 2
+    assert overlap((0, 2), near, penalty=True, distance="estimates") == pytest.approx(-10)
+    assert overlap((0, 2), far, penalty=True, distance="estimates") == pytest.approx(-20)
+    assert overlap((0, 2), (1, 3), penalty=True, distance="estimates") == overlap((0, 2), (1, 3))
     # far in the tail a probability keeps its digits instead of vanishing
     assert 0 < overlap((0, 2), near) < 1e-60
 
@@ -191,9 +197,37 @@ def test_conclusions_that_change() -> None:
     assert sum("b[b]" in note for note in found.notes) == 1
 
 
+def test_a_switched_estimate_need_not_be_significant() -> None:
+    # estimate 3 with (1, 5), then: -1 with (-3, 1), -3 with (-5, -1), 1 with (-1, 3); and (-1, 5), then (-5, 1)
+    before = [posterior(1, 5), posterior(1, 5), posterior(1, 5), posterior(-1, 5)]
+    after = [posterior(-3, 1), posterior(-5, -1), posterior(-1, 3), posterior(-5, 1)]
+    expected = {
+        "significant in both": ["significance lost", "sign switched", "significance lost", "same"],
+        "estimate": ["sign switched", "sign switched", "significance lost", "same"],
+    }
+    for switch, changes in expected.items():
+        measure = ConclusionChanges(switch=switch)  # type: ignore[arg-type]
+        found = [measure._changes(BothFits(*fits))[0] for fits in zip(before, after, strict=True)]
+        assert found == changes
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.1, 5)), min_size=2, max_size=2))
+def test_what_counts_as_a_switch_does_not_change_how_much_changes(fits: list[tuple[float, float]]) -> None:
+    both = BothFits(*(posterior(centre - half, centre + half) for centre, half in fits))
+    first, second = (ConclusionChanges(switch=s)._changes(both)[0] for s in ("significant in both", "estimate"))
+    assert (first == "same") == (second == "same")
+    assert second == first or (first, second) == ("significance lost", "sign switched")
+    turned = BothFits(both.protected, both.original)
+    gaps = [IntervalOverlap(penalty=True, distance=d)._overlaps(both)[0] for d in ("gap", "estimates")]
+    # estimates are never nearer than the gap between their intervals
+    assert gaps[1] <= gaps[0] + 1e-12 and np.isfinite(IntervalOverlap(penalty=True)._overlaps(turned)[0])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"distance": "estimates"}, "give penalty=True"),
+        ({"penalty": True, "distance": "far"}, "distance must be one of"),
         ({"model": "y ~ x", "variables": ("x",)}, "model or variables, not both"),
         ({"model": ()}, "the list of models is empty"),
         ({"model": 3}, "model must be a formula text"),

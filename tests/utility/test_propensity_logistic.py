@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from propensity_tables import by_formula, normals, table
 from scipy.special import expit
 
-from sfumato import Microdata, PropensityUtility
+from sfumato import Microdata, ParameterError, PropensityUtility
 from sfumato.pair import Pair
 from sfumato.utility.propensity import groups, logistic
 from sfumato.utility.propensity.measure import Model
@@ -249,3 +249,22 @@ def test_groups_are_a_share_of_the_originals_records_and_equal_records_stay_toge
         PropensityUtility("modified logistic I", groups=9).evaluate(table(a=[1.0, 2.0]), table(a=[1.0])).parts["groups"]
         == 2
     )
+
+
+def test_small_groups_have_their_share_if_asked() -> None:
+    # groups around 0 (three records, one protected) and around 1000 (twelve, six protected, alike in both files)
+    far = [1000.0, 1001.0, 1002.0, 1003.0, 1004.0, 1005.0]
+    first, second = table(a=[0.0, 2.0, *far]), table(a=[1.0, *far])
+    every = PropensityUtility("modified logistic I", groups=2).evaluate(first, second)
+    shared = PropensityUtility("modified logistic I", groups=2, least_group=10).evaluate(first, second)
+    c = 7 / 15
+    # the group of three at 1/3; the other's model is flat, at 1/2
+    assert shared.parts["sum"] == pytest.approx(3 * (1 / 3 - c) ** 2 + 12 * (1 / 2 - c) ** 2)
+    assert shared.parts["within groups"] == pytest.approx(0, abs=1e-12)
+    assert any("1 of 2 groups have fewer than 10 records" in note for note in shared.notes)
+    # 0, 1, 2 with the middle one protected: a linear model sees nothing either
+    assert every.value == pytest.approx(shared.value)
+    aside = PropensityUtility("modified logistic I", groups=2).evaluate(table(a=[0.0, 1.0, *far]), table(a=[2.0, *far]))
+    assert aside.parts["sum"] == pytest.approx((1 - c) ** 2 + 2 * c**2 + 12 * (1 / 2 - c) ** 2)  # separated
+    with pytest.raises(ParameterError, match="least_group"):
+        PropensityUtility(least_group=0)

@@ -23,7 +23,7 @@ COMPLETE = "stays missing; means are those of the values present, covariances th
 @catalogued(
     MethodAbout(
         title="Correlated additive noise",
-        source="Kim (1986); Karr, Kohnen, Oganian, Reiter and Sanil (2006), section 3.1.1, Noise(c)",
+        source="J. J. Kim (1986); Karr, Kohnen, Oganian, Reiter and Sanil (2006), section 3.1.1, Noise(c)",
         missing=COMPLETE,
         random=True,
         grid={"c": (0.02, 0.08, 0.16, 0.3)},
@@ -60,7 +60,7 @@ class CorrelatedNoise(Method):
 @catalogued(
     MethodAbout(
         title="Kim's noise",
-        source="Kim (1986) as used by Kim and Park, data utility for complex survey data, section 3",
+        source="J. J. Kim (1986); Kyu-Seong Kim, Measures of Data Utility for Complex Survey Data, section 3",
         missing=COMPLETE,
         random=True,
         grid={"alpha": (0.1, 0.3, 0.5, 0.7)},
@@ -100,7 +100,7 @@ class KimNoise(Method):
 @catalogued(
     MethodAbout(
         title="Normal synthesis",
-        source="Woo, Reiter, Oganian and Karr (2009), section 1 and Table 1 (Syn)",
+        source="Karr, Oganian, Reiter and Woo, New Measures of Data Utility, section 1 and Table 1 (Syn)",
         missing=COMPLETE,
         random=True,
         caveat="keeps means and covariances exactly and nothing else: skewness, bounds and curved relations are gone",
@@ -142,7 +142,8 @@ class NormalSynthesis(Method):
 @catalogued(
     MethodAbout(
         title="Masking followed by residual noise",
-        source="Woo, Reiter, Oganian and Karr (2009), section 3 (Micz03+Noise); Oganian and Karr (2006)",
+        source="Karr, Oganian, Reiter and Woo, New Measures of Data Utility, section 3 (Micz03+Noise); Oganian and "
+        "Karr (2006)",
         missing=COMPLETE,
         random=True,
         grid={"of": (ProjectionMicroaggregation(3), ProjectionMicroaggregation(10))},

@@ -12,7 +12,7 @@ from sfumato.registry import catalogued
 @catalogued(
     MethodAbout(
         title="Additive noise",
-        source="Kim (1986); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (Noise p)",
+        source="J. J. Kim (1986); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (Noise p)",
         missing=MISSING_STAYS,
         random=True,
         grid={"scale": (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)},

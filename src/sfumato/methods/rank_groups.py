@@ -1,4 +1,4 @@
-"""Groups of neighbouring ranks, swapped or averaged within (Kim and Park)."""
+"""Groups of neighbouring ranks, swapped or averaged within (Kyu-Seong Kim)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.methods.microaggregation import group_means
 from sfumato.registry import catalogued
 
-SOURCE = "Kim and Park, data utility for complex survey data, section 3"
+SOURCE = "Kyu-Seong Kim, Measures of Data Utility for Complex Survey Data, section 3"
 
 
 class RankGroups(ColumnMethod):

@@ -13,6 +13,8 @@ class Figure:
     ours: float
     spread: float  # standard deviation between replicates; 0 where nothing is random, NaN where unknown
     printed: float  # NaN where nothing is printed
+    bold: bool = False  # marked among ours, as the paper marks its best in bold
+    printed_bold: bool = False  # marked among the printed ones
 
     @property
     def difference(self) -> float:

@@ -3,6 +3,7 @@
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.certainty_penalty import CertaintyPenalty
 from sfumato.utility.cluster import ClusterUtility
+from sfumato.utility.density_divergence import DensityDivergence
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
 from sfumato.utility.global_utility import GlobalDataUtility
@@ -22,6 +23,7 @@ __all__ = [
     "ClusterUtility",
     "ConclusionChanges",
     "CramersVChange",
+    "DensityDivergence",
     "EllipsoidOverlap",
     "GlobalDataUtility",
     "IL1s",

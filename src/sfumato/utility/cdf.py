@@ -11,8 +11,8 @@ from sfumato.registry import catalogued
 from sfumato.utility.joint_distribution import Differences, Pooled
 
 SOURCE = (
-    "Woo, Reiter, Oganian and Karr, New Measures of Data Utility, section 2.1; weighted: Kim, Measures of Data Utility "
-    "for Complex Survey Data"
+    "Karr, Oganian, Reiter and Woo, New Measures of Data Utility, section 2.1; weighted: Kyu-Seong Kim, Measures of "
+    "Data Utility for Complex Survey Data, section 2"
 )
 MISSING = (
     "a missing value has a place of its own below all others, the same in both tables, so that values missing in one "

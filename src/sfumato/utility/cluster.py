@@ -29,7 +29,8 @@ NAMED = 5  # variables named of each
 @catalogued(
     MeasureAbout(
         title="Cluster utility",
-        source="Woo, Reiter, Oganian and Karr (2009), section 2.2",
+        source="Karr, Oganian, Reiter and Woo, New Measures of Data Utility, section 2.2; published as Woo, Reiter, "
+        "Oganian and Karr (2009), Global Measures of Data Utility for Microdata Masked for Disclosure Limitation",
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),

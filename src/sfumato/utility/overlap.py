@@ -23,6 +23,8 @@ SOURCE += "protect confidentiality, The American Statistician 60"
 MISSING = "each model uses the records that have all of its variables; how many are left out is noted"
 ZERO = 1e-3  # an overlap below this is "essentially zero"; such intervals are apart
 Kind = Literal["probability", "length"]
+Distance = Literal["gap", "estimates"]
+Switch = Literal["significant in both", "estimate"]
 Change = Literal["same", "sign switched", "significance lost", "significance gained"]
 
 
@@ -66,8 +68,9 @@ class IntervalOverlap(ModelMeasure):
     linearisation for records drawn with replacement (R's survey package); with equal ones they are the usual ones.
 
     ``penalty=True`` tells the bad from the worse, as the paper proposes: a coefficient whose I is essentially zero
-    (below 0.001) counts minus the gap between its intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), in lengths of the
-    original's.
+    (below 0.001) counts minus a distance, in lengths of the original's interval. ``distance="gap"`` is the gap between
+    the two intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), ``distance="estimates"`` is |b_rel - b_orig|: the paper
+    names both.
 
     Parts: the overlap of each coefficient, as "b[name]", and of each of several models. ``table`` gives both intervals;
     ``evaluate_copies`` compares several synthetic copies, combined, with the original.
@@ -82,6 +85,7 @@ class IntervalOverlap(ModelMeasure):
     level: float = 0.95
     penalty: bool = False
     clip: bool = False
+    distance: Distance = "gap"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,6 +93,9 @@ class IntervalOverlap(ModelMeasure):
         check_level(self)
         parameters.one_of(self, "penalty", (True, False))
         parameters.one_of(self, "clip", (True, False))
+        parameters.one_of(self, "distance", get_args(Distance))
+        if self.distance != "gap" and not self.penalty:
+            raise parameters.refuse(self, "distance is that of the penalty; give penalty=True with it")
         if self.penalty and self.kind == "length":
             raise parameters.refuse(self, "the penalty is for kind='probability'; lengths are negative where apart")
         if self.clip and self.kind == "probability":
@@ -160,8 +167,10 @@ class IntervalOverlap(ModelMeasure):
         first, second = fits.original.probability(other_low, other_high), fits.protected.probability(low, high)
         found = (first + second) / 2  # (3)
         if self.penalty:
-            gap = np.minimum(np.abs(other_low - high), np.abs(low - other_high)) / (high - low)
-            found = np.where(found < ZERO, -gap, found)
+            apart = np.minimum(np.abs(other_low - high), np.abs(low - other_high))
+            if self.distance == "estimates":
+                apart = np.abs(fits.protected.coefficients - fits.original.coefficients)
+            found = np.where(found < ZERO, -apart / (high - low), found)
         return found
 
 
@@ -192,18 +201,23 @@ class ConclusionChanges(ModelMeasure):
     """Share of coefficients whose conclusion changes: sign switched, significance lost, significance gained.
 
     A coefficient is significant where its interval at ``level`` leaves out 0. Its sign is switched where it is
-    significant in both tables with opposite signs. Models, weights and standard errors are those of
-    ``IntervalOverlap``; over several models the value is the mean of their shares by their weights.
+    significant in both tables with opposite signs; with ``switch="estimate"`` where it is significant in the original
+    and the protected table's estimate has the other sign, significant or not, as the paper words it. The share of all
+    changes is the same: what the second calls a switch and the first does not is significance lost. Models, weights
+    and standard errors are those of ``IntervalOverlap``; over several models the value is the mean of their shares by
+    their weights.
 
     Parts: the shares of the three kinds of change (they sum to the value), and of each of several models; notes name
     the coefficients that changed; ``table`` lists all.
     """
 
     level: float = 0.95
+    switch: Switch = "significant in both"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_level(self)
+        parameters.one_of(self, "switch", get_args(Switch))
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         fitted = self.fitted(pair)
@@ -241,6 +255,9 @@ class ConclusionChanges(ModelMeasure):
 
     def _changes(self, fits: BothFits) -> list[Change]:
         before, after = (_direction(*fit.interval(self.level)) for fit in (fits.original, fits.protected))
+        if self.switch == "estimate":  # an estimate of the other sign counts as one that is significant
+            signs = np.sign(fits.protected.coefficients)
+            after = np.where((before != 0) & (signs == -before), signs, after)
         return [_change(int(a), int(b)) for a, b in zip(before, after, strict=True)]
 
 

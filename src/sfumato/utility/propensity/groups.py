@@ -8,18 +8,21 @@ from sfumato.utility.propensity.pooled import Floats, Pooled, standardised
 from sfumato.utility.propensity.terms import Degree
 
 
-def fit(pooled: Pooled, degree: Degree, groups: int) -> tuple[logistic.Fit, dict[str, float], tuple[str, ...]]:
+def fit(
+    pooled: Pooled, degree: Degree, groups: int, least: int = 1
+) -> tuple[logistic.Fit, dict[str, float], tuple[str, ...]]:
     """Fit a logistic model in each of ``groups`` clusters of the pooled records.
 
-    A cluster with records of one file only gives them the share of that file, 1 or 0; one whose records the terms
-    separate the limits of the likelihood, 1 and 0. Parts tell what the clusters' shares alone explain (the cluster
+    A cluster with records of one file only gives them the share of that file, 1 or 0; one of fewer than ``least``
+    records its share of protected ones; one whose records the terms separate the limits of the likelihood, 1 and 0.
+    Parts tell what the clusters' shares alone explain (the cluster
     utility) and what the models inside them add.
     """
     labels = clusters(pooled, groups)
     order = np.argsort(labels, kind="stable")
     scores = np.empty(len(pooled))
     shares = np.empty(len(pooled))
-    coefficients, one_file, separable = 0, 0, 0
+    coefficients, one_file, small, separable = 0, 0, 0, 0
     losses = dict.fromkeys(pooled.names, 0.0)
     members = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     for rows in members:
@@ -29,6 +32,11 @@ def fit(pooled: Pooled, degree: Degree, groups: int) -> tuple[logistic.Fit, dict
             scores[rows] = shares[rows]
             coefficients += 1
             one_file += 1
+            continue
+        if len(rows) < least:
+            scores[rows] = shares[rows]
+            coefficients += 1
+            small += 1
             continue
         found = logistic.fit(part, degree)
         scores[rows] = found.scores
@@ -42,6 +50,8 @@ def fit(pooled: Pooled, degree: Degree, groups: int) -> tuple[logistic.Fit, dict
     notes = []
     if one_file:
         notes.append(f"{one_file} of {len(members)} groups hold records of one file only: propensity 0 or 1")
+    if small:
+        notes.append(f"{small} of {len(members)} groups have fewer than {least} records: propensity is their share")
     if separable:
         notes.append(f"in {separable} of {len(members)} groups the model gives records propensity 0 or 1")
     return logistic.Fit(scores, coefficients, losses, (), 0), parts, tuple(notes)

@@ -73,7 +73,8 @@ class PropensityUtility(Measure):
       surrogate splits.
     - "modified logistic I" and "II": average-linkage clusters of the pooled records, ``groups`` of them (a number, or a
       share of the original's records), and a logistic model of first or second order inside each. A cluster with one
-      file only has propensity 0 or 1.
+      file only has propensity 0 or 1; one of fewer than ``least_group`` records its share of protected ones, because
+      a model with as many coefficients as records tells them all apart (10 is a sensible value; 1 fits every group).
 
     Nominal variables enter logistic models as indicators, trees as sets of categories; ordinal ones as scores 0, 1, 2,
     ... in the order of their categories. Survey weights multiply each record's part in the fit and in the mean, scaled
@@ -95,6 +96,7 @@ class PropensityUtility(Measure):
     lack_of_fit: tree.LackOfFit = "squared error"
     groups: float = 0.01
     permutations: int = 50
+    least_group: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,6 +108,7 @@ class PropensityUtility(Measure):
         if self.groups >= 1 and self.groups != int(self.groups):
             raise parameters.refuse(self, f"groups must be a share below 1 or a whole number; got {self.groups!r}")
         parameters.whole(self, "permutations", least=0)
+        parameters.whole(self, "least_group", least=1)
         if self.model not in IN_PARTS:
             self.known_as(parts="memory")  # trees and clusters need all records at once
         if self.permutations == 1:
@@ -137,7 +140,7 @@ class PropensityUtility(Measure):
         parts: dict[str, float] = {}
         if self.model in ("modified logistic I", "modified logistic II"):
             wanted = int(self.groups) if self.groups >= 1 else max(1, round(self.groups * originals))
-            fit, parts, more = groups.fit(pooled, degree, wanted)
+            fit, parts, more = groups.fit(pooled, degree, wanted, self.least_group)
             notes += more
         else:
             _refuse_too_many(self, pooled, degree)
