@@ -112,6 +112,7 @@ from .utility.overlap import ConclusionChanges as ConclusionChanges
 from .utility.overlap import IntervalOverlap as IntervalOverlap
 from .utility.propensity import PropensityUtility as PropensityUtility
 from .utility.suppressed import Suppressed as Suppressed
+from .utility.table_utility import TableUtility as TableUtility
 
 __all__: list[str]
 __version__: str

@@ -10,6 +10,7 @@ from sfumato.utility.models import Model
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
 from sfumato.utility.propensity import PropensityUtility
 from sfumato.utility.suppressed import Suppressed
+from sfumato.utility.table_utility import TableUtility
 
 __all__ = [
     "CDFMaximum",
@@ -26,4 +27,5 @@ __all__ = [
     "PropensityUtility",
     "StructureLoss",
     "Suppressed",
+    "TableUtility",
 ]
