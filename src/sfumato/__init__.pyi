@@ -91,6 +91,7 @@ from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLin
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
 from .risk.reidentification import Reidentification as Reidentification
 from .risk.replicated_uniques import RepU as RepU
+from .risk.robust_mahalanobis import RobustMahalanobisRisk as RobustMahalanobisRisk
 from .risk.sample_uniques import SampleUniques as SampleUniques
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2

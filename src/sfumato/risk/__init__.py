@@ -15,6 +15,7 @@ from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
 from sfumato.risk.reidentification import Reidentification
 from sfumato.risk.replicated_uniques import RepU
+from sfumato.risk.robust_mahalanobis import RobustMahalanobisRisk
 from sfumato.risk.sample_uniques import SampleUniques
 from sfumato.risk.singling_out import SinglingOut
 from sfumato.risk.suda import SUDA2
@@ -38,6 +39,7 @@ __all__ = [
     "RankSwappingAttack",
     "Reidentification",
     "RepU",
+    "RobustMahalanobisRisk",
     "SampleUniques",
     "SinglingOut",
     "SpreadInterval",
