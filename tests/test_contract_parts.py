@@ -87,6 +87,8 @@ def measures(cls: type[Measure]) -> list[Measure]:
             Model("age ~ C(education)", family="poisson", weight=2),
         )
         return [cls(), cls(model=linear), cls(model=others)]  # type: ignore[call-arg]
+    if cls.__name__ == "ValueDistance":
+        return [cls(), cls(units="own")]  # type: ignore[call-arg]
     if cls.__name__ == "TableUtility":
         return [cls(), cls(ways=3, statistic="JSD", null="two samples"), cls(ways=1, cuts="original")]  # type: ignore[call-arg]
     if cls.__name__ == "GlobalDataUtility":

@@ -102,6 +102,8 @@ from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.cluster import ClusterUtility as ClusterUtility
+from .utility.correlation_structure import EigenvalueLoss as EigenvalueLoss
+from .utility.correlation_structure import InverseCorrelationLoss as InverseCorrelationLoss
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
 from .utility.global_utility import GlobalDataUtility as GlobalDataUtility
@@ -114,6 +116,7 @@ from .utility.overlap import IntervalOverlap as IntervalOverlap
 from .utility.propensity import PropensityUtility as PropensityUtility
 from .utility.suppressed import Suppressed as Suppressed
 from .utility.table_utility import TableUtility as TableUtility
+from .utility.value_distance import ValueDistance as ValueDistance
 
 __all__: list[str]
 __version__: str
