@@ -55,6 +55,8 @@ def measures(cls: type[Measure]) -> list[Measure]:
     """A measure by its defaults; where it claims parts for some parameters only, with those."""
     if cls.__name__ in ("CDFMaximum", "CDFSquares"):
         return [cls(variables=("income",))]
+    if cls.__name__ == "DCAP":
+        return [cls(), cls(unmatched="left out", classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "TCAP":
         return [cls(), cls(tau=0.6, classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "StructureLoss":

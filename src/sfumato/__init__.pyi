@@ -76,6 +76,7 @@ from .outcome import Status as Status
 from .registry import catalogued as catalogued
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
+from .risk.correct_attribution import DCAP as DCAP
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
 from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk

@@ -1,6 +1,7 @@
 """Risk measures: what an intruder can learn from a protected table."""
 
 from sfumato.risk.attribution import TCAP, DiSCO
+from sfumato.risk.correct_attribution import DCAP
 from sfumato.risk.distance_linkage import DistanceLinkage
 from sfumato.risk.exposed_amounts import ExposedAmounts
 from sfumato.risk.individual import IndividualRisk
@@ -22,6 +23,7 @@ from sfumato.risk.suda import SUDA2
 from sfumato.risk.t_closeness import TCloseness
 
 __all__ = [
+    "DCAP",
     "SUDA2",
     "TCAP",
     "DiSCO",
