@@ -55,6 +55,8 @@ def measures(cls: type[Measure]) -> list[Measure]:
     """A measure by its defaults; where it claims parts for some parameters only, with those."""
     if cls.__name__ in ("CDFMaximum", "CDFSquares"):
         return [cls(variables=("income",))]
+    if cls.__name__ == "DCAP":
+        return [cls(), cls(unmatched="left out", classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "TCAP":
         return [cls(), cls(tau=0.6, classes=4)]  # type: ignore[call-arg]
     if cls.__name__ == "StructureLoss":
@@ -87,6 +89,10 @@ def measures(cls: type[Measure]) -> list[Measure]:
             Model("age ~ C(education)", family="poisson", weight=2),
         )
         return [cls(), cls(model=linear), cls(model=others)]  # type: ignore[call-arg]
+    if cls.__name__ == "ValueDistance":
+        return [cls(), cls(units="own")]  # type: ignore[call-arg]
+    if cls.__name__ == "TableUtility":
+        return [cls(), cls(ways=3, statistic="JSD", null="two samples"), cls(ways=1, cuts="original")]  # type: ignore[call-arg]
     if cls.__name__ == "GlobalDataUtility":
         return [cls(), cls(deletion="charged")]  # type: ignore[call-arg]
     return [cls()]

@@ -76,6 +76,7 @@ from .outcome import Status as Status
 from .registry import catalogued as catalogued
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
+from .risk.correct_attribution import DCAP as DCAP
 from .risk.distance_linkage import DistanceLinkage as DistanceLinkage
 from .risk.exposed_amounts import ExposedAmounts as ExposedAmounts
 from .risk.individual import IndividualRisk as IndividualRisk
@@ -92,6 +93,7 @@ from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLin
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
 from .risk.reidentification import Reidentification as Reidentification
 from .risk.replicated_uniques import RepU as RepU
+from .risk.robust_mahalanobis import RobustMahalanobisRisk as RobustMahalanobisRisk
 from .risk.sample_uniques import SampleUniques as SampleUniques
 from .risk.singling_out import SinglingOut as SinglingOut
 from .risk.suda import SUDA2 as SUDA2
@@ -103,6 +105,8 @@ from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.certainty_penalty import CertaintyPenalty as CertaintyPenalty
 from .utility.cluster import ClusterUtility as ClusterUtility
+from .utility.correlation_structure import EigenvalueLoss as EigenvalueLoss
+from .utility.correlation_structure import InverseCorrelationLoss as InverseCorrelationLoss
 from .utility.density_divergence import DensityDivergence as DensityDivergence
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
@@ -118,6 +122,8 @@ from .utility.scaled_distance import IL1s as IL1s
 from .utility.suppressed import Suppressed as Suppressed
 from .utility.table_distances import AverageAbsoluteDistance as AverageAbsoluteDistance
 from .utility.table_distances import CramersVChange as CramersVChange
+from .utility.table_utility import TableUtility as TableUtility
+from .utility.value_distance import ValueDistance as ValueDistance
 
 __all__: list[str]
 __version__: str

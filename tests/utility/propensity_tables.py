@@ -14,6 +14,7 @@ MODELS: tuple[Model, ...] = (
     "logistic I",
     "logistic II",
     "main effects",
+    "products",
     "tree",
     "modified logistic I",
     "modified logistic II",

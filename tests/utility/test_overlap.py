@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from propensity_tables import by_formula
 from scipy import stats
 
 from sfumato import (
@@ -266,3 +267,50 @@ def test_refusals_name_the_measure_the_model_and_the_term() -> None:
         IntervalOverlap("earnings ~ tax").evaluate(data, masked)
     with pytest.raises(NotApplicable, match=r"ConclusionChanges: model 'earnings ~ taxx': .* did you mean 'tax'"):
         ConclusionChanges("earnings ~ taxx").evaluate(data, data)
+
+
+def test_the_ci_overlap_of_synthpop() -> None:
+    """By reference: R 4.2, the formulas of ``compare.fit.synds`` and ``compare.CI`` (synthpop 1.8).
+
+    i <- 1:2000; r <- as.numeric(i > 1000); x <- (i * 7919) %% 10007 / 100; y <- (i * i) %% 9973 / 100 * (1 + 0.25 * r)
+    z <- (i * 31) %% 17 + r * (i %% 2); d <- data.frame(x, y, z, h = as.numeric(y + z > 60))
+    o <- d[1:1000, ]; m <- d[1001:1400, ]
+    overlap <- function(real, syn, level = 0.95) { z <- qnorm(1 - (1 - level) / 2)
+      b <- real$coefficients; s <- syn$coefficients[, 1]
+      lo <- pmax(b[, 1] - z * b[, 2], s - z * b[, 2]); up <- pmin(b[, 1] + z * b[, 2], s + z * b[, 2])
+      0.5 * ((up - lo) / (2 * z * b[, 2]) + (up - lo) / (2 * z * b[, 2])) }
+    overlap(summary(lm(y ~ x + z, o)), summary(lm(y ~ x + z, m)))
+    logit <- function(d) summary(glm(h ~ x + z, binomial, d, control = list(epsilon = 1e-14)))
+    overlap(logit(o), logit(m))
+    """
+    original, protected = by_formula()
+    few = protected.take(np.arange(400))
+    measures = [
+        IntervalOverlap(model, kind="length", errors="original", posterior="normal")
+        for model in ("y ~ x + z", Model("I(y + z > 60) ~ x + z", family="logistic"))
+    ]
+    expected = [
+        (-0.745230434671, 0.365886306377, 0.210666824616),
+        (0.214228757206, 0.190400970844, 0.369261752699),
+    ]
+    for measure, numbers_ in zip(measures, expected, strict=True):
+        found = measure.evaluate(original, few)
+        assert list(found.parts.values()) == pytest.approx(numbers_, rel=1e-9)
+        assert found.value == pytest.approx(np.mean(numbers_), rel=1e-9)
+
+
+def test_the_originals_errors_leave_the_estimates_alone_to_decide() -> None:
+    """By hand: intervals (0, 4) and (3, 5) have the middles 2 and 4; with the first's length, 2 of 4 are in common."""
+    before, after = posterior(0, 4), posterior(3, 5)
+    fits = IntervalOverlap(kind="length", errors="original")._with_errors(BothFits(before, after))
+    low, high = fits.protected.interval()
+    assert (low[0], high[0]) == (pytest.approx(2), pytest.approx(6))
+    assert IntervalOverlap(kind="length")._overlaps(fits)[0] == pytest.approx(0.5)
+    wide = IntervalOverlap(posterior="normal")._with_errors(BothFits(posterior(0, 4, 3), posterior(0, 4, 3)))
+    quantiles = stats.norm.ppf(0.975) / stats.t.ppf(0.975, 3)
+    assert wide.original.interval()[1][0] == pytest.approx(2 + 2 * quantiles)
+    data, masked = incomes(), Noise(0.2).protect(incomes(), rng=1)
+    table = IntervalOverlap("earnings ~ tax", errors="original").table(data, masked)
+    assert list(table["protected standard error"]) == pytest.approx(list(table["original standard error"]))
+    with pytest.raises(ParameterError, match="errors must be one of"):
+        IntervalOverlap(errors="both")  # type: ignore[arg-type]

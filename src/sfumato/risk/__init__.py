@@ -1,6 +1,7 @@
 """Risk measures: what an intruder can learn from a protected table."""
 
 from sfumato.risk.attribution import TCAP, DiSCO
+from sfumato.risk.correct_attribution import DCAP
 from sfumato.risk.distance_linkage import DistanceLinkage
 from sfumato.risk.exposed_amounts import ExposedAmounts
 from sfumato.risk.individual import IndividualRisk
@@ -16,12 +17,14 @@ from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
 from sfumato.risk.reidentification import Reidentification
 from sfumato.risk.replicated_uniques import RepU
+from sfumato.risk.robust_mahalanobis import RobustMahalanobisRisk
 from sfumato.risk.sample_uniques import SampleUniques
 from sfumato.risk.singling_out import SinglingOut
 from sfumato.risk.suda import SUDA2
 from sfumato.risk.t_closeness import TCloseness
 
 __all__ = [
+    "DCAP",
     "SUDA2",
     "TCAP",
     "DiSCO",
@@ -40,6 +43,7 @@ __all__ = [
     "RankSwappingAttack",
     "Reidentification",
     "RepU",
+    "RobustMahalanobisRisk",
     "SampleUniques",
     "SinglingOut",
     "SpreadInterval",

@@ -40,7 +40,7 @@ class Attribution(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         keys = ComparedKeys.of(pair, self.variables)
         targets, notes = self._targets(pair, keys)
-        found: dict[str, _Attributed] = {}
+        found: dict[str, Attributed] = {}
         for name in targets:
             seen = pair.footing(name)
             if not seen.comparable:
@@ -93,12 +93,12 @@ class Attribution(Measure):
         return tuple(name for name in named if name not in gone), notes
 
     @abstractmethod
-    def _attributed(self, cells: TargetCells) -> "_Attributed":
+    def _attributed(self, cells: TargetCells) -> "Attributed":
         """Return the value, its parts, and what is said of each cell."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Attributed:
+class Attributed:
     """The value of one target, its parts, and how far each original record is disclosed."""
 
     value: float
@@ -138,8 +138,9 @@ class DiSCO(Attribution):
     compared after the original's values were recoded as the protected table's were. The value is that of the target
     most at risk; ``by_variable`` has them all. Parts: by chance, the share if targets were dealt to the protected
     records at random (of a value with share p, and keys that occur m times, p^m: m times the own value); disclosive in
-    the original (what a copy would give); disclosive in the protected table (right or wrong); keys found; the most
-    frequent value (what a guess without any file earns). ``by_record`` has one value per original record.
+    the original (what a copy would give); disclosive in the protected table (right or wrong); right where the original
+    is disclosive too (synthpop's DiSDiO); keys found; the most frequent value (what a guess without any file earns).
+    ``by_record`` has one value per original record.
 
     >>> import pyarrow as pa
     >>> original = pa.table({"region": ["n", "n", "s", "s"], "ill": ["yes", "no", "no", "no"]})
@@ -151,7 +152,7 @@ class DiSCO(Attribution):
     targets: tuple[str, ...] | None = None
     classes: int = 10
 
-    def _attributed(self, cells: TargetCells) -> _Attributed:
+    def _attributed(self, cells: TargetCells) -> Attributed:
         there = cells.found > 0
         certain = there & (cells.greatest == cells.found)
         right = cells.told & there & (cells.protecteds == cells.found)
@@ -160,10 +161,11 @@ class DiSCO(Attribution):
             "by chance": cells.mean(chance),
             "disclosive in the original": cells.share(cells.told & (cells.own == cells.own_greatest)),
             "disclosive in the protected table": cells.share(certain),
+            "right and disclosive in both": cells.share(right & (cells.own == cells.own_greatest)),
             "keys found": cells.share(there),
             "most frequent value": cells.most_frequent,
         }
-        return _Attributed(cells.share(right), parts, right[cells.cell_of].astype(np.float64))
+        return Attributed(cells.share(right), parts, right[cells.cell_of].astype(np.float64))
 
 
 @catalogued(
@@ -219,7 +221,7 @@ class TCAP(Attribution):
         super().__post_init__()
         parameters.share(self, "tau")
 
-    def _attributed(self, cells: TargetCells) -> _Attributed:
+    def _attributed(self, cells: TargetCells) -> Attributed:
         found, own = np.maximum(cells.found, 1), np.maximum(cells.own, 1)
         claimed = (cells.found > 0) & (cells.greatest / found >= self.tau * (1 - 1e-12))
         right = cells.told & claimed & cells.mode
@@ -235,4 +237,4 @@ class TCAP(Attribution):
             "most frequent value": cells.most_frequent,
         }
         by_cell = np.where(right, 1 / np.maximum(cells.modes, 1), 0.0)
-        return _Attributed(float(value), parts, by_cell[cells.cell_of])
+        return Attributed(float(value), parts, by_cell[cells.cell_of])

@@ -115,6 +115,11 @@ class TargetCells:
         """The share of the original records with the most frequent target: what a guess without any file earns."""
         return float(self._shares(self.originals)[1:].max())
 
+    @property
+    def repeated(self) -> float:
+        """The chance that two original records drawn at random have the same target, which is present."""
+        return float((self._shares(self.originals)[1:] ** 2).sum())
+
     def _shares(self, counts: Integers) -> Floats:
         """Return the share of a table's records with each target, the missing one first."""
         totals = np.bincount(self.target + 1, counts)

@@ -43,8 +43,9 @@ class RepU(Measure):
     number of original records. ``variables`` are the keys (by default those of that role); they are compared after the
     original's values were recoded as the protected table's were. Nothing is said of whether the two records are about
     the same person; of a synthetic file they are not, but an intruder may believe it. Parts: the share of originals
-    unique in the original itself (what a copy would give), of protected records unique in their table, of originals
-    whose keys occur in the protected table at all. ``by_record`` has one value per original record.
+    unique in the original itself (what a copy would give; synthpop's UiO), of protected records unique in their table
+    (UiS), of originals that are unique and whose keys occur in the protected table at all (UiOiS), of originals whose
+    keys do. ``by_record`` has one value per original record.
 
     >>> import pyarrow as pa
     >>> original = pa.table({"region": ["n", "n", "s", "e"]})
@@ -62,6 +63,7 @@ class RepU(Measure):
             parts={
                 "unique in the original": float((ours == 1).sum() / len(keys.original)),
                 "unique in the protected table": float((theirs == 1).sum() / len(keys.protected)),
+                "unique in the original, keys found": float(((ours == 1) & (theirs > 0)).sum() / len(keys.original)),
                 "keys found": float(ours[theirs > 0].sum() / len(keys.original)),
             },
             by_record=None if pair.in_parts else alone[keys.original].astype(np.float64),

@@ -7,8 +7,9 @@ from sfumato.compare.examine.findings import Examination, OverRecords, VariableD
 from sfumato.compare.figures import figure
 from sfumato.compare.results import Results, Row
 from sfumato.show.release import release_of
-from sfumato.show.summary import Detail, MeasureLine
+from sfumato.show.summary import Detail, MeasureLine, PairFigures
 from sfumato.show.usefulness import arranged
+from sfumato.utility import GlobalDataUtility
 
 
 def detail_of(results: Results, found: Examination, *, first: str | None) -> Detail:
@@ -34,7 +35,18 @@ def detail_of(results: Results, found: Examination, *, first: str | None) -> Det
         },
         coefficients=found.regressions.coefficients if found.regressions else (),
         usefulness=useful,
+        by_pair=_by_pair(row, results, keys),
         release=release_of(row.method, found.release, useful) if found.release is not None else None,
+    )
+
+
+def _by_pair(row: Row, results: Results, keys: list[str]) -> tuple[PairFigures, ...]:
+    """Tell what measures say of pairs of variables, but for the global data utility, which has a section of its own."""
+    told = {repr(measure) for measure in results.measures if isinstance(measure, GlobalDataUtility)}
+    return tuple(
+        PairFigures(key, tuple((first, second, value) for (first, second), value in row.by_pair[key].items()))
+        for key in keys
+        if key not in told and row.by_pair.get(key)
     )
 
 

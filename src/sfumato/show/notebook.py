@@ -11,6 +11,7 @@ from sfumato.compare.results import Results, Which
 from sfumato.core import Measurement
 from sfumato.errors import ParameterError
 from sfumato.show.map_plot import risk_utility_map
+from sfumato.show.pair_map import pair_map
 from sfumato.show.summarise import summarise
 from sfumato.show.usefulness import arranged
 from sfumato.show.usefulness_plots import pair_heat_map, utility_bars
@@ -76,8 +77,13 @@ def _plot_of(found: Measurement) -> Any:
     if told is not None:
         useful = arranged(told)
         charts = [utility_bars(useful)] + ([pair_heat_map(useful)] if useful.drawn else [])
-        side_by_side = [{key: value for key, value in chart.items() if key != "config"} for chart in charts]
-        return _chart({"hconcat": side_by_side, "config": CONFIG})
+        return _chart(_beside(charts))
+    if found.by_pair:
+        drawn = [
+            _bars(found, found.by_variable, "variable"),
+            pair_map(found.about.title, found.by_pair, better=found.better),
+        ]
+        return _chart(_beside(drawn))
     if found.by_variable:
         return _chart(_bars(found, found.by_variable, "variable"))
     if found.by_record is not None:
@@ -85,6 +91,12 @@ def _plot_of(found: Measurement) -> Any:
     if found.parts:
         return _chart(_bars(found, found.parts, "part"))
     raise ParameterError(f"{found.measure} is one number, {found.value:.6g}; there is nothing to draw")
+
+
+def _beside(charts: list[Spec]) -> Spec:
+    """Put pictures side by side."""
+    bare = [{key: value for key, value in chart.items() if key != "config"} for chart in charts]
+    return {"hconcat": bare, "config": CONFIG}
 
 
 def _bars(found: Measurement, told: Mapping[str, float], what: str) -> Spec:

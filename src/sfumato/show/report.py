@@ -10,7 +10,8 @@ from sfumato.errors import ParameterError
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.markdown import render_markdown
 from sfumato.show.page import render_page, save, save_pictures
-from sfumato.show.summary import Summary, to_json
+from sfumato.show.pair_map import pair_map
+from sfumato.show.summary import PairFigures, Summary, to_json
 from sfumato.show.vega import Spec
 
 Audience = Literal["internal", "external"]
@@ -58,12 +59,14 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
         live["score"] = plots.score_bars(summary, width="container")
     if summary.detail and summary.detail.usefulness and "pairs" in pictures:
         live["pairs"] = usefulness_plots.pair_heat_map(summary.detail.usefulness)
+    live |= {name: chart for name, chart in _pair_maps(summary).items() if name in pictures}
     return render_page(
         "report.html.j2",
         live,
         title=summary.title,
         summary=summary,
         pictures=pictures,
+        pair_maps=[(name, summary.measure(told.key)) for name, told in _by_pair(summary) if name in pictures],
         drawn=[(name, variable) for name, variable in _drawn(summary) if name in pictures],
         map_words=map_plot.map_in_words(summary) if "map" in pictures else "",
     )
@@ -83,7 +86,23 @@ def _charts(summary: Summary) -> dict[str, Spec]:
         charts["regressions"] = plots.interval_plot(summary.detail.coefficients)
     if useful is not None and useful.drawn:
         charts["pairs"] = usefulness_plots.pair_heat_map(useful)
+    charts |= _pair_maps(summary)
     return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}
+
+
+def _by_pair(summary: Summary) -> list[tuple[str, PairFigures]]:
+    """Name the pictures of what measures say of pairs of variables."""
+    found = summary.detail.by_pair if summary.detail else ()
+    return [(f"by-pair-{place}", told) for place, told in enumerate(found, start=1)]
+
+
+def _pair_maps(summary: Summary) -> dict[str, Spec]:
+    maps = {}
+    for name, told in _by_pair(summary):
+        measure = summary.measure(told.key)
+        by_pair = {(first, second): value for first, second, value in told.figures}
+        maps[name] = pair_map(measure.title, by_pair, better=measure.better)
+    return maps
 
 
 def _drawn(summary: Summary) -> list[tuple[str, VariableDetail]]:

@@ -163,6 +163,14 @@ class Usefulness:
 
 
 @dataclass(frozen=True)
+class PairFigures:
+    """What one measure says of every pair of variables."""
+
+    key: str  # of the measure
+    figures: tuple[tuple[str, str, float], ...]
+
+
+@dataclass(frozen=True)
 class ReleaseVariable:
     """One variable of the protected file, as everyone may know it, with one grade from all that is known of it."""
 
@@ -232,6 +240,7 @@ class Detail:
     parts: Mapping[str, Mapping[str, Figure]]
     coefficients: tuple[CoefficientChange, ...] = ()  # those whose intervals overlap least
     usefulness: Usefulness | None = None
+    by_pair: tuple[PairFigures, ...] = ()  # of measures that ``usefulness`` does not tell of
     release: Release | None = None
 
     @property

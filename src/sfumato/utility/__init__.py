@@ -3,6 +3,7 @@
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.certainty_penalty import CertaintyPenalty
 from sfumato.utility.cluster import ClusterUtility
+from sfumato.utility.correlation_structure import EigenvalueLoss, InverseCorrelationLoss
 from sfumato.utility.density_divergence import DensityDivergence
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
@@ -14,6 +15,8 @@ from sfumato.utility.propensity import PropensityUtility
 from sfumato.utility.scaled_distance import IL1s
 from sfumato.utility.suppressed import Suppressed
 from sfumato.utility.table_distances import AverageAbsoluteDistance, CramersVChange
+from sfumato.utility.table_utility import TableUtility
+from sfumato.utility.value_distance import ValueDistance
 
 __all__ = [
     "AverageAbsoluteDistance",
@@ -24,15 +27,19 @@ __all__ = [
     "ConclusionChanges",
     "CramersVChange",
     "DensityDivergence",
+    "EigenvalueLoss",
     "EllipsoidOverlap",
     "GlobalDataUtility",
     "IL1s",
     "InformationLoss",
     "InformationLossTorres",
     "IntervalOverlap",
+    "InverseCorrelationLoss",
     "KullbackLeibler",
     "Model",
     "PropensityUtility",
     "StructureLoss",
     "Suppressed",
+    "TableUtility",
+    "ValueDistance",
 ]

@@ -25,6 +25,8 @@ ZERO = 1e-3  # an overlap below this is "essentially zero"; such intervals are a
 Kind = Literal["probability", "length"]
 Distance = Literal["gap", "estimates"]
 Switch = Literal["significant in both", "estimate"]
+Errors = Literal["own", "original"]
+Posterior = Literal["model's", "normal"]
 Change = Literal["same", "sign switched", "significance lost", "significance gained"]
 
 
@@ -72,6 +74,10 @@ class IntervalOverlap(ModelMeasure):
     the two intervals, min(|L_rel - U_orig|, |L_orig - U_rel|), ``distance="estimates"`` is |b_rel - b_orig|: the paper
     names both.
 
+    ``errors="original"`` gives both intervals the original's standard errors, so that the estimates alone decide and a
+    larger protected file is judged no more strictly; ``posterior="normal"`` takes normal quantiles for linear models as
+    well. With both and ``kind="length"`` it is the "CI overlap" of synthpop's ``compare`` of fits.
+
     Parts: the overlap of each coefficient, as "b[name]", and of each of several models. ``table`` gives both intervals;
     ``evaluate_copies`` compares several synthetic copies, combined, with the original.
 
@@ -86,6 +92,8 @@ class IntervalOverlap(ModelMeasure):
     penalty: bool = False
     clip: bool = False
     distance: Distance = "gap"
+    errors: Errors = "own"
+    posterior: Posterior = "model's"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,6 +104,8 @@ class IntervalOverlap(ModelMeasure):
         parameters.one_of(self, "distance", get_args(Distance))
         if self.distance != "gap" and not self.penalty:
             raise parameters.refuse(self, "distance is that of the penalty; give penalty=True with it")
+        parameters.one_of(self, "errors", get_args(Errors))
+        parameters.one_of(self, "posterior", get_args(Posterior))
         if self.penalty and self.kind == "length":
             raise parameters.refuse(self, "the penalty is for kind='probability'; lengths are negative where apart")
         if self.clip and self.kind == "probability":
@@ -105,7 +115,7 @@ class IntervalOverlap(ModelMeasure):
         object.__setattr__(self, "about", replace(type(self).about, range=(least, most)))
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        return self._measured(self.fitted(pair))
+        return self._measured(self._judged(self.fitted(pair)))
 
     def evaluate_copies(self, original: Any, copies: Sequence[Any], *, combine: Combine) -> Measurement:
         """Measure two or more synthetic copies of a file, their estimates combined by the rule named.
@@ -114,7 +124,7 @@ class IntervalOverlap(ModelMeasure):
         (whole populations drawn anew); the formulas are in ``sfumato.utility.models.copies``.
         """
         with speaking(self):
-            fitted = self._fitted_copies(original, copies, combine)
+            fitted = self._judged(self._fitted_copies(original, copies, combine))
             return self._measured(fitted, (f"combined by the rule {combine!r}",))
 
     def table(self, original: Any, protected: Any, *, kind: FrameKind | None = None) -> Any:
@@ -124,7 +134,7 @@ class IntervalOverlap(ModelMeasure):
         """
         with speaking(self):
             pair = Pair.of(original, protected)
-            fitted = self.fitted(pair)
+            fitted = self._judged(self.fitted(pair))
         overlaps = np.concatenate([self._overlaps(fits) for fits in fitted.both])
         rows = pa.table({**intervals(fitted, self.level), "overlap": overlaps})
         return from_arrow(rows, Origin(kind or pair.original.parts[0].origin.kind))
@@ -143,6 +153,23 @@ class IntervalOverlap(ModelMeasure):
             for place, one in enumerate(before)
         )
         return Fitted(both, tuple(told(both, named=self.model is not None)))
+
+    def _judged(self, fitted: Fitted) -> Fitted:
+        """Give the fits the standard errors and the quantiles they are judged by."""
+        return replace(fitted, both=tuple(self._with_errors(fits) for fits in fitted.both))
+
+    def _with_errors(self, fits: BothFits) -> BothFits:
+        before, after = fits.original, fits.protected
+        if self.errors == "original":
+            after = replace(
+                after,
+                covariance=before.covariance,
+                degrees_of_freedom=before.degrees_of_freedom,
+                freedom=before.freedom,
+            )
+        if self.posterior == "normal":
+            before, after = (replace(fit, degrees_of_freedom=np.inf, freedom=None) for fit in (before, after))
+        return BothFits(before, after)
 
     def _measured(self, fitted: Fitted, notes: tuple[str, ...] = ()) -> Measurement:
         overlaps = [self._overlaps(fits) for fits in fitted.both]

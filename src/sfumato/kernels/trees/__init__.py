@@ -12,9 +12,9 @@ import numpy as np
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.trees import plain
 from sfumato.kernels.trees.lists import CLASSES, VALUES, Codes, Counts, Criterion, Floats, Grown, Lists, Room
-from sfumato.kernels.trees.pruned import LEAST_SPLIT, LackOfFit, Pruned, grow_pruned
+from sfumato.kernels.trees.pruned import LEAST_LEAF, LEAST_SPLIT, LackOfFit, Pruned, grow_pruned
 
-__all__ = ["LEAST_SPLIT", "Criterion", "Grown", "LackOfFit", "Pruned", "grow", "grow_pruned"]
+__all__ = ["LEAST_LEAF", "LEAST_SPLIT", "Criterion", "Grown", "LackOfFit", "Pruned", "grow", "grow_pruned"]
 
 LEAST_CELLS = 50_000
 """Records times variables from which compiling pays here: many deep trees repay it sooner than one pass does."""

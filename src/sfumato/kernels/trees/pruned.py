@@ -27,15 +27,26 @@ class Pruned(NamedTuple):
 
 
 def grow_pruned(
-    rows: Codes, ranks: Codes, codes: Codes, counts: Counts, signed: Floats, *, cp: float, lack: LackOfFit
+    rows: Codes,
+    ranks: Codes,
+    codes: Codes,
+    counts: Counts,
+    signed: Floats,
+    *,
+    cp: float,
+    lack: LackOfFit,
+    least_split: int = LEAST_SPLIT,
+    least_leaf: int = LEAST_LEAF,
 ) -> Pruned:
     """Grow a tree by the shares of two files; collapse what lowers the lack of fit by less than ``cp`` of the root's.
 
     ``rows`` lists the records in ascending order of each ordered column, of which there is one at least, and ``ranks``
     the ranks of their values; ``codes`` holds the categories of the nominal columns, ``counts`` of them, by record.
-    ``signed`` is the weight of each record, negative for those of the first file.
+    ``signed`` is the weight of each record, negative for those of the first file. A node of ``least_split`` records or
+    more is split, into sides of ``least_leaf`` or more.
     """
-    growing = _Growing(rows.copy(), ranks.copy(), signed[rows], codes, counts, cp, lack)
+    least_split = max(least_split, 2 * least_leaf)  # fewer have no two sides
+    growing = _Growing(rows.copy(), ranks.copy(), signed[rows], codes, counts, cp, lack, least_split, least_leaf)
     growing.grow(0, signed.size, float(np.abs(signed).sum()), float(signed[signed > 0].sum()), 0, np.inf)
     return Pruned(growing.shares, growing.gains)
 
@@ -60,6 +71,8 @@ class _Growing:
     counts: Counts
     cp: float
     lack: LackOfFit
+    least_split: int
+    least_leaf: int
     gains: list[tuple[int, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -80,11 +93,11 @@ class _Growing:
             self.least_gain = self.cp * risk
             bound = risk
         reach = min(risk, bound)
-        if end - start < LEAST_SPLIT or reach <= self.least_gain or depth >= DEEPEST:
+        if end - start < self.least_split or reach <= self.least_gain or depth >= DEEPEST:
             return self._leaf(start, end, total, ones, risk)
         column, first, gain, weight, one = self.split(
             self.rows, self.ranks, self.targets, self.codes, self.counts, self.side,
-            start, end, total, ones, LEAST_LEAF, LEAST_SPLIT, 1e-14 * total,
+            start, end, total, ones, self.least_leaf, self.least_split, 1e-14 * total,
         )  # fmt: skip
         if column < 0:
             return self._leaf(start, end, total, ones, risk)

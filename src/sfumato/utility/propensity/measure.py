@@ -15,10 +15,14 @@ from sfumato.utility.propensity.pooled import Floats, Pooled, pool
 from sfumato.utility.propensity.terms import Degree, design
 
 MANY = 200  # terms; a model with fewer is fitted whatever the number of records
-Model = Literal["logistic I", "logistic II", "main effects", "tree", "modified logistic I", "modified logistic II"]
-IN_PARTS: tuple[Model, ...] = ("logistic I", "logistic II", "main effects")
+Model = Literal[
+    "logistic I", "logistic II", "main effects", "products", "tree", "modified logistic I", "modified logistic II"
+]
+Null = Literal["permutation", "halved permutation"]
+IN_PARTS: tuple[Model, ...] = ("logistic I", "logistic II", "main effects", "products")
 DEGREES: dict[Model, Degree] = {
     "main effects": "first",
+    "products": "products",
     "logistic I": "second",
     "logistic II": "paper II",
     "modified logistic I": "first",
@@ -65,12 +69,14 @@ class PropensityUtility(Measure):
     - "logistic I": all terms of first and second order; "logistic II": also all cubes and the products of squares of
       two variables, of the values as they are (a shift of a variable changes these, as in the paper).
     - "main effects": first order only. It compares means: added noise and swapping are invisible to it.
-    - "tree": rpart's tree: Gini splits, nodes of 20 records or more split into 7 or more, 30 levels at most, then
-      collapsed where a split lowers the lack of fit by less than ``cp`` of the root's (the paper's Tree I has 0.001,
-      Tree II 0.0001). ``lack_of_fit`` is "squared error", as in rpart with 0 and 1 as response, or "misclassification",
-      as with a factor. The paper does not say which; only the first gives resampling the 0.000 under Tree I that all
-      its tables print. Of splits that gain the same, the first in the order of the variables is taken. There are no
-      surrogate splits.
+    - "products": first order and the products of two variables, without squares: synthpop's ``utility.gen`` with
+      ``method = "logit"``. It sees means and covariances; noise added to each variable by itself escapes it.
+    - "tree": rpart's tree: Gini splits, nodes of ``min_split`` records or more split into ``min_leaf`` or more, 30
+      levels at most, then collapsed where a split lowers the lack of fit by less than ``cp`` of the root's (the paper's
+      Tree I has 0.001, Tree II 0.0001). ``lack_of_fit`` is "squared error", as in rpart with 0 and 1 as response, or
+      "misclassification", as with a factor. The paper does not say which; only the first gives resampling the 0.000
+      under Tree I that all its tables print. Of splits that gain the same, the first in the order of the variables is
+      taken. There are no surrogate splits.
     - "modified logistic I" and "II": average-linkage clusters of the pooled records, ``groups`` of them (a number, or a
       share of the original's records), and a logistic model of first or second order inside each. A cluster with one
       file only has propensity 0 or 1; one of fewer than ``least_group`` records its share of protected ones, because
@@ -84,10 +90,11 @@ class PropensityUtility(Measure):
     told correctly, less 50); the expected value, standard deviation, ratio and standardised value under a null. For
     logistic models there are two: the protected table was drawn from a model fitted to the original (synthpop's), or
     both are samples of one population; modified models count the coefficients of all groups, which is rough where
-    groups are small. For trees the null is ``permutations`` random assignments of the records to the files. Expected
-    values are those of pMSE. ``by_variable``, in units of the value: for a tree the part that splits by the variable
-    add, which sum to the value; for a logistic model how much less a least squares fit explains without the variable's
-    terms (within groups, for modified models).
+    groups are small. For trees the null is ``permutations`` random assignments of the records to the files, two samples
+    of one population; ``null="halved permutation"`` takes half of that, as synthpop does for a protected table drawn
+    from a model of the original. Expected values are those of pMSE. ``by_variable``, in units of the value: for a tree
+    the part that splits by the variable add, which sum to the value; for a logistic model how much less a least squares
+    fit explains without the variable's terms (within groups, for modified models).
     """
 
     model: Model = "logistic I"
@@ -97,6 +104,9 @@ class PropensityUtility(Measure):
     groups: float = 0.01
     permutations: int = 50
     least_group: int = 1
+    min_split: int = tree.LEAST_SPLIT
+    min_leaf: int = tree.LEAST_LEAF
+    null: Null = "permutation"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,6 +119,9 @@ class PropensityUtility(Measure):
             raise parameters.refuse(self, f"groups must be a share below 1 or a whole number; got {self.groups!r}")
         parameters.whole(self, "permutations", least=0)
         parameters.whole(self, "least_group", least=1)
+        parameters.whole(self, "min_split", least=2)
+        parameters.whole(self, "min_leaf", least=1)
+        parameters.one_of(self, "null", get_args(Null))
         if self.model not in IN_PARTS:
             self.known_as(parts="memory")  # trees and clusters need all records at once
         if self.permutations == 1:
@@ -173,13 +186,15 @@ class PropensityUtility(Measure):
 
     def _of_tree(self, pooled: Pooled, notes: list[str], rng: np.random.Generator) -> Measurement:
         columns = tree.sort(pooled)
-        grown = tree.fit(columns, pooled.protected, pooled.weights, self.cp, self.lack_of_fit)
+        sizes = tree.Sizes(self.min_split, self.min_leaf)
+        grown = tree.fit(columns, pooled.protected, pooled.weights, self.cp, self.lack_of_fit, sizes)
         nulls: dict[str, tuple[float, float]] = {}
         if self.permutations:
-            drawn = tree.chance(pooled, columns, self.cp, self.lack_of_fit, self.permutations, rng)
-            nulls["permutation"] = float(drawn.mean()), float(drawn.std(ddof=1))
-        if len(pooled) < tree.LEAST_SPLIT:
-            notes.append(f"a tree does not split fewer than {tree.LEAST_SPLIT} records; there are {len(pooled)}")
+            drawn = tree.chance(pooled, columns, self.cp, self.lack_of_fit, self.permutations, rng, sizes)
+            drawn = drawn if self.null == "permutation" else drawn / 2
+            nulls[self.null] = float(drawn.mean()), float(drawn.std(ddof=1))
+        if len(pooled) < self.min_split:
+            notes.append(f"a tree does not split fewer than {self.min_split} records; there are {len(pooled)}")
         elif grown.leaves == 1:
             notes.append(
                 "no split pays, as where each variable by itself is distributed alike; the files may still differ"

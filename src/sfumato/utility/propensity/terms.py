@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.errors import NotApplicable
 from sfumato.utility.propensity.pooled import Codes, Floats, Pooled, standardised
 
-Degree = Literal["first", "second", "paper II"]
+Degree = Literal["first", "products", "second", "paper II"]
 BLOCK = 4_096  # records built at a time: a megabyte for 30 terms, which stays in the cache
 MOST_TERMS = 2_000
 
@@ -98,7 +98,9 @@ class Design:
 
 
 def design(pooled: Pooled, degree: Degree) -> Design:
-    """Build the model: first order; all of second order (3.1 for any p); or that, squares' products and cubes (3.2).
+    """Build the model: first order; that and the products of two variables; all of second order; or that and more.
+
+    All of second order is (3.1) of the paper for any p, with squares' products and cubes it is (3.2).
 
     Nominal variables enter as the indicators of all their categories but the first. Columns of one variable are not
     multiplied with each other, and a column of two values has no powers: both would repeat other terms.
@@ -127,9 +129,10 @@ def _terms(columns: list[Column], degree: Degree) -> Iterator[Term]:
         return
     curved = [i for i in places if not columns[i].two_valued]
     pairs = [(i, j) for i, j in combinations(places, 2) if columns[i].variable != columns[j].variable]
-    yield from (Term((i, i)) for i in curved)
+    if degree != "products":
+        yield from (Term((i, i)) for i in curved)
     yield from (Term(pair) for pair in pairs)
-    if degree == "second":
+    if degree in ("products", "second"):
         return
     yield from (Term((i, j), squares=True) for i, j in pairs if i in curved or j in curved)
     yield from (Term((i, i, i)) for i in curved)

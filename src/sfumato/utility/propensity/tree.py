@@ -7,12 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import available_threads
+from sfumato.kernels.trees import LEAST_LEAF as LEAST_LEAF
 from sfumato.kernels.trees import LEAST_SPLIT as LEAST_SPLIT
 from sfumato.kernels.trees import LackOfFit as LackOfFit
 from sfumato.kernels.trees import grow_pruned
 from sfumato.utility.propensity.pooled import Flags, Floats, Pooled, balanced
 
 Codes = NDArray[np.int32]
+
+
+class Sizes(NamedTuple):
+    """The records that a node needs to be split, and that each side of a split needs."""
+
+    split: int = LEAST_SPLIT
+    leaf: int = LEAST_LEAF
+
+
+DEFAULT = Sizes()
 
 
 @dataclass(frozen=True)
@@ -51,24 +62,33 @@ def sort(pooled: Pooled) -> Sorted:
     return Sorted(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
 
 
-def fit(columns: Sorted, protected: Flags, weights: Floats, cp: float, lack: LackOfFit) -> Tree:
+def fit(columns: Sorted, protected: Flags, weights: Floats, cp: float, lack: LackOfFit, sizes: Sizes = DEFAULT) -> Tree:
     """Grow a tree by Gini impurity; collapse what lowers the lack of fit by less than cp of the root's per split."""
     signed = np.where(protected, weights, -weights)
-    grown = grow_pruned(columns.rows, columns.ranks, columns.codes, columns.counts, signed, cp=cp, lack=lack)
+    least = {"least_split": sizes.split, "least_leaf": sizes.leaf}
+    grown = grow_pruned(columns.rows, columns.ranks, columns.codes, columns.counts, signed, cp=cp, lack=lack, **least)
     by_variable: dict[str, float] = {}
     for column, gain in grown.gains:
         by_variable[columns.variables[column]] = by_variable.get(columns.variables[column], 0.0) + gain
     return Tree(grown.shares, len(grown.gains) + 1, by_variable)
 
 
-def chance(pooled: Pooled, columns: Sorted, cp: float, lack: LackOfFit, draws: int, rng: np.random.Generator) -> Floats:
+def chance(
+    pooled: Pooled,
+    columns: Sorted,
+    cp: float,
+    lack: LackOfFit,
+    draws: int,
+    rng: np.random.Generator,
+    sizes: Sizes = DEFAULT,
+) -> Floats:
     """Return pMSE of the trees grown when the files are assigned to the pooled records by lot."""
     from concurrent.futures import ThreadPoolExecutor
 
     def one(own: np.random.Generator) -> float:
         protected = own.permutation(pooled.protected)
         weights = balanced(pooled.weights, protected)
-        return sum(fit(columns, protected, weights, cp, lack).by_variable.values()) / len(pooled)
+        return sum(fit(columns, protected, weights, cp, lack, sizes).by_variable.values()) / len(pooled)
 
     with ThreadPoolExecutor(available_threads()) as pool:  # each draw has its own generator, whichever thread takes it
         return np.array(list(pool.map(one, rng.spawn(draws))))
