@@ -1,4 +1,4 @@
-"""Cost of MDAV microaggregation: against numpy, in memory, as the table grows, and on tables full of ties.
+"""Cost of microaggregation, MDAV and by maximum distance: against numpy, in memory, in growth, and with ties.
 
 Run ``python benchmarks/microaggregation.py``; ``--full`` doubles the table up to 1,000,000 records.
 Times are CPU seconds and wall seconds, without compilation, which is printed first.
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,28 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
+def doubling(sizes: list[int]) -> None:
+    """Print what both heuristics cost as the table doubles, in 2, 6 and 13 variables."""
+    from sfumato.kernels.microaggregation.compiled import mdav_groups
+    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+
+    maximum_distance_groups(incomes(100), K)
+    print(f"\nlog-normal, k = {K}              MDAV    growth   maximum distance    growth   ratio   (CPU s)")
+    for columns in (2, 6, 13):
+        before: tuple[float, ...] = ()
+        for n in sizes:
+            table = incomes(n, columns)
+            both = mdav_groups, maximum_distance_groups
+            now = tuple(timed(partial(groups, table, K))[0] for groups in both)
+            growth = [f"x {a / b:.1f}" for a, b in zip(now, before, strict=True)] if before else ["", ""]
+            print(
+                f"  {n:>8,} x {columns:<3}     {now[0]:10.2f}{growth[0]:>10}{now[1]:19.2f}{growth[1]:>10}"
+                f"{now[1] / now[0]:8.1f}",
+                flush=True,
+            )
+            before = now
+
+
 def in_fresh_process(n: int) -> tuple[float, float, float]:
     """CPU seconds, wall seconds and peak memory in GB of one run that shares its process with nothing else."""
     command = [sys.executable, __file__, "--one", str(n)]
@@ -130,6 +153,15 @@ def main() -> None:
         growth = f"{cpu / before:10.2f}" if before else ""
         print(f"  {n:>10,}          {cpu:10.2f}{wall:10.2f}{memory:10.2f}   {growth}", flush=True)
         before = cpu
+
+    doubling([10_000, 20_000, 40_000, 80_000])
+
+    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+
+    print("\n20,000 records with ties, maximum distance      CPU s    wall s")
+    for name, table in hard_tables(20_000).items():
+        cpu, wall = timed(lambda table=table: maximum_distance_groups(table, K))  # type: ignore[misc]
+        print(f"  {name:<40}{cpu:10.2f}{wall:10.2f}", flush=True)
 
     print("\n200,000 records with ties                      CPU s    wall s")
     for name, table in hard_tables(200_000).items():

@@ -106,9 +106,10 @@ def test_frames_come_back_as_they_went_in(cls: type[Method]) -> None:
 def test_column_order_is_irrelevant_unless_declared(cls: type[Method]) -> None:
     data = incomes()
     table = data.to_arrow()
-    turned = Microdata.from_frame(table.select(table.column_names[::-1]))
+    turned = Microdata.from_frame(table.select([*table.column_names[1::2], *table.column_names[::2]]))
     # told in blocks or as an image, order matters: what is declared must be true
-    made = replace(example(cls), at_a_time=3) if cls.__name__ == "MDAV" else example(cls)  # type: ignore[call-arg]
+    in_blocks = cls.__name__ in ("MDAV", "MaximumDistance")
+    made = replace(example(cls), at_a_time=2) if in_blocks else example(cls)  # type: ignore[call-arg]
     one, other = made.protect(data, rng=2), made.protect(turned, rng=2)
     alike = [np.allclose(one.columns[n], other.columns[n], rtol=1e-9) for n in data.schema.analysed("numeric")]
     assert all(alike) is not cls.about.column_order

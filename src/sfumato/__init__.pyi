@@ -57,6 +57,7 @@ from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.local_suppression import LocalSuppression as LocalSuppression
 from .methods.microaggregation import MDAV as MDAV
 from .methods.microaggregation import IndividualRanking as IndividualRanking
+from .methods.microaggregation import MaximumDistance as MaximumDistance
 from .methods.microaggregation import ProjectionMicroaggregation as ProjectionMicroaggregation
 from .methods.noise import Noise as Noise
 from .methods.pram import PRAM as PRAM

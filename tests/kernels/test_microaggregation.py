@@ -1,4 +1,4 @@
-"""MDAV: the compiled kernel and its numpy version, by hand, by reference and by property."""
+"""MDAV and maximum distance: the compiled kernels and their numpy versions, by hand, by reference and by property."""
 
 from collections.abc import Callable
 from math import fsum
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels.microaggregation import compiled, plain
+from sfumato.kernels.microaggregation import compiled, maximum_distance, maximum_distance_groups, plain
 from tables import census
 
 Floats = NDArray[np.float64]
@@ -17,6 +17,9 @@ Groups = Callable[[Floats, int], NDArray[np.intp]]
 
 
 both = pytest.mark.parametrize("groups", [compiled.mdav_groups, plain.mdav_groups])
+most_distant = pytest.mark.parametrize(
+    "groups", [maximum_distance.maximum_distance_groups, plain.maximum_distance_groups], ids=["compiled", "plain"]
+)
 
 
 def twin(X: Floats, k: int) -> list[int]:
@@ -180,3 +183,92 @@ def test_memory_order_is_irrelevant_and_the_table_untouched(groups: Groups) -> N
     before = X.copy()
     np.testing.assert_array_equal(groups(X, 3), groups(np.ascontiguousarray(X), 3))
     np.testing.assert_array_equal(X, before)
+
+
+# Maximum distance -------------------------------------------------------------------------------------------------
+
+
+def distant_twin(X: Floats, k: int) -> list[int]:
+    """The definition, all pairs looked at in each round; the rest as one group."""
+
+    def squared(i: int, j: int) -> float:
+        return float(sum((a - b) * (a - b) for a, b in zip(X[i].tolist(), X[j].tolist(), strict=True)))
+
+    labels, left, label = [0] * len(X), list(range(len(X))), 0
+    while len(left) >= 2 * k:
+        pair = max(((i, j) for i in left for j in left if i < j), key=lambda ij: (squared(*ij), -ij[0], -ij[1]))
+        left = [i for i in left if i not in pair]
+        for centre in pair:
+            group = sorted(left, key=lambda i: (squared(i, centre), i))[: k - 1]
+            for i in (centre, *group):
+                labels[i] = label
+            left = [i for i in left if i not in group]
+            label += 1
+    return [label if i in left else labels[i] for i in range(len(X))]
+
+
+@most_distant
+def test_most_distant_pairs_by_hand(groups: Groups) -> None:
+    # k = 2: of 0 1 3 20 1 9 the ends 0 and 20 are 20 apart; 0 takes a 1 (row 1, tied with row 4), 20 takes 9; the rest
+    # is 3 and 1.
+    X = np.array([[0.0], [1.0], [3.0], [20.0], [1.0], [9.0]])
+    assert groups(X, 2).tolist() == [0, 0, 2, 1, 2, 1]
+
+
+@most_distant
+def test_of_pairs_that_tie_the_lowest_rows_are_taken(groups: Groups) -> None:
+    # corners of a square, both diagonals 8: rows 0 and 3 before rows 1 and 2; their nearest, at 4, are rows 1 and 2
+    X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    assert groups(X, 2).tolist() == [0, 0, 1, 1]
+    assert groups(X, 1).tolist() == [0, 2, 3, 1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables(most_rows=40))
+def test_both_versions_equal_the_definition(table: tuple[Floats, int]) -> None:
+    X, k = table
+    expected = distant_twin(X, k)
+    assert maximum_distance.maximum_distance_groups(X, k).tolist() == expected
+    assert plain.maximum_distance_groups(X, k).tolist() == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(most_rows=1500))
+def test_both_versions_agree_in_deeper_trees(table: tuple[Floats, int]) -> None:
+    X, k = table
+    labels = maximum_distance.maximum_distance_groups(X, k)
+    np.testing.assert_array_equal(labels, plain.maximum_distance_groups(X, k))
+    sizes = np.bincount(labels)
+    assert (sizes[:-1] == k).all()
+    joined = maximum_distance_groups(X, k)
+    assert np.bincount(joined).min() >= k  # a rest that is too small joins the nearest groups
+
+
+def test_by_hand_a_rest_too_small_joins_the_nearest_mean() -> None:
+    # k = 2: 0 with 1 and 10 with 9 are groups; 4 is left, 3.5 from 0.5 and 5.5 from 9.5
+    X = np.array([[0.0], [1.0], [4.0], [9.0], [10.0]])
+    assert maximum_distance_groups(X, 2).tolist() == [0, 0, 0, 1, 1]
+    assert maximum_distance_groups(X[:3], 2).tolist() == [0, 0, 0]  # fewer than 2k: one group
+
+
+@most_distant
+@pytest.mark.parametrize(
+    ("n", "k", "sizes"), [(1, 1, [1]), (2, 2, [2]), (3, 1, [1, 1, 1]), (5, 3, [5]), (14, 3, [3] * 4 + [2])]
+)
+@pytest.mark.parametrize("equal", [False, True])
+def test_sizes_of_most_distant_groups_at_the_edges(
+    groups: Groups, n: int, k: int, sizes: list[int], equal: bool
+) -> None:
+    X = np.full((n, 2), 1.5) if equal else np.random.default_rng(n).normal(size=(n, 2))
+    assert np.bincount(groups(X, k)).tolist() == sizes
+
+
+def test_most_distant_in_many_columns_far_from_the_origin() -> None:
+    X = np.random.default_rng(5).normal(size=(700, 30)) + 1e6
+    found = maximum_distance.maximum_distance_groups(X, 3)
+    np.testing.assert_array_equal(found, plain.maximum_distance_groups(X, 3))
+
+
+def test_large_tables_take_the_compiled_search_and_give_the_same_groups() -> None:
+    X = np.random.default_rng(2).lognormal(size=(2_600, 3))
+    np.testing.assert_array_equal(maximum_distance_groups(X, 4), plain.maximum_distance_groups(X, 4))  # 2600 = 325 * 8

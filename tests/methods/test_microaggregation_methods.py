@@ -3,7 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import MDAV, IndividualRanking, Method, NotApplicable, ParameterError, ProjectionMicroaggregation
+from sfumato import (
+    MDAV,
+    IndividualRanking,
+    MaximumDistance,
+    Method,
+    NotApplicable,
+    ParameterError,
+    ProjectionMicroaggregation,
+)
 from sfumato.methods.microaggregation import consecutive_groups, group_means
 from tables import census, incomes, numbers
 
@@ -13,6 +21,8 @@ KINDS = [
     ProjectionMicroaggregation(3, axis="pca"),
     MDAV(3),
     MDAV(3, at_a_time=2),
+    MaximumDistance(3),
+    MaximumDistance(3, at_a_time=2),
 ]
 
 
@@ -49,9 +59,10 @@ def test_by_theory_means_are_kept_and_variances_never_grow(method: Method) -> No
         assert np.unique(after, return_counts=True)[1].min() >= 3
 
 
-def test_all_variables_at_once_leave_no_combination_shared_by_fewer_than_k() -> None:
-    masked = MDAV(4).protect(incomes(500)).numeric()
-    assert np.unique(masked, axis=0, return_counts=True)[1].min() >= 4
+@pytest.mark.parametrize("method", [MDAV(4), MaximumDistance(4), MaximumDistance(7)], ids=repr)
+def test_all_variables_at_once_leave_no_combination_shared_by_fewer_than_k(method: MDAV | MaximumDistance) -> None:
+    masked = method.protect(incomes(500)).numeric()
+    assert np.unique(masked, axis=0, return_counts=True)[1].min() >= method.k
 
 
 def test_blocks_are_taken_as_they_stand_and_the_last_holds_what_is_left() -> None:
@@ -62,6 +73,23 @@ def test_blocks_are_taken_as_they_stand_and_the_last_holds_what_is_left() -> Non
     for name in ("earnings", "tax", "rent"):
         np.testing.assert_array_equal(masked.columns[name], first.columns[name])
     np.testing.assert_array_equal(masked.columns["savings"], rest.columns["savings"])
+
+
+def test_by_hand_the_two_most_distant_records_form_groups() -> None:
+    # one variable, k = 2: 0 and 100 are the ends; 0 with 3 and 100 with 60, the rest is 10 and 20
+    masked = MaximumDistance(2).protect(numbers(x=[10.0, 0.0, 100.0, 3.0, 60.0, 20.0]))
+    assert masked.columns["x"].tolist() == [15, 1.5, 80, 1.5, 80, 15]
+
+
+def test_variables_left_over_join_the_last_block() -> None:
+    data = incomes(60)  # earnings, tax, rent, savings
+    masked = MaximumDistance(3, at_a_time=3).protect(data)
+    together = MaximumDistance(3).protect(data)
+    pairs = MaximumDistance(3, at_a_time=2).protect(data)
+    first = MaximumDistance(3, variables=("earnings", "tax")).protect(data)
+    for name in ("earnings", "tax", "rent", "savings"):
+        np.testing.assert_array_equal(masked.columns[name], together.columns[name])
+    np.testing.assert_array_equal(pairs.columns["tax"], first.columns["tax"])
 
 
 @pytest.mark.parametrize(("k", "published"), [(3, 5.6922), (4, 7.4947), (5, 9.0884), (10, 14.1559)])
@@ -92,7 +120,7 @@ def test_no_published_mean_rests_on_fewer_than_k_values(seed: int, k: int) -> No
     values = rng.normal(size=(40, 3))
     values[rng.random(values.shape) < 0.4] = np.nan
     data = numbers(a=values[:, 0], b=values[:, 1], c=values[:, 2])
-    for method in (MDAV(k), ProjectionMicroaggregation(k), IndividualRanking(k)):
+    for method in (MDAV(k), MaximumDistance(k), ProjectionMicroaggregation(k), IndividualRanking(k)):
         masked = method.protect(data).numeric()
         assert np.array_equal(np.isnan(masked), np.isnan(values))
         for column, original in zip(masked.T, values.T, strict=True):
@@ -109,7 +137,7 @@ def test_fewer_records_than_k_are_refused(method: Method) -> None:
 
 @pytest.mark.parametrize("k", [0, -3, 2.5, "3", None, True])
 def test_a_k_that_cannot_be_right_is_refused(k: object) -> None:
-    for cls in (MDAV, IndividualRanking, ProjectionMicroaggregation):
+    for cls in (MDAV, MaximumDistance, IndividualRanking, ProjectionMicroaggregation):
         with pytest.raises(ParameterError, match=rf"{cls.__name__}: k must be a whole number of at least 1"):
             cls(k)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="axis must be one of 'zscores', 'pca'; got 'x'"):

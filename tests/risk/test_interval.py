@@ -32,6 +32,38 @@ def test_by_hand_tied_values_share_the_mean_of_their_ranks() -> None:
     assert RankInterval(percents=(40,)).evaluate(before, after).value == pytest.approx(1)
 
 
+def test_by_hand_tied_values_take_the_last_of_their_ranks() -> None:
+    # protected 1, 5, 5, 5, 9: the fives have the rank 3 (from 0). 30 % of 5 is 1.5: two ranks down, to the five of rank
+    # 1, and one up, to 9. The interval of 1 is [1, 5], that of the fives [5, 9], that of 9 [5, 9].
+    after = numbers(x=[1.0, 5.0, 5.0, 5.0, 9.0])
+    before = numbers(x=[1.0, 4.0, 5.0, 6.0, 9.5])
+    found = RankInterval(percents=(30,), ties="last").evaluate(before, after)
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [1, 0, 1, 1, 0]
+    # mean rank 2, one rank to either side: [5, 5] around the fives, and 1 and 9 as before
+    assert RankInterval(percents=(30,)).evaluate(before, after).value == pytest.approx(2 / 5)
+
+
+@given(st.lists(st.integers(-20, 20), min_size=2, max_size=40), st.integers(0, 999), st.floats(1, 50))
+def test_with_the_last_rank_the_interval_is_that_of_the_sorted_column(
+    values: list[int], seed: int, percent: float
+) -> None:
+    after = np.array(values, dtype=float)
+    before = np.random.default_rng(seed).integers(-22, 23, len(after)).astype(float)
+    v, n = np.sort(after), len(after)
+    rank = np.searchsorted(v, after, "right") - 1
+    low = v[np.maximum(rank - int(np.ceil(percent * n / 100 - 1e-9)), 0)]
+    high = v[np.minimum(rank + int(percent * n / 100 + 1e-9), n - 1)]
+    expected = ((low <= before) & (before <= high)).mean()
+    found = RankInterval(percents=(percent,), ties="last").evaluate(numbers(x=before), numbers(x=after))
+    assert found.value == pytest.approx(expected)
+
+
+def test_a_rule_for_ties_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ParameterError, match="ties must be one of 'mean', 'last'; got 'first'"):
+        RankInterval(ties="first")  # type: ignore[arg-type]
+
+
 def test_by_hand_spread_intervals() -> None:
     # protected 0, 2, 4, 6: sd = sqrt(20/3) = 2.582; 100 % of it is the whole width, so half is 1.291
     after = numbers(x=[0.0, 2.0, 4.0, 6.0])

@@ -5,7 +5,7 @@ from sfumato.methods.compression import JPEG
 from sfumato.methods.correlated_noise import CorrelatedNoise, KimNoise, NormalSynthesis, ResidualNoise
 from sfumato.methods.distortion import DistributionDistortion
 from sfumato.methods.local_suppression import LocalSuppression
-from sfumato.methods.microaggregation import MDAV, IndividualRanking, ProjectionMicroaggregation
+from sfumato.methods.microaggregation import MDAV, IndividualRanking, MaximumDistance, ProjectionMicroaggregation
 from sfumato.methods.noise import Noise
 from sfumato.methods.pram import PRAM
 from sfumato.methods.rank_groups import GroupedMicroaggregation, GroupedSwapping
@@ -32,6 +32,7 @@ __all__ = [
     "IndividualRanking",
     "KimNoise",
     "LocalSuppression",
+    "MaximumDistance",
     "Noise",
     "NormalSynthesis",
     "ProjectionMicroaggregation",

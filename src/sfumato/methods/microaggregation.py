@@ -11,7 +11,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.microaggregation import mdav_groups
+from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.registry import catalogued
@@ -119,8 +119,7 @@ class ProjectionMicroaggregation(Method):
 @catalogued(
     MethodAbout(
         title="MDAV microaggregation",
-        source="Domingo-Ferrer and Torra (2005); the role of Mic2mul, Mic3mul, Mic4mul and Micmul in Domingo-Ferrer, "
-        "Mateo-Sanz and Torres, section 2",
+        source="Domingo-Ferrer and Torra (2005)",
         missing=TOGETHER,
         random=False,
         column_order=True,
@@ -166,6 +165,59 @@ class MDAV(Method):
 
     def _groups(self, z: Floats) -> Labels:
         return mdav_groups(z, self.k)
+
+
+@catalogued(
+    MethodAbout(
+        title="Maximum-distance microaggregation",
+        source="Mateo-Sanz and Domingo-Ferrer (1999); Domingo-Ferrer and Mateo-Sanz (2002); Domingo-Ferrer, Mateo-Sanz "
+        "and Torres, section 2 (Micmul k, Mic2mul k, Mic3mul k, Mic4mul k)",
+        missing=TOGETHER,
+        random=False,
+        column_order=True,
+        grid={"k": (3, 5, 10, 20)},
+        neutral={"k": 1},
+        caveat="variances shrink, the more the larger k and the more variables are grouped together",
+        formula="2k or more records left: a and b, the two most distant; a with its k - 1 nearest is a group,\n"
+        "                         b with its k - 1 nearest among the rest the next; and so on\n"
+        "k to 2k - 1 left: one group;   fewer: each joins the group whose mean is nearest\n"
+        "x'_ij = mean of x_j over the group of record i;   distances are Euclidean, of z-scores",
+        reading="``k`` is the least number of records that share each published combination of values, as in MDAV: 3 "
+        "to 5 is usual, 10 to 20 heavy. It comes before MDAV, loses about as much and takes longer: use it to repeat "
+        "what was done with it, MDAV otherwise. ``at_a_time`` keeps more of the data and gives the guarantee within "
+        "each block only.",
+    )
+)
+class MaximumDistance(Method):
+    """Groups of ``k`` similar records around the two most distant ones left, averaged in all variables at once.
+
+    The heuristic from which :class:`MDAV` came: distances between z-scores; while at least 2k records remain, each of
+    the two most distant forms a group with its k - 1 nearest, the one that comes first in the file before the other;
+    what remains is a group, or joins the nearest groups if it is fewer than k. Ties go to the record that comes first
+    in the file. ``at_a_time`` masks the variables in blocks of two, three, four, ... as they stand in the file, each
+    block by itself; variables left over join the last block, which is not said in print but gives its figures. Limits:
+    as of MDAV; it takes two to ten times as long, and its time grows with the power 1.4 of the number of records in
+    two variables, 1.7 in six and 1.9 in thirteen.
+    """
+
+    k: int
+    at_a_time: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "k")
+        if self.at_a_time is not None:
+            parameters.whole(self, "at_a_time")
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        names = self.masked(data)
+        size = min(self.at_a_time or len(names), len(names))
+        starts = [size * i for i in range(len(names) // size)]
+        blocks = [names[start:end] for start, end in zip(starts, [*starts[1:], len(names)], strict=True)]
+        return _aggregated(data, blocks, self.k, self._groups)
+
+    def _groups(self, z: Floats) -> Labels:
+        return maximum_distance_groups(z, self.k)
 
 
 def consecutive_groups(n: int, k: int) -> Labels:

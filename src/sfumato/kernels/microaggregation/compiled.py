@@ -27,10 +27,10 @@ def mdav_groups(X: Floats, k: int) -> Integers:
     about the power 1.5 of the number of records where boxes separate them, that is with few or correlated variables,
     and towards the square with many independent ones. Ties, for the farthest as for the nearest, go to the lowest row.
     """
-    return _groups(_distinct(np.asarray(X, dtype=np.float64)), k)
+    return _groups(equal_rows_together(np.asarray(X, dtype=np.float64)), k)
 
 
-def _distinct(X: Floats) -> Points:
+def equal_rows_together(X: Floats) -> Points:
     """Rows that are equal, brought together."""
     # One number per row is enough to sort by. Different records may share it and keep equal ones apart, but
     # an unmerged duplicate is only a point like any other.

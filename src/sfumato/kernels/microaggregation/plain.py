@@ -1,4 +1,4 @@
-"""MDAV microaggregation of small tables, as the textbook has it."""
+"""MDAV and maximum-distance microaggregation of small tables, as the textbooks have them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,40 @@ def mdav_groups(X: Floats, k: int) -> NDArray[np.intp]:
             label += 1
     labels[remaining.rows] = label
     return labels
+
+
+def maximum_distance_groups(X: Floats, k: int) -> NDArray[np.intp]:
+    """Group labels, the rest as a group whatever its size; see ``kernels.microaggregation.maximum_distance_groups``."""
+    columns = np.ascontiguousarray(X.T)
+    squared = np.stack([_squared_distances(columns, record) for record in X])
+    np.fill_diagonal(squared, -1.0)
+    labels = np.full(len(X), -1, dtype=np.intp)
+    greatest, partner = squared.max(axis=1), squared.argmax(axis=1)  # of each record, to any other
+    left, label = len(X), 0
+    while left >= 2 * k:
+        row = int(greatest.argmax())
+        while labels[partner[row]] >= 0:  # distances never grow: whose partner is there need not be measured again
+            partner[row] = squared[row].argmax()
+            greatest[row] = squared[row, partner[row]]
+            row = int(greatest.argmax())
+        pair = [row, int(partner[row])]
+        labels[pair] = label, label + 1
+        for centre in pair:
+            near = np.where(labels < 0, squared[centre], np.inf)
+            labels[near.argsort(kind="stable")[: k - 1]] = labels[centre]
+        squared[:, labels >= label] = -1.0
+        greatest[labels >= label] = -1.0
+        left, label = left - 2 * k, label + 2
+    labels[labels < 0] = label
+    return labels
+
+
+def _squared_distances(columns: Floats, point: Floats) -> Floats:
+    squared = np.zeros(columns.shape[1])
+    for column, coordinate in zip(columns, point, strict=True):
+        difference = column - coordinate
+        squared += difference * difference
+    return squared
 
 
 class _Remaining:
@@ -50,21 +84,14 @@ class _Remaining:
     def centroid(self) -> Floats:
         return self._total / self.count
 
-    def _squared_distances(self, point: Floats) -> Floats:
-        squared = np.zeros(self.count)
-        for column, coordinate in zip(self.columns, point, strict=True):
-            difference = column - coordinate
-            squared += difference * difference
-        return squared
-
     def farthest(self, point: Floats) -> int:
         """Position of the remaining record farthest from a point."""
-        return int(self._squared_distances(point).argmax())
+        return int(_squared_distances(self.columns, point).argmax())
 
     def take(self, centre: int, k: int) -> NDArray[np.intp]:
         """Remove a record and its k - 1 nearest; their rows."""
         self.last_centre = self.columns[:, centre].copy()
-        squared = self._squared_distances(self.last_centre)
+        squared = _squared_distances(self.columns, self.last_centre)
         squared[centre] = -1.0  # first, whatever lies at distance zero
         within = np.flatnonzero(squared <= np.partition(squared, k - 1)[k - 1])
         group = within[squared[within].argsort(kind="stable")][:k]
