@@ -52,6 +52,8 @@ class MeasureAbout(About):
     keys: bool = False  # whether its variables are the keys an intruder knows: by default those of that role
     counts: tuple[str, ...] = ()  # how the names of parts begin that are plain numbers, whatever the unit
     cases: str = ""  # how the names of parts begin that are cases, of which the worst counts, not only their mean
+    # how the names of parts end that whoever decides must see beside the value: the worst record, a count
+    beside: tuple[str, ...] = ()
     records: Records = "original"  # the table whose records by_record tells of, in that table's order
     # how it takes tables in parts: from summaries of each part; by whole columns of the variables it compares, taken
     # together from all parts; or not at all, because it needs all records in memory

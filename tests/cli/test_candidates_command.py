@@ -4,9 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from small_survey import run
 
 import sfumato
+from sfumato.cli import outcome
+from sfumato.cli.outcome import Plan
 
 
 def test_three_anonymity_without_naming_a_method_blanks_few_values(tmp_path: Path) -> None:
@@ -37,3 +40,19 @@ def test_three_anonymity_without_naming_a_method_blanks_few_values(tmp_path: Pat
 
 def test_breadth_is_one_of_three(tmp_path: Path) -> None:
     assert run("sweep", tmp_path / "survey.csv", "--breadth", 4).exit_code == 2
+
+
+def test_what_composed_candidates_do_goes_with_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = sfumato.household_survey(60)
+    sfumato.write(survey, tmp_path / "survey.csv")
+    sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
+    plans: list[Plan] = []
+    monkeypatch.setattr(outcome, "carry_out", plans.append)
+    monkeypatch.setattr(outcome, "finish", lambda *_, **__: None)
+    words = ["sweep", tmp_path / "survey.csv", "--schema", tmp_path / "schema.toml", "--out", tmp_path / "out"]
+    assert run(*words, "--at-most", "KAnonymity=0%").exit_code == 0
+    assert run(*words, "--method", "MDAV(3)").exit_code == 0
+    composed, named = plans
+    assert set(composed.whys) == {repr(method) for method in composed.methods}
+    assert all(why.endswith(".") for why in composed.whys.values())
+    assert named.whys == {}

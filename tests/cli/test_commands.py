@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_survey import run, write_schema, write_survey
 
+import sfumato
 from tables import numbers
 
 COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "tune", "study", "methods", "measures")
@@ -158,7 +159,7 @@ def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_pat
     words += ["--method", "MDAV(k=[3, 10])", "--method", "Noise(scale=0.2)", "--at-most", "DistanceLinkage=90%"]
     result = run(*words)
     assert result.exit_code == 0, result.output
-    assert "has the highest" in result.stdout
+    assert "has the highest" in result.stdout and "Publish: " in result.stdout
     for name in (
         "report.html",
         "results.json",
@@ -205,8 +206,21 @@ def test_sweep_where_nothing_keeps_the_bound_leaves_with_1(survey: Path, tmp_pat
     result = run(*words, "--at-most", "DistanceLinkage=0")
     assert result.exit_code == 1
     assert "No candidate has" in result.stdout
+    assert "Do not publish: no candidate keeps the bounds" in result.stdout
+    assert "is not reached" in result.stdout and "--breadth 3" in result.stdout
     assert (tmp_path / "o" / "report.html").is_file()
-    assert not (tmp_path / "o" / "release" / "survey.protected.csv").exists()
+    assert not (tmp_path / "o" / "release").exists()
+
+
+def test_a_bound_that_the_original_keeps_is_said_before_anything_is_protected(survey: Path, tmp_path: Path) -> None:
+    words = ("sweep", survey, "--method", "MDAV(k=3)", "--workers", 1, "--out", tmp_path / "o")
+    result = run(*words, "--at-most", "DistanceLinkage=1")
+    assert result.exit_code == 0
+    assert "the original keeps the bound on DistanceLinkage()" in result.stderr
+    assert "asks for nothing" in result.stdout
+    said = json.loads((tmp_path / "o" / "results.json").read_text())
+    assert any("asks for nothing" in warning for warning in said["verdict"]["warnings"])
+    assert said["original"]["figures"]["DistanceLinkage()"]["value"] > 0.5
 
 
 def test_sweep_names_the_candidates_that_failed(survey: Path, tmp_path: Path) -> None:
@@ -413,3 +427,21 @@ def test_a_release_holds_nothing_that_names_the_units(tmp_path: Path) -> None:
     assert "person" not in header and "weight" in header
     told = json.loads((out / "results.json").read_text())
     assert not any("person" in caution for caution in told["cautions"])
+
+
+@pytest.mark.parametrize(
+    "named", [(), ("KAnonymity", "NearestRecord", "DiSCO", "GlobalDataUtility(deletion='charged')")]
+)
+def test_what_decides_for_a_synthetic_file_is_the_headline(tmp_path: Path, named: tuple[str, ...]) -> None:
+    survey = sfumato.household_survey(60)
+    sfumato.write(survey, tmp_path / "o.csv")
+    sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
+    sfumato.write(sfumato.CARTSynthesis().protect(survey, rng=1), tmp_path / "synthetic.csv")
+    measures = [word for name in named for word in ("--measure", name)]
+    words = ("compare", tmp_path / "o.csv", tmp_path / "synthetic.csv", "--schema", tmp_path / "schema.toml")
+    found = run(*words, "--unmatched", "--json", *measures)
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    titles = {line["key"]: line["title"] for line in told["measures"]}
+    deciding = [titles[key] for key in ("DiSCO()", "GlobalDataUtility(deletion='charged')")]
+    assert [title for _, title in told["headline"]] == deciding

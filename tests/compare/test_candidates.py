@@ -10,6 +10,7 @@ import sfumato
 from sfumato.catalogue import parse
 from sfumato.compare.candidates import Candidate, compose
 from sfumato.compare.coarsening import Ladders
+from sfumato.compare.key_sets import KeySet
 from sfumato.core import Chain, Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
@@ -119,7 +120,7 @@ def test_bands_are_round_and_open_and_climbing_counts_the_records_of_the_recoded
     bands = [rung.bins for rung in ladders.rungs["age"][1:]]
     assert bands[0] is not None and all(cut % 5 == 0 for band in bands for cut in band or ())
     assert [len(band or ()) for band in bands] == sorted((len(band or ()) for band in bands), reverse=True)
-    stages = ladders.climb(3, {})
+    stages = ladders.climb((KeySet(tuple(ladders.rungs), 3),), {})
     assert stages[-1].small < stages[0].small / 5
     # the count of small classes is that of the recoded table
     made = survey
@@ -127,3 +128,24 @@ def test_bands_are_round_and_open_and_climbing_counts_the_records_of_the_recoded
         made = step.protect(made)
     share = sfumato.KAnonymity(3).evaluate(survey, made).value
     assert share * len(survey) == pytest.approx(stages[-1].small)
+
+
+@pytest.mark.parametrize(("households", "bound"), [(200, 0.05), (800, 0.1)])
+def test_a_bound_on_who_is_found_is_met_by_what_is_composed_for_it(households: int, bound: float) -> None:
+    data = sfumato.household_survey(households)
+    risk = sfumato.Reidentification()
+    found = compose(data, [risk], {"Reidentification": bound})
+    assert 10 <= len(found) <= 25
+    shares = [risk.evaluate(data, candidate.method.protect(data, rng=1)).value for candidate in found]
+    assert risk.evaluate(data, data).value > 0.9
+    assert sum(share <= bound for share in shares) >= 3, shares
+
+
+def test_a_bound_on_extreme_amounts_codes_the_top_and_leaves_the_keys_to_the_other_bound() -> None:
+    survey = sfumato.household_survey(300)
+    exposed, found_again = sfumato.ExposedAmounts(), sfumato.Reidentification()
+    measures = [found_again, exposed]
+    found = compose(survey, measures, {"Reidentification": 0.1, "ExposedAmounts": 0.0})
+    kept = [c for c in found if exposed.evaluate(survey, c.method.protect(survey, rng=1)).value == 0]
+    assert len(kept) >= 3
+    assert any(found_again.evaluate(survey, c.method.protect(survey, rng=1)).value <= 0.1 for c in kept)

@@ -319,3 +319,29 @@ def test_a_file_that_one_number_alone_calls_safe_is_not() -> None:
     data = survey()
     alone = Reidentification(variables=("age",)).evaluate(data, data).value
     assert alone < 0.05 < 0.3 < Reidentification().evaluate(data, data).value
+
+
+def test_a_bound_for_the_single_record_counts_those_above_it() -> None:
+    # three towns of 1, 2 and 4 records: chances 1, 1/2, 1/2, 1/4 x 4
+    table = pa.table({"town": ["A", "B", "B", "C", "C", "C", "C"]})
+    for above, share in ((0.1, 1.0), (0.25, 3 / 7), (0.5, 1 / 7), (1.0, 0.0)):
+        found = Reidentification(variables=("town",), above=above).evaluate(table, table)
+        assert found.value == pytest.approx(share)
+    assert "above 0.5" in Reidentification(above=0.5).about.title
+    with pytest.raises(ParameterError, match="above"):
+        Reidentification(above=20)
+
+
+def test_the_scenario_where_most_exceed_the_limit_is_the_worst_for_a_single_record() -> None:
+    # "many" finds each of four with chance 1/4; "one" finds one of them surely and the others with 1/3
+    schema = Schema(
+        [
+            Variable("a", "nominal", role="key", categories=("x",)),
+            Variable("b", "nominal", role="key", categories=("p", "q")),
+        ],
+        scenarios=(Scenario("many", ("a",)), Scenario("one", ("b",))),
+    )
+    data = Microdata.from_frame(pa.table({"a": ["x"] * 4, "b": ["p", "q", "q", "q"]}), schema)
+    found = Reidentification(above=0.5).evaluate(data, data)
+    assert found.value == 0.25
+    assert found.by_record is not None and found.by_record.tolist() == pytest.approx([1.0, 1 / 3, 1 / 3, 1 / 3])

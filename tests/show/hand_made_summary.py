@@ -3,7 +3,17 @@
 from sfumato.compare.examine.findings import CorrelationChange, Moments, RecordRisk, VariableDetail
 from sfumato.compare.figures import Figure
 from sfumato.outcome import Reason, Status
-from sfumato.show.summary import Bound, CandidateLine, Detail, MeasureLine, Run, Summary, VariableLine
+from sfumato.show.summary import (
+    Bound,
+    CandidateLine,
+    Change,
+    Detail,
+    MeasureLine,
+    Run,
+    Summary,
+    VariableLine,
+    Verdict,
+)
 
 HOSTILE = "</script><script>alert('x')</script>&\"<b>"
 
@@ -103,6 +113,19 @@ def hand_made_summary() -> Summary:
     return Summary(
         kind="sweep",
         title=f"Protecting {HOSTILE}.csv",
+        verdict=Verdict(
+            publish=True,
+            words=f"Publish: {HOSTILE}",
+            done=f"The ranks of {HOSTILE} are swapped.",
+            found="Expected re-identifications: 432 of 1,080 records before, 32 after.",
+            price=("no value made blank", f"values changed: {HOSTILE}"),
+            warnings=(f"The bound on {HOSTILE} asks for nothing.",),
+            changes=(
+                Change("records correctly linked", "40 %", "3 %", "at most 5 %", kept=True),
+                Change("largest chance of a record", "100 %", "100 %", part=True),
+                Change(HOSTILE, "0", "21"),
+            ),
+        ),
         file=f"{HOSTILE}.csv",
         records=1080,
         question="Which candidate?",

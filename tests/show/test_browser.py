@@ -96,6 +96,7 @@ def test_it_opens_without_a_network_and_without_an_error(opened: Any) -> None:
 def test_pointing_at_a_mark_tells_its_name_and_figures(opened: Any) -> None:
     marks = opened.locator("#map .live svg .mark-symbol path")
     marks.first.wait_for()
+    marks.first.scroll_into_view_if_needed()
     for place in range(marks.count()):
         box = marks.nth(place).bounding_box()
         if box is None:
@@ -210,6 +211,7 @@ def test_a_report_of_500_candidates_and_200_variables_opens_answers_and_says_wha
     page = _open(browser, path)
     marks = page.locator("#map .live svg .mark-symbol path")
     marks.first.wait_for()
+    marks.first.scroll_into_view_if_needed()
     marks.nth(3).hover(force=True)
     page.locator("#vg-tooltip-element.visible").wait_for()
     page.locator(".filter input[type=search]").fill("Method7(")

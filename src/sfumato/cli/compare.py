@@ -14,10 +14,13 @@ from sfumato.cli.options import (
     Encoding,
     Json,
     MeasureTexts,
+    Population,
     SchemaFile,
     affordable,
     console,
+    of_population,
     read_measures,
+    refuse_unknown,
     say,
 )
 
@@ -40,6 +43,7 @@ def compare(
         typer.Option("--unmatched", help="Record i is not record i: a synthetic file, or one in another order."),
     ] = False,
     measure: MeasureTexts = None,
+    population: Population = None,
     records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
     audience: Annotated[
@@ -72,15 +76,16 @@ def compare(
 
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    refuse_unknown(asked or (), data)
     candidate = read_protected(
         protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
     if unmatched:
         candidate = replace(candidate, matched=False)
-    usual = sorted(default_measures(data, candidate), key=lambda chosen: not chosen.decides)
+    usual = sorted(default_measures(data, candidate, population=population), key=lambda chosen: not chosen.decides)
     first = [chosen.measure for chosen in usual]
     others = [cls() for cls in known().values() if cls not in map(type, first)]
-    wanted = affordable([*first, *others], data) if asked is None else asked
+    wanted = of_population(affordable([*first, *others], data) if asked is None else asked, population)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
     with shown():
         results = experiment.run()
@@ -90,6 +95,7 @@ def compare(
         examine(results, protected.name, what=what, listed=max(records, 10), progress=True),
         file=original.name,
         protected=protected.name,
+        deciding=[repr(chosen.measure) for chosen in usual if chosen.decides],
         command=command_line(),
         schema=schema_text(data.schema),
     )

@@ -1,7 +1,8 @@
 """Options that several commands share, and how their texts are read."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -39,6 +40,11 @@ MeasureTexts = Annotated[
     list[str] | None,
     typer.Option("--measure", help='A measure such as "DistanceLinkage"; may be said several times.'),
 ]
+Population = Annotated[
+    float | None,
+    typer.Option(min=1, help="What design weights should sum to, if they were rescaled: the size of the population."),
+]
+NAMING = ("variables", "targets", "confidential", "first", "known", "scales")  # parameters that name variables
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -136,6 +142,56 @@ def _measure_key(text: str) -> str:
     if len(found) != 1:
         raise ParameterError(f"{text!r} must name one measure")
     return repr(found[0])
+
+
+def measure_name(text: str) -> str:
+    """Return how a measure is named after it was read: a class's name as it is, anything else by its repr.
+
+    >>> measure_name("KAnonymity"), measure_name("KAnonymity(5)"), measure_name('Suppressed(region)')
+    ('KAnonymity', 'KAnonymity(k=5)', "Suppressed(variables=('region',))")
+    """
+    return text.strip() if text.strip().isidentifier() else _measure_key(text)
+
+
+def refuse_unknown(measures: "Iterable[Measure]", data: "Microdata") -> None:
+    """Refuse a measure that names a variable which the table does not have, and say which one may be meant."""
+    for measure in measures:
+        for name in _variables_named(measure):
+            if name not in data.schema:
+                raise ParameterError(f"{measure!r}: {data.schema.unknown(name)}")
+
+
+def _variables_named(measure: "Measure") -> Iterator[str]:
+    """Name the variables that a measure's parameters name, its models' among them."""
+    from sfumato.utility.models.formula import parse
+
+    for parameter in NAMING:
+        yield from _texts(getattr(measure, parameter, None))
+    for parameter in ("model", "models"):
+        for formula in _texts(getattr(measure, parameter, None)):
+            if "~" in formula:  # else one of a measure's own models, by name
+                yield from parse(formula).variables
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Return the texts in a parameter, however deep; of a model its formula."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple | list):
+        for entry in value:
+            yield from _texts(entry)
+    elif hasattr(value, "formula"):
+        yield value.formula
+
+
+def of_population(measures: "Iterable[Measure]", population: float | None) -> "list[Measure]":
+    """Tell the measures that take it how large the population is, unless it was said for them."""
+    return [
+        replace(m, population=population)  # type: ignore[call-arg]
+        if population is not None and getattr(m, "population", population) is None
+        else m
+        for m in measures
+    ]
 
 
 def make_folder(path: Path) -> Path:

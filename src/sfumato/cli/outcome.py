@@ -1,7 +1,7 @@
 """What becomes of a sweep: run, reported, the chosen table written, and all of it told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,10 @@ from sfumato.errors import FileError
 if TYPE_CHECKING:
     from sfumato.compare.examine import Examination, ProtectedTable
     from sfumato.compare.results import Results
+    from sfumato.compare.rows import Row
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
     from sfumato.show.summary import Summary
-
-
-LONGEST = 60  # characters of a candidate in a message; the report has all of them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +38,7 @@ class Plan:
     out: Path
     least_risk: bool = False  # instead of the best utility
     bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
+    whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
 
 
 def carry_out(plan: Plan) -> "Summary":
@@ -59,7 +58,9 @@ def carry_out(plan: Plan) -> "Summary":
         seed=plan.seed,
         candidates=plan.candidates,
     )
-    results = _scored(experiment.run(workers=plan.workers, store=plan.out / "results.sqlite", progress=True))
+    store = plan.out / "results.sqlite"
+    _warn(experiment.measure_original(store=store), plan)
+    results = _scored(experiment.run(workers=plan.workers, store=store, progress=True, original=True))
     chosen = _chosen(results, plan)
     table = ProtectedTable(results, chosen) if chosen is not None else None
     summary = summarise(
@@ -70,6 +71,7 @@ def carry_out(plan: Plan) -> "Summary":
         at_most=plan.at_most,
         at_least=plan.at_least,
         least_risk=plan.least_risk,
+        whys=plan.whys,
         file=plan.file.name,
         released=protected_path(plan).name,
         command=command_line(plan.seed),
@@ -86,6 +88,21 @@ def carry_out(plan: Plan) -> "Summary":
         if not there:
             _write_chosen(results, table, plan, summary, key)
     return summary
+
+
+def _warn(before: "Row", plan: Plan) -> None:
+    """Say before anything is protected which bounds on risk the original keeps already: they ask for nothing."""
+    from sfumato.compare.choose import keeps
+    from sfumato.compare.figures import written
+
+    for measure in plan.measures:
+        key, about = repr(measure), measure.about
+        limit = {**plan.at_most, **plan.at_least}.get(key, plan.at_most.get(type(measure).__name__))
+        if about.purpose == "risk" and limit is not None and key in before.means and keeps(before, key, limit, about):
+            say(
+                f"warning: the original keeps the bound on {key} without any protection "
+                f"({written(before.means[key], about.unit)}): it asks for nothing"
+            )
 
 
 def _chosen(results: "Results", plan: Plan) -> str | None:
@@ -193,7 +210,7 @@ def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
         _print(summary, plan)
     for reason, labels in summary.lacking:
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
-        named = ", ".join(label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…" for label in labels[:3])
+        named = ", ".join(summary.names.get(label, label) for label in labels[:3])
         say(f"sfumato: {named}{more} lack{'s' if len(labels) == 1 else ''} a figure: {reason}")
     # that a measure does not apply to a candidate is a finding; that one fails, or none applies, is not
     broken = any(
@@ -218,7 +235,7 @@ def print_cautions(summary: "Summary") -> None:
 def _print(summary: "Summary", plan: Plan) -> None:
     from rich.text import Text
 
-    from sfumato.show.terminal import ROWS, candidates_table, signs, text_map
+    from sfumato.show.terminal import ROWS, candidates_table, changes_table, signs, text_map, verdict_text
 
     out = console()
     picture = text_map(summary)
@@ -228,9 +245,13 @@ def _print(summary: "Summary", plan: Plan) -> None:
     out.print(Text(signs(summary), style="dim"))
     if len(summary.candidates) > ROWS:
         out.print(f"… and {len(summary.candidates) - ROWS} more in the report", style="dim")
-    out.print(Text(f"\n{summary.sentence}\n", style="bold"))
+    out.print(Text(f"\n{summary.sentence}\n"))
     print_cautions(summary)
+    changes = changes_table(summary)
+    if changes is not None:
+        out.print(changes, "")
+    out.print(verdict_text(summary))  # last, because that is what stays on the screen
     if summary.chosen is not None:
-        out.print(Text(f"masked table     {protected_path(plan)}"), soft_wrap=True)
+        out.print(Text(f"protected table  {protected_path(plan)}"), soft_wrap=True)
         out.print(Text(f"for the public   {release_folder(plan) / 'about.html'}"), soft_wrap=True)
     out.print(Text(f"internal report  {plan.out / 'report.html'}"), soft_wrap=True)

@@ -12,20 +12,25 @@ from sfumato.cli.options import (
     Encoding,
     Json,
     MeasureTexts,
+    Population,
     SchemaFile,
     Seed,
     Workers,
     make_folder,
+    measure_name,
+    of_population,
     read_bounds,
     read_measures,
     read_methods,
+    refuse_unknown,
     say,
     workers_or_default,
 )
 from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.core import Measure, Method
+    from sfumato.compare.candidates import Candidate
+    from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.data.suggestion import Doubt
 
@@ -61,6 +66,7 @@ def sweep(
             "--least-risk", help="Choose the least risk instead of the best utility: then bound what may be lost."
         ),
     ] = False,
+    population: Population = None,
     candidate: Annotated[
         list[Path] | None,
         typer.Option(help="A file protected elsewhere, compared with the others; may be said several times."),
@@ -102,17 +108,19 @@ def sweep(
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     if least_risk and not limits and not floors:
         raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
+    utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
     named = (*filter(None, (utility, risk)), *limits, *floors)
     check_bounds(chosen_measures(measure or (), named), limits, floors)
     asked = read_methods(method) if method else None
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    usual = default_measures(data)
+    usual = default_measures(data, population=population)
     by_default = axis(usual, "risk")
     bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
     texts = measure or ([] if utility or risk else [repr(chosen.measure) for chosen in usual])
     texts = [bounded if text == by_default else text for text in texts]
     utility, risk = utility or axis(usual, "utility"), risk or bounded
-    measures = chosen_measures(texts, (risk, utility, *named))
+    measures = of_population(chosen_measures(texts, (risk, utility, *named)), population)
+    refuse_unknown(measures, data)
     tables: dict[str, Microdata] = {}
     for path in candidate or ():
         if path.name in tables:
@@ -123,11 +131,13 @@ def sweep(
         if deciding.about.keys and not (data.schema.scenarios and hasattr(deciding, "scenarios")):
             with speaking(deciding):
                 key_names(data.schema, deciding.variables)
+    check_weights(data, measures, {risk, *limits}, population)
     make_folder(out)
+    found = composed(data, measures, {**limits, **floors}, breadth) if asked is None else ()
     plan = Plan(
         file=file,
         data=data,
-        methods=tuple(composed(data, measures, {**limits, **floors}, breadth) if asked is None else asked),
+        methods=tuple(candidate.method for candidate in found) if asked is None else tuple(asked),
         measures=tuple(measures),
         candidates=tables,
         replicates=replicates,
@@ -140,6 +150,7 @@ def sweep(
         out=out,
         least_risk=least_risk,
         bootstrap=bootstrap,
+        whys={repr(candidate.method): candidate.why for candidate in found},
     )
     remind(data)
     say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
@@ -157,6 +168,22 @@ def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at
             if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
                 hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""
                 raise ParameterError(f"{name} is a share from 0 to 1; its bound cannot be {bounds[name]:g}{hint}")
+
+
+def check_weights(
+    data: "Microdata", measures: "Iterable[Measure]", deciding: set[str], population: float | None
+) -> None:
+    """Say that rescaled weights leave individual risks out, or refuse them if such a risk is to decide."""
+    from sfumato.compare.defaults import rescaled
+
+    if population is not None or not rescaled(data):
+        return
+    said = f"the weights {data.schema.weight!r} fall below one, so they were rescaled"
+    hint = "say with --population how many units they should sum to"
+    for measure in measures:
+        if getattr(measure, "population", 1) is None and {repr(measure), type(measure).__name__} & deciding:
+            raise ParameterError(f"{said}, and {measure!r} cannot be computed; {hint}")
+    say(f"to look at: {said}, and IndividualRisk is not computed; {hint}")
 
 
 def remind(data: "Microdata") -> None:
@@ -180,14 +207,14 @@ def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure
 
 def composed(
     data: "Microdata", measures: "list[Measure]", bounds: Mapping[str, float], breadth: int
-) -> "tuple[Method, ...]":
+) -> "tuple[Candidate, ...]":
     """Return the candidates that fit the table and the bounds; say so where there is none."""
     from sfumato.compare.candidates import compose
 
     found = compose(data, measures, bounds, breadth=breadth)
     if not found:
         raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
-    return tuple(candidate.method for candidate in found)
+    return found
 
 
 def remembered_seed(out: Path, seed: int | None) -> int:

@@ -17,6 +17,8 @@ from sfumato.cli.options import (
     console,
     print_json,
     read_bounds,
+    read_measures,
+    refuse_unknown,
     say,
     workers_or_default,
 )
@@ -93,6 +95,7 @@ def tune(
     if len(ranges) == 1:
         ((over, ends),) = ranges.items()
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    refuse_unknown(read_measures((utility, *limits, *floors)), data)
     seed = drawn_seed() if seed is None else seed
     wish = {"utility": utility, "at_most": limits, "at_least": floors}
     spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}

@@ -3,44 +3,43 @@
 The order is that of practice (IHSN, *Introduction to Statistical Disclosure Control*): the keys are made coarser, step
 by step; what is still rare is blanked or, where the risk is not a count over keys, randomised; then amounts are masked,
 and keys that stayed numbers. A step that would change nothing is left out, and so is a candidate that touches no
-variable which a bounded risk reads.
+variable which a bounded risk reads. Where the schema has scenarios, the keys of each are counted by themselves, with
+the scenario's k.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
 import numpy as np
 
 from sfumato import parameters
+from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
+from sfumato.compare.figures import listed
+from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
+from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.methods import (
-    MDAV,
-    PRAM,
-    IndividualRanking,
-    LocalSuppression,
-    Noise,
-    RankSwapping,
-    RecordSwapping,
-    Rounding,
-    Shuffling,
-    TopBottomCoding,
-)
+from sfumato.kernels.groups import classes
+from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemoval
 from sfumato.methods.local_suppression import MOST_KEYS
-from sfumato.risk import KAnonymity
+from sfumato.pair import Half
+from sfumato.pair.keys import countable
+from sfumato.risk import ExposedAmounts
 
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
 WORTH = 3  # other values that are blanked rather than one of these
 MANY = 20  # different values from which a number is an amount, whatever its role
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
+RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
+GOALS = (0.85, 0.5)  # of a bound on who is found: what blanks give away comes on top
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
-TOP = 0.01  # the share of records whose amounts are coded at the top
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,6 @@ class Candidate:
     why: str
 
 
-@dataclass(frozen=True)
-class Part:
-    """Some steps of a candidate, and a clause of its sentence."""
-
-    steps: tuple[Method, ...]
-    clause: str
-
-
 @dataclass(frozen=True, eq=False)
 class _Table:
     """A table seen with the eyes of who protects it."""
@@ -66,6 +57,8 @@ class _Table:
     data: Microdata
     keys: tuple[str, ...]
     amounts: tuple[str, ...]  # numbers that are no keys, each of which may tell a person by itself
+    known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
+    found: float = 0.0  # the share of records that may be found, where such a risk is bounded
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -75,11 +68,12 @@ class _Table:
 def compose(
     data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1
 ) -> tuple[Candidate, ...]:
-    """Return candidates that fit a table, some 15 at ``breadth`` 1, more at 2 and 3.
+    """Return candidates that fit a table, some 15 to 25 at ``breadth`` 1, more at 2 and 3.
 
-    ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are the
-    variables of that role, or those that a bounded measure names. Where a bounded measure has a ``k``, that many
-    records are made alike; else 3, 5 and 10 are tried.
+    ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
+    the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
+    ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
+    and 10.
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
@@ -89,7 +83,12 @@ def compose(
     parameters.one_of(_Breadth(breadth), "breadth", (1, 2, 3))
     bounded = [m for m in measures if {repr(m), type(m).__name__} & set(bounds) and m.about.purpose == "risk"]
     judging = bounded or [m for m in measures if m.about.purpose == "risk"]
-    table = _seen(data, judging)
+    found = (
+        getattr(m, "above", None) or bounds.get(repr(m), bounds.get(type(m).__name__, 0.0))
+        for m in bounded
+        if _counts_found(m)
+    )
+    table = replace(_seen(data, judging), found=min(found, default=0.0))
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
@@ -103,26 +102,40 @@ class _Breadth:
     breadth: int
 
 
-def _seen(data: Microdata, judging: Iterable[Measure]) -> _Table:
+def _seen(data: Microdata, judging: Sequence[Measure]) -> _Table:
     schema = data.schema
-    named = {name for m in judging if m.about.keys for name in m.variables or ()}
-    known = named | set(schema.analysed(role="key"))
-    keys = tuple(name for name in schema.analysed() if name in known)
-    if not keys and not schema.analysed("numeric"):
-        keys = schema.analysed()  # categories alone, and no role told
+    intruders = judged(schema, judging)
+    known = {name for intruder in intruders for name in intruder.keys}
+    if not schema.scenarios:
+        known |= set(schema.analysed(role="key"))
     amounts = tuple(
         name
         for name in schema.analysed("numeric")
-        if name not in keys
-        and (found := np.unique(data.columns[name][~data.missing(name)])).size > 1
+        if (found := np.unique(data.columns[name][~data.missing(name)])).size > 1
         and (schema[name].role == "confidential" or found.size > MANY)
     )
-    keys = tuple(name for name in keys if _varies(data, name))
-    return _Table(data, keys, amounts)
+    about = {name for intruder in intruders for name in intruder.about}
+    about -= {name for intruder in intruders for name in intruder.exact}
+    # what nobody knows exactly is masked as a number, unless it has the role key and can be counted over, as age can
+    vague = {name for name in amounts if name in about and not (schema[name].role == "key" and _repeats(data, name))}
+    keys = tuple(name for name in schema.analysed() if name in known - vague)
+    if not known and not schema.analysed("numeric"):
+        keys = schema.analysed()  # categories alone, and no role told
+    return _Table(
+        data,
+        keys=tuple(name for name in keys if _varies(data, name)),
+        amounts=tuple(name for name in amounts if name not in keys),
+        known_about=tuple(name for name in amounts if name in vague),
+    )
 
 
 def _of_numbers_only(measure: Measure) -> bool:
-    return measure.about.kinds == ("numeric",)
+    """Tell whether a measure compares records by their numbers; extremes by themselves are for top coding."""
+    return measure.about.kinds == ("numeric",) and not isinstance(measure, ExposedAmounts)
+
+
+def _repeats(data: Microdata, name: str) -> bool:
+    return countable(Half.of(data), (name,))
 
 
 def _varies(data: Microdata, name: str) -> bool:
@@ -136,8 +149,8 @@ def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterato
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
     keys = list(_keys_treated(table, judging, breadth))
     compared = any(map(_of_numbers_only, judging))  # amounts too are what an intruder compares
-    masked = _numbers_masked(table.data, table.amounts, breadth) if compared else _amounts_masked(table, breadth)
-    amounts = list(masked) or [Part((), "")]
+    masked = numbers_masked if compared else known_masked if table.known_about else amounts_masked
+    amounts = list(masked(table.data, table.amounts, breadth)) or [Part((), "")]
     whole = breadth if compared else 2 + breadth
     for place, first in enumerate(keys):
         several = amounts if place < whole else [amounts[(place + i) % len(amounts)] for i in range(breadth)]
@@ -148,90 +161,183 @@ def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterato
 
 def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Part]:
     ladders = Ladders.of(table.data, table.keys)
-    stated = sorted({int(k) for m in judging if (k := getattr(m, "k", None)) is not None}, reverse=True)
-    ks = stated[:1] or [KAnonymity().k, 5, 10]
+    ways = wanted(table.keys, table.data.schema, judging)
     dear = {name: float(WORTH) for name in table.keys if _spared(name)}
-    every = len(stated) > 0
-    for place, k in enumerate(ks):
-        alike = ladders.climb(k, {})
+    every = len(ways) == 1
+    if table.found > 0:
+        guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
+        guessing = [one for one in guessing if one.keys]
+        if guessing:
+            yield from _seldom_found(table, ladders, ways[0], guessing, dear)
+    for place, sets in enumerate(ways):
         enough = BLANK[: 2 + breadth] if every or not place else BLANK[1:2]
-        yield from _suppressed(table, ladders, alike, k, enough)
+        yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
         if dear and (every or place == 1 or breadth > 1):
-            yield from _suppressed(table, ladders, ladders.climb(k, dear), k, BLANK[1:3], kept=tuple(dear))
-    if not all(m.about.keys for m in judging) or breadth == 3:  # counts over keys say nothing of randomised ones
-        yield from _randomised(table, ladders, ladders.climb(ks[0], dear), breadth)
+            yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
+    if not all(map(_count_over_keys, judging)) or breadth == 3:
+        yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
+
+
+def _count_over_keys(measure: Measure) -> bool:
+    """Tell whether a measure counts protected records that agree, which says nothing of randomised ones."""
+    return measure.about.keys and not measure.about.paired
+
+
+def _counts_found(measure: Measure) -> bool:
+    """Tell whether a measure is the share of records that are found by their keys."""
+    return measure.about.keys and measure.about.paired and measure.about.unit == "share"
+
+
+def _seldom_found(
+    table: _Table, ladders: Ladders, sets: Sequence[KeySet], guessing: Sequence[KeySet], dear: Mapping[str, float]
+) -> Iterator[Part]:
+    """Coarsen until one record of each class is no more than may be found, and blank what is still asked for.
+
+    Whoever knows that a person is in the file, ``guessing`` by these keys, finds one record of each class. Where the
+    coarsest keys do not do, some are left out, or their categories are changed by chance as well.
+    """
+    least = math.ceil(1 / table.found)
+    crowds = [replace(one, k=max(one.k, least)) for one in guessing]
+    for costs in ({}, dear) if dear else ({},):
+        stages = ladders.climb(crowds, costs)
+        for most in (goal * table.found * len(table.data) for goal in GOALS):
+            left = [stage for stage in stages if stage.classes <= most]
+            if left:
+                yield from _suppressed(table, ladders, left, sets, BLANK[1:2], kept=tuple(costs))
+            else:
+                yield from _fewer_keys(table, ladders, stages[-1], sets, most)
+                yield from (_changed(table, ladders, stages[-1], retention) for retention in RETENTIONS[:2])
+
+
+def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:
+    """Leave out keys, each time the one without which most classes are gone, and blank what is still rare."""
+    left = list(table.keys)
+
+    def different(names: Sequence[str]) -> int:
+        within = [found for one in sets if (found := one.within(names).keys)]
+        columns = [[ladders.rungs[name][stage.rungs[name]].codes for name in keys] for keys in within]
+        return max((len(classes(np.column_stack(found))[1]) for found in columns), default=0)
+
+    while len(left) > 1 and different(left) > most:
+        spare = [name for name in left if not _spared(name)] or left
+        left.remove(min(spare, key=lambda name: different([other for other in left if other != name])))
+    gone = tuple(name for name in table.keys if name not in left)
+    if gone:
+        removal = VariableRemoval(variables=gone)
+        kept = replace(table, data=removal.protect(table.data), keys=tuple(left))
+        fewer = [found for one in sets if (found := one.within(left)).keys]
+        rest = replace(stage, rungs={name: stage.rungs[name] for name in left})
+        for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
+            said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
+            yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
 
 
 def _suppressed(
     table: _Table,
     ladders: Ladders,
     stages: Sequence[Stage],
-    k: int,
+    sets: Sequence[KeySet],
     enough: Sequence[tuple[float, float]],
     kept: tuple[str, ...] = (),
 ) -> Iterator[Part]:
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
-    if len(table.keys) > MOST_KEYS or len(table.data) < k:
+    if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    worth = {name: WORTH for name in table.keys if _spared(name)}
-    importance = worth if 0 < len(worth) < len(table.keys) else None
-    step = LocalSuppression(k, importance=importance, variables=_unless_keys(table))
-    lost: dict[int, list[float]] = {}  # of each stage looked at, the share of each key's values that is blanked
+    lost: dict[int, _Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
         for place, stage in enumerate(stages):
             if stage.small > all_ * len(table.data) * len(table.keys):
                 continue  # of each record in a small class one value goes at least
             if place not in lost:
-                lost[place] = _blank(table.data, (*ladders.recodings(stage), step))
-            if np.mean(lost[place]) <= all_ and max(lost[place]) <= worst:
+                lost[place] = _blank(table, ladders.recodings(stage), sets)
+            if lost[place].mean <= all_ and max(lost[place].shares) <= worst:
                 return place
         return None
 
     found = [place for limits in (*enough, *SPARE) if (place := reached(*limits)) is not None]
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
-        lost[found[0]] = _blank(table.data, (*ladders.recodings(stages[-1]), step))
+        lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), sets)
     for place in list(dict.fromkeys(found))[: len(enough)]:
-        recodings, share = ladders.recodings(stages[place]), float(np.mean(lost[place]))
-        rest = f"blank the {share:.1%} of key values that fewer than {k} records share" if share else ""
-        clause = "; ".join(filter(None, (_coarser(ladders, stages[place], kept), rest)))
-        yield Part((*recodings, step) if share else recodings, clause)
+        blanked = lost[place]
+        said = (_coarser(ladders, stages[place], kept), _blanking(blanked))
+        steps = (*ladders.recodings(stages[place]), *(_suppression(table, one) for one in blanked.sets))
+        yield Part(steps, "; ".join(filter(None, said)))
 
 
-def _unless_keys(table: _Table) -> tuple[str, ...] | None:
-    """Name the keys, unless a method takes them by itself."""
-    return None if table.keys == table.data.schema.analysed(role="key") else table.keys
+def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
+    """Return the step that makes records alike in a set of keys; the keys are named unless a method takes them."""
+    worth = {name: WORTH for name in one.keys if _spared(name)}
+    importance = worth if 0 < len(worth) < len(one.keys) else None
+    by_role = one.keys == table.data.schema.analysed(role="key")
+    return LocalSuppression(one.k, importance=importance, variables=None if by_role else one.keys)
 
 
-def _blank(data: Microdata, steps: Iterable[Method]) -> list[float]:
-    """Return the share of each key's values that the last step blanks; all of them where it does not apply."""
+def _blanking(blanked: "_Blanked") -> str:
+    """Say how many key values are blanked, and for which sets of keys."""
+    if not blanked.sets:
+        return ""
+    first, *others = blanked.sets
+    said = f"{100 * blanked.mean:.1f} % of key values are blanked, where fewer than {first.k} records look alike"
+    if not others:
+        return said
+    return ", or ".join([f"{said} in {listed(first.keys)}", *(f"fewer than {o.k} in {listed(o.keys)}" for o in others)])
+
+
+@dataclass(frozen=True)
+class _Blanked:
+    """The share of each key's values that is blanked, and the sets of keys that ask for it."""
+
+    shares: tuple[float, ...]
+    sets: tuple[KeySet, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.shares))
+
+
+def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
+    """Try what is blanked after the recodings; all values where suppression does not apply."""
+    data, asking = table.data, []
+    for recoding in recodings:
+        data = recoding.protect(data)
+    before = data
     try:
-        for step in steps:
-            before, data = data, step.protect(data)
+        for one in sets:
+            after = _suppression(table, one).protect(data)
+            if any((after.missing(name) != data.missing(name)).any() for name in one.keys):
+                asking.append(one)
+            data = after
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return [1.0]
-    return [float((data.missing(n) & ~before.missing(n)).mean()) for n in step.masked(before)]
+        return _Blanked((1.0,), tuple(sets))
+    lost = tuple(float((data.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
+    return _Blanked(lost, tuple(asking))
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:
     """Coarsen half of the way, and exchange categories or places by chance."""
     half = stages[len(stages) // 2]
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
-    banded = {name for step in recodings for name in step.masked(table.data)}
-    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
-    if names:
-        for retention in (0.9, 0.8, 0.7)[: 1 + breadth]:
-            part = f"change {1 - retention:.0%} of the categories by chance, their frequencies kept (PRAM)"
-            only = None if names == table.data.schema.analysed(role="key") else names
-            steps = (*recodings, PRAM(retention, invariant=True, variables=only))
-            yield Part(steps, "; ".join(filter(None, (said, part))))
+    parts = (_changed(table, ladders, half, retention) for retention in RETENTIONS[: 1 + breadth])
+    yield from (part for part in parts if part.steps)
     places = table.of("nominal")
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
-            part = f"exchange {places[0]} between {share:.0%} of the units, the rarest first"
-            yield Part((*recodings, swap), "; ".join(filter(None, (said, part))))
+            yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
+
+
+def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> Part:
+    """Coarsen to a stage, and change categories by chance; nothing where no key has any."""
+    recodings = ladders.recodings(stage)
+    banded = {name for step in recodings for name in step.masked(table.data)}
+    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
+    if not names:
+        return Part((), "")
+    only = None if names == table.data.schema.analysed(role="key") else names
+    changed = PRAM(retention, invariant=True, variables=only)
+    return Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
 
 
 # what is done to numbers
@@ -245,108 +351,32 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
     if categories.keys:
         beside = list(_keys_treated(categories, judging, 1))[:breadth] or beside
     for first in beside:
-        for then in _numbers_masked(table.data, numbers, breadth):
+        for then in numbers_masked(table.data, numbers, breadth):
             yield _joined(first, then)
     if not numbers:
-        yield from (Candidate(_chained(part.steps), _sentence(part.clause)) for part in beside if part.steps)
-
-
-def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[Part]:
-    """Return ways to mask numbers that an intruder may compare with his own, from mild to strong."""
-    if not names:
-        return
-    said = _listed(names)
-    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
-        yield Part((RankSwapping(p, variables=names),), f"swap {said} between records within {p:.0%} of the ranks")
-    for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
-        if k <= len(data):
-            yield Part(
-                (MDAV(k, variables=names),), f"replace {said} by means of {k} records that are near in all of it"
-            )
-    for k in (5, 20)[: 2 if breadth > 1 else 1]:
-        yield Part((IndividualRanking(k, variables=names),), f"replace each of {said} by the mean of {k} neighbours")
-    for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
-        yield Part((Noise(scale, variables=names),), f"add noise of {scale:g} standard deviations to {said}")
-    if len(names) > 1:
-        yield Part((Shuffling(variables=names),), f"exchange all values of {said} so that only ranks hang together")
-    for share in (0.02, 0.05, 0.1)[:breadth]:
-        coded = _top(data, names, share)
-        if coded is not None:
-            steps = (coded, *_round(data, names, 0.2))
-            yield Part(steps, f"code the top {share:.0%} of {said} and round them")
-
-
-def _amounts_masked(table: _Table, breadth: int) -> Iterator[Part]:
-    """Return ways to mask amounts: none leaves exact, and the largest are coded or averaged."""
-    names, data = table.amounts, table.data
-    if not names:
-        return
-    said = _listed(names)
-    coded = _top(data, names, TOP)
-    top = () if coded is None else (coded,)
-    for scale in (0.1, 0.05, 0.2)[:breadth]:
-        grid = _round(data, names, scale)
-        if grid:
-            yield Part((*top, *grid), f"code the top {TOP:.0%} of {said} by their mean and round the rest")
-    for k in (5, 3, 10)[:breadth]:
-        if k <= len(data):
-            yield Part(
-                (IndividualRanking(k, variables=names),), f"replace each of {said} by the mean of {k} neighbours"
-            )
-    for p in (0.05, 0.02, 0.1)[:breadth]:
-        steps = (*top, RankSwapping(p, variables=names))
-        yield Part(steps, f"code the top {TOP:.0%} of {said} and swap the rest within {p:.0%} of the ranks")
-    for k in (5, 3, 10)[:breadth]:
-        if k <= len(data) and len(names) > 1:
-            yield Part(
-                (MDAV(k, variables=names),), f"replace {said} by means of {k} records that are near in all of it"
-            )
-
-
-def _top(data: Microdata, names: tuple[str, ...], share: float) -> TopBottomCoding | None:
-    """Return the coding of the largest values, where it changes any."""
-    coding = TopBottomCoding(share, ends="top", by="mean", variables=names)
-    after = coding.protect(data)
-    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return TopBottomCoding(share, ends="top", by="mean", variables=moved) if moved else None
-
-
-def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Rounding, ...]:
-    """Return the rounding to a share of the standard deviation, of those numbers that it changes."""
-    rounding = Rounding(scale=scale, variables=names)
-    after = rounding.protect(data)
-    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
-    return (Rounding(scale=scale, variables=moved),) if moved else ()
+        yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
 
 
 # sentences and checks
 
 
 def _joined(first: Part, then: Part) -> Candidate:
-    clause = "; ".join(filter(None, (first.clause, then.clause)))
-    return Candidate(_chained((*first.steps, *then.steps)), _sentence(clause))
+    return Candidate(_chained((*first.steps, *then.steps)), sentence((first.clause, then.clause)))
 
 
 def _chained(steps: tuple[Method, ...]) -> Method:
     return reduce(add, steps)
 
 
-def _sentence(clause: str) -> str:
-    return clause[:1].upper() + clause[1:] + "."
-
-
 def _coarser(ladders: Ladders, stage: Stage, kept: tuple[str, ...] = ()) -> str:
     """Say which keys are made coarser, and how coarse."""
-    made = [f"{name} in {ladders.rungs[name][place].categories}" for name, place in stage.rungs.items() if place]
+    made = {name: ladders.rungs[name][place].categories for name, place in stage.rungs.items() if place}
     if not made:
         return ""
-    fine = f", {_listed(kept)} as fine as can be" if kept else ""
-    return f"coarsen {', '.join(made)} categories{fine}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    few = names if len(names) <= 3 else (*names[:2], f"{len(names) - 2} more numbers")
-    return few[0] if len(few) == 1 else f"{', '.join(few[:-1])} and {few[-1]}"
+    fine = f", {listed(kept)} as fine as can be" if kept else ""
+    (first, left), *others = made.items()
+    said = [f"{first} is given in {left}", *(f"{name} in {number}" for name, number in others)]
+    return f"{', '.join(said)} categories{fine}"
 
 
 def _spared(name: str) -> bool:
@@ -356,13 +386,4 @@ def _spared(name: str) -> bool:
 def _touches(method: Method, data: Microdata, bounded: Iterable[Measure]) -> bool:
     """Tell whether a method masks something that each bounded risk reads."""
     masked = set(method.masked(data))
-    return all(masked & set(_read(measure, data)) for measure in bounded)
-
-
-def _read(measure: Measure, data: Microdata) -> tuple[str, ...]:
-    """Name the variables that a measure reads in a table."""
-    if measure.variables is not None:
-        return measure.variables
-    if measure.about.keys and data.schema.analysed(role="key"):
-        return data.schema.analysed(role="key")
-    return data.schema.analysed(*measure.about.kinds)
+    return all(masked & set(read_by(measure, data.schema)) for measure in bounded)

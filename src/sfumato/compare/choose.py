@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.about import MeasureAbout, Purpose
 from sfumato.compare.figures import listed, written
 from sfumato.compare.frontier import complete
+from sfumato.compare.naming import short_names
 from sfumato.compare.rows import half_width
 from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
@@ -17,6 +18,18 @@ from sfumato.outcome import Reason
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
     from sfumato.compare.rows import Row
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """How near the candidates come to one bound: the best figure, of those that keep all other bounds if any does."""
+
+    key: str
+    limit: float
+    nearest: float
+    candidate: str
+    others_kept: bool  # whether this candidate keeps every other bound
+    reached: bool  # whether it keeps this one: then it is another bound that fails
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +44,8 @@ class Choice(Preformatted):
     unsure: tuple[str, ...] = ()  # whose 95 % interval holds a bound
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
     left_out: Mapping[str, Reason] = field(default_factory=dict)
+    shortfalls: tuple[Shortfall, ...] = ()  # one for each bound if nothing is chosen
+    idle: tuple[str, ...] = ()  # bounds on risk that the original keeps as it is: they ask for nothing
     sentence: str = ""
 
     @property
@@ -50,9 +65,10 @@ def choose(
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
 ) -> Choice:
-    """Choose the best mean of one measure, ``utility`` or ``risk``, among the candidates whose means keep the bounds.
+    """Choose the best mean of one measure, ``utility`` or ``risk``, among the candidates that keep the bounds.
 
-    ``at_most`` bounds measures that are better when lower, ``at_least`` those that are better when higher. Of equal
+    ``at_most`` bounds measures that are better when lower, ``at_least`` those that are better when higher. A candidate
+    keeps a bound if its mean over the replicates does and the table that would be written, the first, too. Of equal
     candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
     first by name.
     """
@@ -63,7 +79,7 @@ def choose(
     def worth(row: "Row") -> tuple[Any, ...]:
         return (*(_cost(row.means[key], figures[key]) for key in (objective, *bounds)), row.candidate)
 
-    feasible = sorted((row for row in rows if all(_keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
+    feasible = sorted((row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
     best = feasible[0] if feasible else None
     ties = [row for row in feasible[1:] if best is not None and _same(row, best, objective)]
     unsure = [
@@ -81,8 +97,11 @@ def choose(
         unsure=_names(unsure),
         unknown=_names(unknown),
         left_out=left_out,
+        shortfalls=() if best is not None else _shortfalls(rows, bounds, figures),
+        idle=idle_bounds(results, bounds),
     )
-    sentence = _nobody(choice, rows, figures) if best is None else _somebody(choice, best, len(rows), figures)
+    names = short_names({row.candidate: row.method for row in results.rows})
+    sentence = _nobody(choice, figures, names) if best is None else _somebody(choice, best, len(rows), figures, names)
     return replace(choice, sentence=sentence)
 
 
@@ -129,8 +148,42 @@ def _cost(value: float, about: MeasureAbout) -> float:
     return value if about.better == "lower" else -value
 
 
-def _keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
-    return _cost(row.means[key], about) <= _cost(bound, about)
+def keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
+    """Tell whether a candidate keeps a bound, in the mean and with the table that would be written, the first."""
+    return _reached(row, key, about) <= _cost(bound, about)
+
+
+def _reached(row: "Row", key: str, about: MeasureAbout) -> float:
+    written = row.values.get(key, ())[:1]
+    return max(_cost(value, about) for value in (row.means[key], *written))
+
+
+def idle_bounds(results: "Results", bounds: Mapping[str, float]) -> tuple[str, ...]:
+    """Name the bounds on risk that the original keeps without any protection, if it was measured."""
+    before, figures = results.unprotected, results.figures
+    if before is None:
+        return ()
+    return tuple(
+        key
+        for key, limit in bounds.items()
+        if figures[key].purpose == "risk" and key in before.means and keeps(before, key, limit, figures[key])
+    )
+
+
+def _shortfalls(
+    rows: list["Row"], bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]
+) -> tuple[Shortfall, ...]:
+    """Say for each bound how near the candidates come to it, those first that keep all the others."""
+    found = []
+    for key, limit in bounds.items():
+        about = figures[key]
+        fit = [row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items() if k != key)]
+        best = min(fit or rows, key=lambda row: (_reached(row, key, about), row.candidate), default=None)
+        if best is not None:
+            reached = _reached(best, key, about)
+            value = reached if about.better == "lower" else -reached
+            found.append(Shortfall(key, limit, value, best.candidate, bool(fit), reached <= _cost(limit, about)))
+    return tuple(found)
 
 
 def _same(row: "Row", best: "Row", key: str) -> bool:
@@ -152,7 +205,9 @@ def limits(bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> 
     )
 
 
-def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, MeasureAbout]) -> str:
+def _somebody(
+    choice: Choice, best: "Row", total: int, figures: Mapping[str, MeasureAbout], names: Mapping[str, str]
+) -> str:
     """Say what was chosen, why, and how sure that is."""
     key, about = choice.objective, figures[choice.objective]
     most = "lowest" if about.better == "lower" else "highest"
@@ -163,21 +218,21 @@ def _somebody(choice: Choice, best: "Row", total: int, figures: Mapping[str, Mea
     count = len(choice.feasible)
     judged = f"{total} candidate{'s' if total != 1 else ''}{' that could be judged' if choice.left_out else ''}"
     among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
-    lead = f"{best.candidate} has the {most} {about.title} of" if count > 1 else f"{best.candidate} is"
+    lead = f"{names[best.candidate]} has the {most} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.ties:
-        said.append(f"It cannot be told apart from {listed(choice.ties)}, by standard errors.")
+        said.append(f"It cannot be told apart from {_called(choice.ties, names)}, by standard errors.")
     if best.candidate in choice.unsure:
         said.append("The 95 % interval of its figure holds the bound: whether it keeps it is not sure.")
     others = tuple(name for name in choice.unsure if name not in choice.feasible)
     if others:
-        said.append(f"So near the bound that they may keep it as well: {listed(others)}.")
+        said.append(f"So near the bound that they may keep it as well: {_called(others, names)}.")
     if best.candidate in choice.unknown:
         said.append("It is random and was drawn once, so its spread is unknown: run several replicates to be sure.")
     elif choice.unknown:
         said.append("Some of the others were drawn once, so their spread is unknown.")
     if choice.left_out:
-        said.append(f"Left out for lack of a figure: {listed(tuple(choice.left_out))} ({_why(choice)}).")
+        said.append(f"Left out for lack of a figure: {_called(tuple(choice.left_out), names)} ({_why(choice)}).")
     return " ".join(said)
 
 
@@ -187,17 +242,22 @@ def _why(choice: Choice) -> str:
     return f"{reason.needs}: {reason.status}: {reason.why}"
 
 
-def _nobody(choice: Choice, rows: list["Row"], figures: Mapping[str, MeasureAbout]) -> str:
+def _called(candidates: tuple[str, ...], names: Mapping[str, str]) -> str:
+    return listed(tuple(names[candidate] for candidate in candidates))
+
+
+def _nobody(choice: Choice, figures: Mapping[str, MeasureAbout], names: Mapping[str, str]) -> str:
     """Say that no candidate keeps the bounds, and which comes nearest to each."""
-    if not rows:
+    if not choice.shortfalls:
         return f"No candidate has the figures to choose by ({_why(choice)})."
     said = [f"No candidate has {limits(choice.bounds, figures)}."]
-    for key in choice.bounds:
-        about = figures[key]
-        nearest = min(rows, key=lambda row: (_cost(row.means[key], about), row.candidate))
+    for short in choice.shortfalls:
+        about = figures[short.key]
         most = "lowest" if about.better == "lower" else "highest"
-        value = written(nearest.means[key], about.unit, nearest.errors[key])
-        said.append(f"The {most} {about.title} is {value}, of {nearest.candidate}.")
+        others = " of those that keep the other bounds" if short.others_kept and len(choice.bounds) > 1 else ""
+        said.append(
+            f"The {most} {about.title}{others} is {written(short.nearest, about.unit)}, of {names[short.candidate]}."
+        )
     if choice.unsure:
-        said.append(f"So near a bound that chance may decide: {listed(choice.unsure)}.")
+        said.append(f"So near a bound that chance may decide: {_called(choice.unsure, names)}.")
     return " ".join(said)

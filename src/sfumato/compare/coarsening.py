@@ -7,7 +7,7 @@ until no class is small or nothing is left to coarsen.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.compare.key_sets import KeySet
 from sfumato.data.microdata import Microdata
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding
@@ -46,7 +47,8 @@ class Stage:
     """The keys after some steps: the rung that each is on, by name; 0 is the key as it came."""
 
     rungs: Mapping[str, int]
-    small: int  # records in classes of fewer than k
+    small: int  # records in classes of fewer than k, in the set of keys that has most of them
+    classes: int  # of records that agree, in the set that has most: so many are found, one of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +82,11 @@ class Ladders:
             bins = {}
         return tuple(made) if made or not bins else (GlobalRecoding(bins=bins),)
 
-    def climb(self, k: int, dear: Mapping[str, float]) -> tuple[Stage, ...]:
+    def climb(self, sets: Sequence[KeySet], dear: Mapping[str, float]) -> tuple[Stage, ...]:
         """Return the stages from the keys as they came to the last one, one rung more each.
 
-        ``dear`` multiplies what the detail of a key costs, so that a dear key is coarsened late.
+        Classes are counted in each of the ``sets`` of keys with its k. ``dear`` multiplies what the detail of a key
+        costs, so that a dear key is coarsened late.
         """
         # each different combination of the keys once: coarser classes are unions of these
         finest = np.column_stack([ladder[0].codes for ladder in self.rungs.values()])
@@ -93,13 +96,17 @@ class Ladders:
         columns = {name: [rung.codes[first] for rung in ladder] for name, ladder in self.rungs.items()}
         at = dict.fromkeys(self.rungs, 0)
 
-        def small(places: Mapping[str, int]) -> tuple[int, int]:
-            which, sizes = classes(np.column_stack([columns[name][place] for name, place in places.items()]))
-            total = np.bincount(which, weights=counts, minlength=len(sizes))
-            return int((total < k).sum()), int(total[total < k].sum())
+        def small(places: Mapping[str, int]) -> tuple[int, int, int]:
+            rare, records, most = 0, 0, 0
+            for one in sets:
+                which, sizes = classes(np.column_stack([columns[name][places[name]] for name in one.keys]))
+                total = np.bincount(which, weights=counts, minlength=len(sizes))
+                rare += int((total < one.k).sum())
+                records, most = max(records, int(total[total < one.k].sum())), max(most, len(sizes))
+            return rare, records, most
 
-        now, records = small(at)
-        stages = [Stage(dict(at), records)]
+        now, records, most = small(at)
+        stages = [Stage(dict(at), records, most)]
         while records:
             tried = []
             for name, place in at.items():
@@ -110,9 +117,9 @@ class Ladders:
                     tried.append(((now - after[0]) / max(cost, 1e-6), name, after))
             if not tried:
                 break
-            _, name, (now, records) = max(tried, key=lambda step: step[:2])
+            _, name, (now, records, most) = max(tried, key=lambda step: step[:2])
             at[name] += 1
-            stages.append(Stage(dict(at), records))
+            stages.append(Stage(dict(at), records, most))
         return tuple(stages)
 
 

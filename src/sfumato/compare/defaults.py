@@ -63,6 +63,11 @@ def axis(chosen: Iterable[Chosen], purpose: Purpose) -> str:
     return next(repr(one.measure) for one in chosen if one.decides and one.measure.about.purpose == purpose)
 
 
+def rescaled(data: Microdata) -> bool:
+    """Tell whether a table's weights cannot be design weights as they are: a record stands at least for itself."""
+    return data.schema.weight is not None and float(data.weights().min()) < 1
+
+
 def _of_matched(data: Microdata, protected: Microdata | None, population: float | None) -> Iterator[Chosen]:
     """Masked records: who is found again decides."""
     schema = data.schema
@@ -76,7 +81,8 @@ def _of_matched(data: Microdata, protected: Microdata | None, population: float 
             decides=True,
             why=f"records are kept and keys are named: who is found again under {whose}",
         )
-        yield from _counts(data, protected, population, decides=False)
+        if not schema.scenarios:  # else each has its own keys and its own k, which Reidentification counts by
+            yield from _counts(data, protected, population, decides=False)
     yield from _confidential(data)
 
 
@@ -104,7 +110,7 @@ def _counts(
         if any(perturbed_key(pair, name) for name in keys if name in protected.schema):
             return
     weighed = protected if protected is not None and protected.schema.weight is not None else data
-    usable = population is not None or weighed.schema.weight is None or float(weighed.weights().min()) >= 1
+    usable = population is not None or not rescaled(weighed)
     if usable:
         why = "the expected share found in the population" if data.schema.weight else "the same for a census"
         yield Chosen(

@@ -16,7 +16,7 @@ from sfumato.compare.archive import MOST_IN_MEMORY, Archive
 from sfumato.compare.identity import identify, identity
 from sfumato.compare.progress import watch
 from sfumato.compare.results import Results
-from sfumato.compare.rows import row
+from sfumato.compare.rows import Row, row
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Measurement, Method
@@ -24,6 +24,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError, SfumatoError
 
 Source = Method | Microdata | SfumatoError
+UNPROTECTED = "original, unprotected"
 
 
 def grid(method: type[Method], **values: Any) -> list[Method]:
@@ -84,17 +85,20 @@ class Experiment:
         store: str | os.PathLike[str] | None = None,
         progress: bool = False,
         memory: dict[Key, Cell] | None = None,
+        original: bool = False,
     ) -> Results:
         """Mask and measure everything the store does not yet hold, and return all of it.
 
         The figures do not depend on the number of worker processes. With a store, every finished figure is on disk
         at once: a run that was stopped or killed continues where it was, and a repeated one computes only what is
         new. A candidate that fails becomes a row with the reason and is tried again next time. ``memory`` does the same
-        for runs of one table and seed that follow each other in this process: it is read, and added to.
+        for runs of one table and seed that follow each other in this process: it is read, and added to. With
+        ``original`` the original is measured too, as if it were released unprotected: ``Results.unprotected``.
         """
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
         start = perf_counter()
+        unprotected = self.measure_original(store=store) if original else None
         place = None if store is None else Path(store)
         scope = Scope(None if place is None else place.absolute(), self.data.fingerprint, self.seed)
         with nullcontext() if place is None else Store(scope) as kept:
@@ -117,7 +121,13 @@ class Experiment:
                 raise KeyboardInterrupt(f"stopped; {kept_where}") from None
         if memory is not None:
             memory.update({key: cell for key, cell in cells.items() if cell.finished})
-        return self._results(plan, cells, scope, perf_counter() - start)
+        results = self._results(plan, cells, scope, perf_counter() - start)
+        return replace(results, unprotected=unprotected)
+
+    def measure_original(self, *, store: str | os.PathLike[str] | None = None) -> Row:
+        """Measure the original as if it were released unprotected: the risk and the utility to begin from."""
+        alone = replace(self, methods=(), candidates={UNPROTECTED: self.data})
+        return alone.run(store=store).rows[0]
 
     def _fits_in_memory(self, cells: Mapping[Key, Cell]) -> bool:
         """Tell whether figures by record may be kept in memory, beside those that are."""

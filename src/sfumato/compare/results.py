@@ -43,6 +43,7 @@ class Results:
     versions: Mapping[str, str]
     tables: Mapping[str, Microdata] = field(default_factory=dict)  # the candidates protected elsewhere
     archive: Archive | None = None  # where whole measurements are read; None: put together by hand
+    unprotected: Row | None = None  # the original, measured like a candidate; None: it was not
 
     @property
     def figures(self) -> dict[str, MeasureAbout]:
@@ -89,7 +90,12 @@ class Results:
             return self
         if recipe.name in self.figures:
             raise ParameterError(f"there is already a figure {recipe.name!r}; give the recipe another name")
-        return replace(self, rows=tuple(_scored(row, recipe) for row in self.rows), measures=(*self.measures, recipe))
+        return replace(
+            self,
+            rows=tuple(_scored(row, recipe) for row in self.rows),
+            measures=(*self.measures, recipe),
+            unprotected=None if self.unprotected is None else _scored(self.unprotected, recipe),
+        )
 
     def frontier(self, *, risk: Which | Iterable[Which], utility: Which | Iterable[Which]) -> "Frontier":
         """Return the candidates that no other beats: at least as good in every measure and better in one."""

@@ -26,6 +26,7 @@ TERMS = 60
         source="Benedetti and Franconi (1998); Hundepool et al., Statistical Disclosure Control (2012)",
         purpose="risk",
         counts=("expected re-identifications",),
+        beside=("expected re-identifications", "largest", "records, with their household", "largest of a household"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

@@ -18,6 +18,7 @@ LEVELS = (2, 3, 5)
         source="Samarati and Sweeney (1998); Sweeney (2002)",
         purpose="risk",
         counts=("smallest class", "classes"),
+        beside=("violating 2", "violating 3", "violating 5"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",

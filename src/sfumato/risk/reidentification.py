@@ -1,7 +1,8 @@
 """Re-identification under stated scenarios: who is found again by an intruder who knows these keys, of all kinds."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ STATED = "the keys stated"
         "for intruders who do not know who took part",
         purpose="risk",
         counts=("expected re-identifications",),
+        beside=("expected re-identifications", "largest chance of a record", "records above 0.1", "violating k"),
         better="lower",
         range=(0.0, 1.0),
         unit="share",
@@ -49,6 +51,7 @@ STATED = "the keys stated"
         caveat="an intruder who knows the method may do better, notably against rank swapping; it judges who is found, "
         "not what is learned of those in a crowd (LDiversity, Inference)",
         formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
+        "(with above=a: max over the scenarios of #{c_i > a} / n)\n"
         "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
         "nearest, among those that agree in the categories, in the standardised numbers:\n"
         "       1 / t_i if none is nearer than the own (t_i = as near), else 0\n"
@@ -83,7 +86,9 @@ class Reidentification(Measure):
     design weights, a chance of 1/f becomes E(1/F | f) of :class:`IndividualRisk`, with the weights of the records
     alike, or for the nearest with the record's own; else the file is taken for a census.
 
-    The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. The
+    The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. With
+    ``above`` it is the share of records whose chance exceeds that, under the scenario where most do: a bound for the
+    single record, as in --at-most "Reidentification(above=0.2)=0%". The
     parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario, and
     the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the share of protected
     records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row for each.
@@ -97,18 +102,22 @@ class Reidentification(Measure):
     """
 
     scenarios: tuple[str, ...] | None = None
+    above: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.names(self, "scenarios")
+        if self.above is not None:
+            parameters.share(self, "above")
+            self.known_as(title=f"Records with a chance above {self.above:g} to be found, under the worst scenario")
         if self.scenarios is not None and self.variables is not None:
             raise parameters.refuse(self, "give scenarios or variables, not both")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         original, _ = pair.tables()
         intruders, notes = self._intruders(original.schema)
-        found = [_judge(pair, scenario) for scenario in intruders]
-        worst = max(found, key=lambda judged: judged.mean)
+        found = [pair.keep(("found under", scenario), partial(_judge, pair, scenario)) for scenario in intruders]
+        worst = max(found, key=lambda judged: judged.value(self.above))
         parts = {judged.scenario.name: judged.mean for judged in found}
         parts |= {
             f"{judged.scenario.name}: violating k": judged.violating for judged in found if judged.violating is not None
@@ -121,7 +130,7 @@ class Reidentification(Measure):
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said)
         return self.measurement(
-            worst.mean,
+            worst.value(self.above),
             parts=parts,
             by_record=worst.chance,
             tables={"scenarios": tuple(_row(judged) for judged in found)},
@@ -162,6 +171,14 @@ class _Judged:
     @property
     def mean(self) -> float:
         return float(self.chance.mean())
+
+    @property
+    def nbytes(self) -> int:
+        return self.chance.nbytes
+
+    def value(self, above: float | None) -> float:
+        """Return the mean chance, or the share of records whose chance exceeds a limit."""
+        return self.mean if above is None else float((self.chance > above).mean())
 
 
 def _row(judged: _Judged) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """What a reader must know before she relies on a figure: what is not masked, not counted, or beyond the bound."""
 
+import math
 from collections.abc import Mapping
 
 from sfumato.compare.examine.findings import CautionFacts
@@ -15,7 +16,7 @@ def cautions(
 ) -> tuple[str, ...]:
     """Say what the figures of one candidate do not say; of a table to be ``released``, which leaves out the ids."""
     said = [] if facts is None else _of_tables(results, facts, released=released)
-    said += [*_of_worst_cases(results, row, bounds), *_of_the_first_draw(results, row, bounds)]
+    said += _of_worst_cases(results, row, bounds)
     steps = row.method.steps if isinstance(row.method, Chain) else (row.method,) if row.method is not None else ()
     said += [f"{step.family}: {step.about.caveat}." for step in steps if step.about.caveat]
     return tuple(dict.fromkeys(said))
@@ -34,38 +35,16 @@ def by_position(results: Results) -> tuple[str, ...]:
 def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> list[str]:
     """Tell of cases beyond a bound that their mean keeps."""
     said = []
-    for key, limit, mean in _kept(results, row, bounds):
-        about = results.figures[key]
+    for key, limit in bounds.items():
+        about, mean = results.figures[key], row.means.get(key, math.inf)
         cases = {name: value for name, value in row.parts.get(key, {}).items() if about.is_case(name)}
-        worst = max(cases, key=lambda name: cases[name], default=None)
+        worst = max(cases, key=cases.__getitem__, default=None) if about.better == "lower" else None
         if worst is not None and cases[worst] > limit >= mean:
             said.append(
                 f"The bound is on the mean over what an intruder may know. One who {worst} links "
                 f"{written(cases[worst], about.unit)} of the records, beyond {written(limit, about.unit)}."
             )
     return said
-
-
-def _of_the_first_draw(results: Results, row: Row, bounds: Mapping[str, float]) -> list[str]:
-    """Tell if the table that is written breaks a bound that the mean over the draws keeps."""
-    said = []
-    for key, limit, mean in _kept(results, row, bounds):
-        about, first = results.figures[key], row.values[key][0]
-        if first > limit >= mean:
-            said.append(
-                f"{about.title} is bounded by its mean over the draws; that of the table written, the first draw, is "
-                f"{written(first, about.unit)}, beyond {written(limit, about.unit)}."
-            )
-    return said
-
-
-def _kept(results: Results, row: Row, bounds: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """List the upper bounds that this candidate has a figure for: key, limit and mean."""
-    return [
-        (key, limit, row.means[key])
-        for key, limit in bounds.items()
-        if results.figures[key].better == "lower" and key in row.values
-    ]
 
 
 def _of_tables(results: Results, facts: CautionFacts, *, released: bool) -> list[str]:

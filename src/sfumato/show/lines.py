@@ -3,13 +3,14 @@
 import inspect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from sfumato.compare.examine.findings import OriginalVariable
 from sfumato.compare.examine.original import original_variables
 from sfumato.compare.figures import figure
 from sfumato.compare.frontier import Frontier
+from sfumato.compare.naming import short_names
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
 from sfumato.core import Measure
@@ -26,6 +27,7 @@ class Lines:
     measures: Mapping[str, MeasureLine]
     variables: tuple[VariableLine, ...]
     candidates: Mapping[str, CandidateLine]
+    original: CandidateLine | None = None  # measured like a candidate
     frontiers: dict[tuple[str, str], Frontier] = field(default_factory=dict)  # by the two axes, as they are asked for
 
     def frontier(self, results: Results, risk: str, utility: str) -> Frontier:
@@ -39,10 +41,15 @@ def lines_of(results: Results) -> Lines:
     """Write the lines of results; of the same results only once."""
     if results not in _KNOWN:
         measures = {line.key: line for line in _measures(results)}
+        names = short_names({row.candidate: row.method for row in results.rows})
+        before = results.unprotected
         _KNOWN[results] = Lines(
             measures=measures,
             variables=tuple(map(_variable, original_variables(results.original))),
-            candidates={row.candidate: _candidate(row, measures) for row in results.rows},
+            candidates={
+                row.candidate: replace(_candidate(row, measures), short=names[row.candidate]) for row in results.rows
+            },
+            original=None if before is None else _candidate(before, measures),
         )
     return _KNOWN[results]
 

@@ -1,7 +1,7 @@
 """From results to the plain summary: who stands where, what was chosen and why. Nothing is masked or measured here."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.compare.examine.findings import Examination
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
+from sfumato.compare.naming import in_words
 from sfumato.compare.results import Results, Row, Which
 from sfumato.errors import ParameterError
 from sfumato.show.cautions import by_position, cautions
@@ -16,6 +17,7 @@ from sfumato.show.closely import detail_of, intervals, resampling
 from sfumato.show.lines import Lines, lines_of
 from sfumato.show.ranking import ranked
 from sfumato.show.summary import Bound, CandidateLine, MeasureLine, Run, Summary
+from sfumato.show.verdict import verdict_of
 from sfumato.show.wording import count, lower_first, percentage
 
 
@@ -28,6 +30,7 @@ def summarise(
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
     least_risk: bool = False,
+    whys: Mapping[str, str] | None = None,
     file: str = "the table",
     released: str = "",
     command: str = "",
@@ -36,7 +39,8 @@ def summarise(
     """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one.
 
     Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
-    told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it.
+    told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
+    sentences on candidates by their label.
     """
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = results.choose(**wish, at_most=at_most, at_least=at_least) if at_most or at_least else None
@@ -48,17 +52,32 @@ def summarise(
     lines = lines_of(results)
     frontier = lines.frontier(results, risk, utility)
     bounds = tuple(_bound(lines.measures[key], limit) for key, limit in (choice.bounds.items() if choice else ()))
-    candidates = ranked(results, lines, frontier, choice, by=utility, score=score)
+    candidates = tuple(
+        replace(line, why=(whys or {}).get(line.label, ""))
+        for line in ranked(results, lines, frontier, choice, by=utility, score=score)
+    )
+    row = None if chosen is None else results.row(chosen)
     facts = examination.cautions if examination else None
     resampled = examination.bootstrap if examination else None
     return Summary(
         kind="sweep",
         title=f"Protecting {file}",
+        verdict=verdict_of(
+            results,
+            row,
+            examination,
+            choice,
+            name=lines.candidates[chosen].name if chosen is not None else "No bound was given, so nothing was chosen",
+            done=in_words(row.method) if row is not None and row.method is not None else "",
+            measures=lines.measures,
+            bounds=bounds,
+            names={label: line.name for label, line in lines.candidates.items()},
+        ),
         file=file,
         records=len(results.original),
         question=_question(results, file, bounds, lines.measures, choice.objective if choice else utility),
         sentence=choice.sentence if choice else _without_bound(frontier, lines.measures[risk]),
-        headline=_headline(candidates, frontier, lines.measures, (risk, utility), bounds),
+        headline=_headline(candidates, lines, frontier, (risk, utility), bounds),
         variables=lines.variables,
         measures=tuple(lines.measures.values()),
         candidates=candidates,
@@ -71,10 +90,11 @@ def summarise(
         released=released or f"the protected {file}",
         over_records=intervals(resampled) if resampled else {},
         resampling=resampling(resampled, lines.measures) if resampled else (),
-        cautions=cautions(results, results.row(chosen), facts, choice.bounds, released=True)
-        if choice is not None and chosen is not None
+        cautions=cautions(results, row, facts, choice.bounds, released=True)
+        if choice is not None and row is not None
         else (),
         notes=_notes(results, lines, candidates),
+        original=lines.original,
     )
 
 
@@ -84,18 +104,29 @@ def summarise_pair(
     *,
     file: str,
     protected: str,
+    deciding: Sequence[str] = (),
     command: str = "",
     schema: str = "",
 ) -> Summary:
-    """Tell how one protected file compares with its original."""
+    """Tell how one protected file compares with its original.
+
+    ``deciding`` are the keys of the measures that decide for such a file: they make the headline, those of risk first.
+    For a purpose of which none was computed, the first that was stands there.
+    """
     lines, row = lines_of(results), results.rows[0]
     told = [key for key in lines.measures if math.isfinite(row.means.get(key, math.nan))]
     risks, losses = ([key for key in told if lines.measures[key].purpose == p] for p in ("risk", "utility"))
-    shown = [lines.measures[key] for key in ([*risks[:2], *losses[:1]] if losses else risks[:3])]
+    heads = [*risks[:2], *losses[:1]] if losses else risks[:3]
+    if deciding:
+        heads = [k for p in (risks, losses) for k in [key for key in p if key in deciding] or p[:1]]
+    shown = [lines.measures[key] for key in heads]
     facts = examination.cautions if examination else None
     return Summary(
         kind="compare",
         title=f"{protected} against {file}",
+        verdict=verdict_of(
+            results, row, examination, None, name=f"{protected}, measured", done="", measures=lines.measures
+        ),
         file=file,
         records=len(results.original),
         question=f"How risky and how useful is {protected}, seen against {file} ({_size(results)})?",
@@ -105,10 +136,11 @@ def summarise_pair(
         measures=tuple(lines.measures.values()),
         candidates=(replace(lines.candidates[row.candidate], rank=1),),
         run=_run(results, command, schema),
-        detail=detail_of(results, examination, first=risks[0] if risks else None) if examination else None,
+        detail=detail_of(results, examination, first=shown[0].key if risks else None) if examination else None,
         released=protected,
         cautions=(*by_position(results), *cautions(results, row, facts, {})),
         notes=_notes(results, lines, ()),
+        original=lines.original,
     )
 
 
@@ -150,18 +182,21 @@ def _without_bound(frontier: Frontier, risk: MeasureLine) -> str:
 
 def _headline(
     candidates: tuple[CandidateLine, ...],
+    lines: Lines,
     frontier: Frontier,
-    measures: Mapping[str, MeasureLine],
     axes: tuple[str, str],
     bounds: tuple[Bound, ...],
 ) -> tuple[tuple[str, str], ...]:
+    """Tell the figures of both axes, before and after, and how many candidates keep the bounds."""
+    measures, before = lines.measures, lines.original
     chosen = next((line for line in candidates if line.chosen), None)
     told: list[tuple[str, str]] = []
     if chosen is not None:
         for key in dict.fromkeys(axes):
             if key in chosen.figures:
                 limit = next((f", {bound.text} allowed" for bound in bounds if bound.key == key), "")
-                told.append((chosen.figures[key].text, f"{measures[key].title}{limit}"))
+                was = f"; the original has {before.figures[key].text}" if before and key in before.figures else ""
+                told.append((chosen.figures[key].text, f"{measures[key].title}{limit}{was}"))
     if bounds:
         keep = sum(line.feasible is True for line in candidates)
         told.append((f"{keep} of {len(candidates)}", f"candidates keep the bound{'s' if len(bounds) > 1 else ''}"))

@@ -72,6 +72,32 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One figure of the original as it is and of the protected table, and the bound it has to keep."""
+
+    what: str
+    before: str
+    after: str
+    bound: str = ""
+    kept: bool | None = None  # None: there is no bound
+    part: bool = False  # a part of the figure above it
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was decided and what it costs, for who has ten seconds."""
+
+    publish: bool | None  # None: nothing was to be decided
+    words: str
+    done: str = ""  # what protects the file, in a sentence
+    found: str = ""  # expected re-identifications before and after
+    price: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # bounds that ask for nothing, a choice that chance may have made
+    advice: tuple[str, ...] = ()  # what to change if nothing can be published
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
 class CandidateLine:
     """One candidate with its figures and its place among the others."""
 
@@ -91,11 +117,12 @@ class CandidateLine:
     score_parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    short: str = ""  # a name that tells it from the others
+    short: str = ""  # a name in a few words, if the label is long
+    why: str = ""  # what it does and why it was tried, in a sentence
 
     @property
     def name(self) -> str:
-        """What it is called where there is little room."""
+        """The short name, or the label if there is none."""
         return self.short or self.label
 
     @property
@@ -239,6 +266,7 @@ class Summary:
 
     kind: Literal["sweep", "compare"]
     title: str
+    verdict: Verdict
     file: str
     records: int
     question: str
@@ -258,7 +286,7 @@ class Summary:
     released: str = ""  # the name of the protected file
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
-    original: CandidateLine | None = None  # measured like a candidate
+    original: CandidateLine | None = None  # the original, measured like a candidate
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""
@@ -266,7 +294,7 @@ class Summary:
 
     @property
     def names(self) -> dict[str, str]:
-        """What each candidate is called where there is little room, by its label."""
+        """The short names of the candidates by their labels."""
         return {line.label: line.name for line in self.candidates}
 
     @property

@@ -1,4 +1,4 @@
-"""The summary in a terminal: a compact table, a small map, and the records at risk."""
+"""The summary in a terminal: the verdict, a compact table, a small map, and the records at risk."""
 
 import re
 from collections.abc import Sequence
@@ -9,8 +9,43 @@ from rich.text import Text
 from sfumato.show.scale import Scale, axis_scale
 from sfumato.show.summary import CandidateLine, MeasureLine, Summary
 
-ROWS = 15  # candidates listed; the report has them all
+ROWS = 12  # candidates listed; the report has them all
 WIDTH, HEIGHT = 64, 16
+
+
+def verdict_text(summary: Summary) -> Text:
+    """Write the verdict: publish or not, what was done, who would be found before and after, and the price."""
+    verdict = summary.verdict
+    style = {True: "bold green", False: "bold red", None: "bold"}[verdict.publish]
+    text = Text(f"{verdict.words}\n", style=style)
+    if verdict.done:
+        text.append(f"{verdict.done}\n", style="not bold default")
+    if verdict.found:
+        text.append(f"{verdict.found}\n", style="bold default")
+    for said in (*verdict.advice, *verdict.warnings):
+        text.append(f"! {said}\n", style="not bold yellow")
+    if verdict.price:
+        text.append("The price: ", style="bold default")
+        text.append(f"{'; '.join(verdict.price)}.\n", style="not bold default")
+    return text
+
+
+def changes_table(summary: Summary, most: int = ROWS) -> Table | None:
+    """Return what is bounded, risk and utility, of the original and of the protected table, side by side."""
+    changes = summary.verdict.changes
+    if not changes:
+        return None
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("figure", overflow="fold")
+    table.add_column("original", justify="right", no_wrap=True)
+    table.add_column("protected" if any(c.after != "–" for c in changes) else "", justify="right", no_wrap=True)
+    table.add_column("bound", no_wrap=True)
+    for change in changes[:most]:
+        kept = {True: " kept", False: " broken", None: ""}[change.kept]
+        what = f"  {change.what}" if change.part else change.what
+        cells = (what, change.before, change.after, f"{change.bound}{kept}")
+        table.add_row(*(Text(cell) for cell in cells), style="dim" if change.part else None)
+    return table
 
 
 def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Table:
@@ -21,12 +56,15 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
     """
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     shown = summary.candidates[:most]
-    widths = {m.key: _width(m, shown) for m in _important_first(summary)}
-    names = max((len(line.label) for line in shown), default=9)
+    names_used = [m.name.partition("(")[0] for m in summary.measures]
+    headings = {m.key: _heading(m, alone=names_used.count(m.name.partition("(")[0]) == 1) for m in summary.measures}
+    widths = {m.key: _width(m, headings[m.key], shown) for m in _important_first(summary)}
+    deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
+    names = max((len(line.name) for line in shown), default=9)
     kept: list[str] = []
     room = width - 4
-    for key, wanted in widths.items():  # as many as leave the names some room; the report has them all
-        if room - wanted - 2 < min(names, 24) and len(kept) >= 2:
+    for key, wanted in widths.items():  # what decides, and as many as leave the names some room
+        if room - wanted - 2 < min(names, 24) and key not in deciding:
             break
         kept.append(key)
         room -= wanted + 2
@@ -34,10 +72,10 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
     table.add_column("", no_wrap=True, min_width=2)
     table.add_column("candidate", overflow="fold", min_width=room, max_width=room)
     for key in kept:
-        table.add_column(Text(_heading(summary.measure(key))), justify="right", no_wrap=True, min_width=widths[key])
+        table.add_column(Text(headings[key]), justify="right", no_wrap=True, min_width=widths[key])
     for line in shown:
         figures = [line.figures[key].text if key in line.figures else "–" for key in kept]
-        cells = (_sign(line) + _doubt(line), line.label, *figures)
+        cells = (_sign(line) + _doubt(line), line.name, *figures)
         table.add_row(*(Text(cell) for cell in cells), style=_style(line))
     return table
 
@@ -48,15 +86,17 @@ def _important_first(summary: Summary) -> list[MeasureLine]:
     return sorted(summary.measures, key=lambda m: keys.index(m.key) if m.key in keys else len(keys))
 
 
-def _heading(measure: MeasureLine) -> str:
-    """Break a long name into lines at its words, for a narrow column."""
-    parted = re.sub(r"(?<=[a-z]{3})(?=[A-Z][a-z])", "\n", measure.name)
+def _heading(measure: MeasureLine, *, alone: bool) -> str:
+    """Break a long name into lines at its words, for a narrow column; its class will do if it is the only one of it."""
+    name = measure.name.partition("(")[0] if alone else measure.name
+    parted = re.sub(r"(?<=[a-z]{3})(?=[A-Z][a-z])|(?<=\()|(?<=,) ", "\n", name)
+    parted = re.sub(r"([A-Za-z]{9})(?=[a-z]{4})", r"\1-\n", parted)  # a single long word
     return f"{parted} {'↓' if measure.better == 'lower' else '↑'}"
 
 
-def _width(measure: MeasureLine, shown: Sequence[CandidateLine]) -> int:
+def _width(measure: MeasureLine, heading: str, shown: Sequence[CandidateLine]) -> int:
     texts = [line.figures[measure.key].text for line in shown if measure.key in line.figures]
-    return max(len(text) for text in [*texts, *_heading(measure).split("\n")])
+    return max(len(text) for text in [*texts, *heading.split("\n")])
 
 
 def signs(summary: Summary) -> str:

@@ -1,0 +1,309 @@
+"""What a method does to the file, in a clause that needs no knowledge of methods and no figure of the data.
+
+``clause`` takes any method. A class has a clause of its own if one is registered below; any other, a plug-in's say, is
+told by its title.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from itertools import groupby, pairwise
+
+from sfumato.compare.figures import listed, written
+from sfumato.core import Chain, Method
+from sfumato.data.schema import Schema
+from sfumato.methods import (
+    JPEG,
+    MDAV,
+    PRAM,
+    CARTSynthesis,
+    CorrelatedNoise,
+    DistributionDistortion,
+    GlobalRecoding,
+    GroupedMicroaggregation,
+    GroupedSwapping,
+    IndividualRanking,
+    KimNoise,
+    LocalSuppression,
+    Noise,
+    NormalSynthesis,
+    ProjectionMicroaggregation,
+    RankSwapping,
+    RecordSwapping,
+    Resampling,
+    ResidualNoise,
+    Rounding,
+    Sampling,
+    Shuffling,
+    TopBottomCoding,
+    VariableRemoval,
+)
+
+MOST = 3  # variables that a clause names
+KINDS = {  # what is masked if no variable is named
+    frozenset(["numeric"]): "all numbers",
+    frozenset(["ordinal", "nominal"]): "all categories",
+    frozenset(["numeric", "ordinal"]): "all numbers and ordered categories",
+}
+
+
+def in_words(method: Method, schema: Schema | None = None) -> str:
+    """Say in one sentence what a method, or a chain of them, does to the file.
+
+    With the ``schema`` it is known which recoded variables are ordered and which lose their rare categories.
+
+    >>> in_words(GlobalRecoding(bins={"age": (30, 60)}) + LocalSuppression(3))
+    'Age is given in 3 bands (<30 to 60+); key values are blanked where fewer than 3 records look alike.'
+    """
+    return sentence(clauses(steps_of(method), schema))
+
+
+def clauses(steps: Iterable[Method], schema: Schema | None = None) -> tuple[str, ...]:
+    """Say what each step does; recodings that follow each other are one, variables are named once.
+
+    >>> clauses([Noise(0.1, variables=("pay", "rent")), Rounding(5, variables=("pay", "rent"))])[1]
+    'these are rounded to multiples of 5'
+    """
+    said: list[str] = []
+    before: tuple[str, ...] | None = None
+    for recodings, run in groupby(steps, lambda step: isinstance(step, GlobalRecoding)):
+        if recodings:
+            said.append(recoded([step for step in run if isinstance(step, GlobalRecoding)], schema))
+            continue
+        for step in run:
+            again = step.variables is not None and step.variables == before and len(step.variables) > 1
+            said.append(clause(step).replace(named(step), "these", 1) if again else clause(step))
+            before = step.variables
+    return tuple(said)
+
+
+def sentence(parts: Iterable[str]) -> str:
+    """Make a sentence of clauses."""
+    said = "; ".join(filter(None, parts))
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def steps_of(method: Method) -> tuple[Method, ...]:
+    """Return the steps of a chain, or the method itself."""
+    return method.steps if isinstance(method, Chain) else (method,)
+
+
+def recoded(steps: Sequence[GlobalRecoding], schema: Schema | None = None) -> str:
+    """Say which variables are made coarser, and how coarse.
+
+    >>> recoded([GlobalRecoding(5, variables=("income",)), GlobalRecoding(rare=0.05, variables=("region", "job"))])
+    'income is given in 5 groups, region and job with rare categories merged'
+    """
+    ways: dict[str, list[str]] = {}
+    for step in steps:
+        for name, way in _ways(step, schema):
+            ways.setdefault(way, []).append(name)
+    (way, names), *rest = ways.items()
+    others = (f"{listed(tuple(named), len(named))} {other}" for other, named in rest)
+    verb = "are" if len(names) > 1 or names[0].endswith(" keys") else "is"
+    return ", ".join([f"{listed(tuple(names), len(names))} {verb} given {way}", *others])
+
+
+def _ways(step: GlobalRecoding, schema: Schema | None) -> Iterable[tuple[str, str]]:
+    """Return how each variable of a recoding is given."""
+    for name, bins in (step.bins or {}).items():
+        yield name, _bands(bins)
+    for name in (*(step.map or ()), *(step.hierarchy or ())):
+        yield name, "in broader categories"
+    stated = {*(step.map or ()), *(step.bins or ()), *(step.hierarchy or ())}
+    groups = f"in {step.groups} groups" if step.groups is not None else ""
+    rare = "with rare categories merged" if step.rare is not None else ""
+    for name in (n for n in step.variables or () if n not in stated):
+        if not (groups and rare):
+            yield name, groups or rare
+        elif schema is None or name not in schema:
+            yield name, "in fewer categories"
+        else:
+            yield name, rare if schema[name].kind == "nominal" else groups
+    if step.variables is None and groups:
+        yield "ordered keys", groups
+    if step.variables is None and rare:
+        yield "other keys", rare
+
+
+def _bands(bins: float | tuple[float, ...] | Mapping[str, object]) -> str:
+    """Say in which bands a number is given: a width, cuts, or classes by name.
+
+    >>> _bands(5), _bands((18,)), _bands((20, 30, 40, 50)), _bands({"young": (0, 30), "old": (30, None)})
+    ('in bands of 5', 'in 2 bands (<18 and 18+)', 'in 5 bands of 10 (<20 to 50+)', 'in 2 bands')
+    """
+    if isinstance(bins, Mapping):
+        return f"in {len(bins)} bands"
+    if not isinstance(bins, tuple):
+        return f"in bands of {bins:g}"
+    widths = {round(b - a, 9) for a, b in pairwise(bins)}
+    width = f" of {widths.pop():g}" if len(bins) > 2 and len(widths) == 1 else ""
+    between = "and" if len(bins) == 1 else "to"
+    return f"in {len(bins) + 1} bands{width} (<{bins[0]:g} {between} {bins[-1]:g}+)"
+
+
+def named(method: Method, stated: Iterable[str] = ()) -> str:
+    """Name what a method works on: its variables, or all of its kinds."""
+    names = tuple(stated) or method.variables
+    if names:
+        return listed(names, MOST)
+    return KINDS.get(frozenset(method.about.kinds), "all variables")
+
+
+def _are(method: Method, stated: Iterable[str] = ()) -> str:
+    names = tuple(stated) or method.variables or ("all", "of them")
+    return f"{named(method, stated)} {'is' if len(names) == 1 else 'are'}"
+
+
+@singledispatch
+def clause(method: Method) -> str:
+    """Say what one method does.
+
+    >>> clause(RankSwapping(0.05, variables=("income", "wealth")))
+    'income and wealth are swapped between records within 5 % of the ranks'
+    """
+    title = method.about.title
+    title = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    return f"{title} is applied to {named(method)}"
+
+
+@clause.register
+def _(method: GlobalRecoding) -> str:
+    return recoded([method])
+
+
+@clause.register
+def _(method: LocalSuppression) -> str:
+    what = f"values of {listed(method.variables, MOST)}" if method.variables else "key values"
+    which = f" in any {method.subsets} of them" if method.subsets else ""
+    worth = method.importance or {}
+    most = max(worth.values(), default=1.0)
+    last = tuple(name for name, value in worth.items() if value == most > 1)
+    spared = f", {listed(last, MOST)} last" if last else ""
+    return f"{what} are blanked where fewer than {method.k} records look alike{which}{spared}"
+
+
+@clause.register
+def _(method: PRAM) -> str:
+    names = tuple(method.transition or ())
+    if method.retention is None:
+        return f"categories of {named(method, names)} are changed by chance (PRAM)"
+    kept = ", their frequencies kept" if method.invariant else ""
+    what = "the categories" if method.variables is None else f"the categories of {named(method)}"
+    return f"{written(1 - method.retention, 'share')} of {what} are changed by chance{kept} (PRAM)"
+
+
+@clause.register
+def _(method: RecordSwapping) -> str:
+    what = listed(method.variables, MOST) if method.variables else "the place"
+    verb = "are" if method.variables and len(method.variables) > 1 else "is"
+    return f"{what} {verb} exchanged between {written(method.share, 'share')} of the units, the rarest first"
+
+
+@clause.register
+def _(method: TopBottomCoding) -> str:
+    by = {"limit": "a limit", "mean": "their mean", "median": "their median"}[method.by]
+    ends = {"both": "largest and smallest", "top": "largest", "bottom": "smallest"}[method.ends]
+    if isinstance(method.share, float):
+        return f"the {ends} {written(method.share, 'share')} of {named(method)} are replaced by {by}"
+    shares = tuple(method.share or ())
+    ends = ends if shares else " and ".join(filter(None, (method.top and "largest", method.bottom and "smallest")))
+    names = dict.fromkeys((*shares, *(method.top or ()), *(method.bottom or ())))
+    return f"the {ends} values of {named(method, names)} are replaced by {by}"
+
+
+@clause.register
+def _(method: Rounding) -> str:
+    how = " by chance up or down" if method.random else ""
+    if isinstance(method.base, Mapping):
+        return f"{_are(method, method.base)} rounded{how}"
+    grid = (
+        f"multiples of {method.base:g}" if method.base is not None else f"steps of {method.scale:g} standard deviations"
+    )
+    return f"{_are(method)} rounded{how} to {grid}"
+
+
+@clause.register
+def _(method: IndividualRanking) -> str:
+    several = method.variables is None or len(method.variables) > 1
+    what = "each number" if method.variables is None else f"each of {named(method)}" if several else named(method)
+    return f"{what} is replaced by the mean of {method.k} neighbours in rank"
+
+
+@clause.register(MDAV)
+@clause.register(ProjectionMicroaggregation)
+def _(method: MDAV | ProjectionMicroaggregation) -> str:
+    means, near = ("the mean", "it") if method.variables and len(method.variables) == 1 else ("the means", "all of it")
+    return f"{_are(method)} replaced by {means} of {method.k} records that are near in {near}"
+
+
+@clause.register
+def _(method: GroupedMicroaggregation) -> str:
+    return f"{_are(method)} replaced by means within {written(method.alpha, 'share')} of the ranks"
+
+
+@clause.register
+def _(method: RankSwapping) -> str:
+    return f"{_are(method)} swapped between records within {written(method.p, 'share')} of the ranks"
+
+
+@clause.register
+def _(method: GroupedSwapping) -> str:
+    return f"{_are(method)} swapped between records within {written(method.alpha, 'share')} of the ranks"
+
+
+@clause.register
+def _(method: Noise) -> str:
+    return f"noise of {method.scale:g} standard deviations is added to {named(method)}"
+
+
+@clause.register(CorrelatedNoise)
+@clause.register(KimNoise)
+def _(method: CorrelatedNoise | KimNoise) -> str:
+    spread = math.sqrt(method.c if isinstance(method, CorrelatedNoise) else method.alpha)
+    return f"noise of {spread:.2g} standard deviations, correlated as the data are, is added to {named(method)}"
+
+
+@clause.register
+def _(method: ResidualNoise) -> str:
+    return f"{clause(method.of)}; noise gives back the spread that this took"
+
+
+@clause.register(NormalSynthesis)
+@clause.register(DistributionDistortion)
+def _(method: NormalSynthesis | DistributionDistortion) -> str:
+    kind = "normal distributions" if isinstance(method, NormalSynthesis) else "fitted distributions"
+    return f"{_are(method)} replaced by draws from {kind}"
+
+
+@clause.register
+def _(method: Resampling) -> str:
+    tables = "a resampled table" if method.t == 1 else f"{method.t} resampled tables"
+    return f"{_are(method)} replaced by values of the same rank in {tables}"
+
+
+@clause.register
+def _(method: Shuffling) -> str:
+    what = named(method) if method.variables else "the confidential numbers"
+    return f"all values of {what} are exchanged so that only ranks hang together"
+
+
+@clause.register
+def _(method: JPEG) -> str:
+    return f"{_are(method)} compressed like a picture, with quality {method.quality}"
+
+
+@clause.register
+def _(method: CARTSynthesis) -> str:
+    return f"{_are(method)} replaced by synthetic values, drawn from trees fitted to the data"
+
+
+@clause.register
+def _(method: Sampling) -> str:
+    share = "a random part" if isinstance(method.fraction, Mapping) else f"a random {written(method.fraction, 'share')}"
+    return f"{share} of the records is kept"
+
+
+@clause.register
+def _(method: VariableRemoval) -> str:
+    return f"{_are(method)} removed" if method.variables else "what names a unit is removed"

@@ -1,0 +1,210 @@
+"""The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sfumato.compare.choose import Choice, Shortfall
+from sfumato.compare.examine.findings import Examination, ReleasedVariable, VariableDetail
+from sfumato.compare.figures import listed, written
+from sfumato.compare.results import Results, Row
+from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
+from sfumato.show.wording import count, lower_first, number, percentage
+
+EXPECTED = "expected re-identifications"
+COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
+CHANGED = ("association lost", "association introduced", "direction reversed")
+APART = 0.10  # between two distributions: beyond it, another one
+
+
+def verdict_of(
+    results: Results,
+    row: Row | None,
+    examination: Examination | None,
+    choice: Choice | None,
+    *,
+    name: str,
+    done: str,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound] = (),
+    names: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
+
+    ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
+    """
+    called = names or {}
+    if choice is None:
+        publish, words = None, name
+    elif row is None:
+        publish, words = False, "Do not publish: no candidate keeps the bounds"
+    else:
+        publish, words = True, f"Publish: {name}"
+    return Verdict(
+        publish=publish,
+        words=words,
+        done=done,
+        found=_found(results, row),
+        price=_price(examination) if examination is not None else (),
+        warnings=tuple(_warnings(results, row, choice, bounds, measures)) if choice is not None else (),
+        advice=tuple(_advice(choice, measures, bounds, called)) if choice is not None and row is None else (),
+        changes=tuple(_changes(results, row, measures, bounds)),
+    )
+
+
+def already_kept(bound: Bound, measure: MeasureLine, value: float) -> str:
+    """Say that the original keeps a bound as it is.
+
+    >>> line = MeasureLine("X()", "X", "Records found", "risk", "lower", "share")
+    >>> already_kept(Bound("X()", "X", 0.05, "at most 5 %"), line, 0.019)
+    'records found at most 5 % asks for nothing: the original has 1.9 % without any protection'
+    """
+    has = written(value, measure.unit)
+    return f"{lower_first(measure.title)} {bound.text} asks for nothing: the original has {has} without any protection"
+
+
+def _warnings(
+    results: Results, row: Row | None, choice: Choice, bounds: Sequence[Bound], measures: Mapping[str, MeasureLine]
+) -> Iterator[str]:
+    """Tell what makes the verdict weaker than it sounds."""
+    before = results.unprotected
+    for bound in bounds:
+        if bound.key in choice.idle and before is not None:
+            said = already_kept(bound, measures[bound.key], before.means[bound.key])
+            yield f"The bound on {said}. Lower it, or check that the keys are all that an intruder may know."
+    if row is not None and row.candidate in choice.unsure:
+        yield "Chance may decide whether the bound is kept: the 95 % interval holds it. Run more replicates."
+    if row is not None and row.candidate in choice.unknown:
+        yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
+
+
+def _found(results: Results, row: Row | None) -> str:
+    """Tell how many would be found again, before and after."""
+    before, records = results.unprotected, count(len(results.original), "record")
+    for key in results.figures:
+        known = [r.parts.get(key, {}).get(EXPECTED) if r is not None else None for r in (before, row)]
+        if known[0] is not None and known[1] is not None:
+            return f"Expected re-identifications: {_persons(known[0])} of {records} before, {_persons(known[1])} after."
+        if known[0] is not None and row is None:
+            return f"Expected re-identifications in the original: {_persons(known[0])} of {records}."
+        if known[1] is not None:
+            return f"Expected re-identifications: {_persons(known[1])} of {records}."
+    return ""
+
+
+def _persons(value: float) -> str:
+    """Write an expected number of records with as many digits as it deserves."""
+    return f"{value:,.0f}" if value >= 10 else number(round(value, 2))
+
+
+def _changes(
+    results: Results, row: Row | None, measures: Mapping[str, MeasureLine], bounds: Sequence[Bound]
+) -> Iterator[Change]:
+    """Put every figure of the original beside that of the candidate: what is bounded first, then risk, then utility."""
+    bounded = {bound.key: bound for bound in bounds}
+    order = sorted(measures.values(), key=lambda m: (m.key not in bounded, bool(m.recipe), m.purpose != "risk"))
+    before = results.unprotected
+    for line in order:
+        sides = [None if r is None else r.means.get(line.key) for r in (before, row)]
+        if sides == [None, None]:
+            continue
+        texts = ["–" if value is None else written(value, line.unit) for value in sides]
+        bound = bounded.get(line.key)
+        kept = None if bound is None or sides[1] is None else _kept(sides[1], bound, line)
+        yield Change(line.title, *texts, bound=bound.text if bound else "", kept=kept)
+        about = results.figures[line.key]
+        known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
+        for part in (name for name in known if about.beside and name.endswith(about.beside)):
+            parts = [None if r is None else r.parts.get(line.key, {}).get(part) for r in (before, row)]
+            if any(value is not None for value in parts):
+                unit = about.unit_of(part)
+                told = ["–" if value is None else written(value, unit) for value in parts]
+                yield Change(part, *told, part=True)
+
+
+def _kept(value: float, bound: Bound, line: MeasureLine) -> bool:
+    return value <= bound.limit if line.better == "lower" else value >= bound.limit
+
+
+def _price(found: Examination) -> tuple[str, ...]:
+    """Say what the protection costs: values blank, variables coarser or untrue, analyses that change."""
+    said = []
+    if found.detail is not None:
+        said += [_blank(found.detail.variables, found.release.records if found.release else 0)]
+    if found.release is not None:
+        said += list(_treated(found.release.variables, found.release.removed))
+    if found.usefulness is not None:
+        pairs = [p for p in found.usefulness.pairs if p.outcome]
+        other = [p for p in pairs if p.outcome in CHANGED]
+        worst = sorted(other, key=lambda p: -(p.effect or 0.0))[:2]
+        named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
+        apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
+        if pairs:
+            said.append(
+                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or reversed{named}"
+            )
+        if apart:
+            said.append(f"distribution changed: {listed(apart, 6)}")
+    return tuple(said)
+
+
+def _blank(variables: Sequence[VariableDetail], records: int) -> str:
+    """Say how many values were made missing, and of which variable most."""
+    lost = {v.name: _lost(v, records) for v in variables if not v.gone}
+    total, cells = sum(lost.values()), records * len(lost)
+    if not total or not cells:
+        return "no value made blank"
+    worst = max(lost, key=lambda name: lost[name])
+    return (
+        f"{percentage(total / cells)} of the values made blank ({total:,}); most in {worst}, "
+        f"{percentage(lost[worst] / records)}"
+    )
+
+
+def _lost(variable: VariableDetail, records: int) -> int:
+    """Count the values of a variable that are missing in the protected table only."""
+    if variable.missing is not None:
+        before, after = variable.missing
+    else:  # of a number without a single value there are no moments
+        before, after = (records if m is None else m.missing for m in (variable.before, variable.after))
+    return max(after - before, 0)
+
+
+def _treated(variables: Sequence[ReleasedVariable], removed: tuple[str, ...]) -> Iterator[str]:
+    for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
+        named = tuple(v.name for v in variables if set(v.done) & set(deeds))
+        if named:
+            yield f"{words}: {listed(named, 8)}"
+    if removed:
+        yield f"removed: {listed(removed, 8)}"
+
+
+def _advice(
+    choice: Choice, measures: Mapping[str, MeasureLine], bounds: Sequence[Bound], names: Mapping[str, str]
+) -> Iterator[str]:
+    """Say which bound fails, how near the candidates come, and what to change."""
+    by_key = {bound.key: bound for bound in bounds}
+    risks = False
+    for short in choice.shortfalls:
+        line, bound = measures[short.key], by_key[short.key]
+        if short.reached and len(choice.shortfalls) > 1:
+            continue  # this one can be kept: it is another that cannot at the same time
+        risks |= line.purpose == "risk"
+        yield _shortfall(short, line, bound, names.get(short.candidate, short.candidate), several=len(bounds) > 1)
+    if not choice.shortfalls:
+        yield "No candidate has the figures to choose by; look at the reasons in the table."
+        return
+    if risks:
+        yield (
+            "Try more ways with --breadth 3, coarsen or leave out the key that makes most records rare, or accept more "
+            "risk."
+        )
+    else:
+        yield "Accept a larger loss, or ask for less protection."
+
+
+def _shortfall(short: Shortfall, line: MeasureLine, bound: Bound, name: str, *, several: bool) -> str:
+    best = written(short.nearest, line.unit)
+    most = "lowest" if line.better == "lower" else "highest"
+    asked = f"{line.title} {bound.text} is not reached"
+    if several and short.others_kept:
+        return f"{asked}: {best} is the {most} of those that keep the other bounds ({name})."
+    return f"{asked}: {best} is the {most} ({name})."

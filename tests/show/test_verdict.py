@@ -1,0 +1,120 @@
+"""The verdict: what it says is what the figures say, whatever was decided."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import sfumato
+from sfumato.compare.experiment import UNPROTECTED, Experiment
+from sfumato.compare.results import Results
+from sfumato.show.summarise import summarise
+from sfumato.show.summary import Summary, from_json, to_json
+from sfumato.show.terminal import changes_table, verdict_text
+
+K = "KAnonymity()"
+SUPPRESSED = "Suppressed()"
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    survey = sfumato.household_survey(60, seed=4)
+    experiment = Experiment(
+        survey,
+        [
+            sfumato.GlobalRecoding(groups=2, rare=0.2),
+            sfumato.GlobalRecoding(groups=2, rare=0.2) + sfumato.LocalSuppression(3),
+            sfumato.LocalSuppression(3),
+        ],
+        [sfumato.KAnonymity(), sfumato.Reidentification(), sfumato.Suppressed(), sfumato.GlobalDataUtility()],
+    )
+    return experiment.run(original=True)
+
+
+def told(results: Results, **bounds: float) -> Summary:
+    measures = {"k": K, "blank": SUPPRESSED, "found": "Reidentification()"}
+    at_most: dict[Any, float] = {measures[name]: limit for name, limit in bounds.items()}
+    return summarise(results, risk="Reidentification()", utility="GlobalDataUtility()", at_most=at_most)
+
+
+def test_the_original_is_measured_as_if_it_were_published(results: Results) -> None:
+    before = results.unprotected
+    assert before is not None and before.candidate == UNPROTECTED
+    alone = sfumato.Reidentification().evaluate(results.original, results.original)
+    assert before.means["Reidentification()"] == alone.value
+    assert before.means[SUPPRESSED] == 0
+    # the paper turns a P value of 1 into 0.9999992, not into 1
+    assert before.means["GlobalDataUtility()"] == pytest.approx(1, abs=1e-6)
+    assert UNPROTECTED not in [row.candidate for row in results.rows]
+
+
+def test_before_and_after_stand_side_by_side(results: Results) -> None:
+    summary = told(results, k=0.0)
+    verdict = summary.verdict
+    assert verdict.publish is True and verdict.words.startswith("Publish: ")
+    first = verdict.changes[0]
+    assert (first.what, first.bound, first.kept) == ("Records that violate k-anonymity", "at most 0 %", True)
+    assert first.after == "0 %" and first.before != "0 %"
+    assert summary.original is not None and summary.original.figures[K].text == first.before
+    row = results.row(str(summary.chosen.label))  # type: ignore[union-attr]
+    expected = [r.parts["Reidentification()"]["expected re-identifications"] for r in (results.unprotected, row)]  # type: ignore[union-attr]
+    said = [float(word.replace(",", "")) for word in verdict.found.split() if word[0].isdigit()]
+    assert said[0] == pytest.approx(expected[0], abs=0.5) and said[-1] == pytest.approx(expected[1], abs=0.5)
+    assert said[1] == len(results.original)
+
+
+def test_a_bound_that_the_original_keeps_is_said(results: Results) -> None:
+    summary = told(results, found=1.0)
+    assert any("asks for nothing" in said for said in summary.verdict.warnings)
+    assert not told(results, found=0.5, k=0.0).verdict.warnings
+
+
+def test_a_bound_on_what_is_lost_is_never_idle(results: Results) -> None:
+    assert not any("asks for nothing" in said for said in told(results, blank=0.5).verdict.warnings)
+
+
+def test_if_nothing_keeps_the_bounds_it_says_which_fails_how_near_and_what_to_change(results: Results) -> None:
+    summary = told(results, k=0.0, blank=0.0)
+    verdict = summary.verdict
+    assert verdict.publish is False and summary.chosen is None and not verdict.price
+    said = " ".join(verdict.advice)
+    # each bound can be kept, but not both: the nearest of those that keep the other is named for each
+    assert said.count("of those that keep the other bounds") == 2
+    nearest = min(row.means[SUPPRESSED] for row in results.rows if row.means[K] == 0)
+    assert f"{100 * nearest:.4g} %" in said
+    assert "--breadth" in said or "larger loss" in said
+
+
+def test_a_bound_that_none_reaches_is_told_apart_from_those_that_can_be_kept(results: Results) -> None:
+    advice = " ".join(told(results, found=0.0, blank=1.0).verdict.advice)
+    assert "Re-identification under the worst scenario at most 0 % is not reached" in advice
+    assert "Values lost" not in advice
+
+
+def test_without_a_bound_nothing_is_decided(results: Results) -> None:
+    assert told(results).verdict.publish is None
+
+
+def test_the_table_that_is_written_keeps_the_bound_not_only_the_mean(results: Results) -> None:
+    row = results.rows[1]
+    lucky = replace(
+        row, means={**row.means, K: 0.04}, errors={**row.errors, K: 0.01}, values={**row.values, K: (0.06, 0.03, 0.03)}
+    )
+    found = replace(results, rows=(lucky,))
+    assert found.choose(utility="GlobalDataUtility()", at_most={K: 0.05}).chosen is None
+    assert found.choose(utility="GlobalDataUtility()", at_most={K: 0.06}).chosen == row.candidate
+
+
+def test_the_verdict_goes_to_json_and_back_and_comes_before_the_details(results: Results) -> None:
+    summary = told(results, k=0.0)
+    text = to_json(summary)
+    assert from_json(text).verdict == summary.verdict
+    assert text.index('"verdict"') < text.index('"variables"')
+
+
+def test_the_terminal_says_it_too(results: Results) -> None:
+    summary = told(results, k=0.0)
+    said = verdict_text(summary).plain
+    assert summary.verdict.words in said and summary.verdict.found in said
+    table = changes_table(summary)
+    assert table is not None and table.row_count <= 12
