@@ -33,7 +33,7 @@ document.querySelectorAll(".filter").forEach((filter) => {
     const wanted = text.value.trim().toLowerCase();
     let shown = 0;
     rows.forEach((row) => {
-      const named = row.cells[1].dataset.value.toLowerCase().includes(wanted);
+      const named = row.cells[1].textContent.toLowerCase().includes(wanted);
       row.hidden = !named || boxes.some((box) => box.checked && !(box.dataset.only in row.dataset));
       shown += row.hidden ? 0 : 1;
     });
