@@ -335,10 +335,10 @@ def test_a_bound_for_the_single_record_counts_those_above_it() -> None:
 def test_the_scenario_where_most_exceed_the_limit_is_the_worst_for_a_single_record() -> None:
     # "many" finds each of four with chance 1/4; "one" finds one of them surely and the others with 1/3
     schema = Schema(
-        [
+        (
             Variable("a", "nominal", role="key", categories=("x",)),
             Variable("b", "nominal", role="key", categories=("p", "q")),
-        ],
+        ),
         scenarios=(Scenario("many", ("a",)), Scenario("one", ("b",))),
     )
     data = Microdata.from_frame(pa.table({"a": ["x"] * 4, "b": ["p", "q", "q", "q"]}), schema)

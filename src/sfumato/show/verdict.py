@@ -109,7 +109,7 @@ def _changes(
         texts = ["–" if value is None else written(value, line.unit) for value in sides]
         bound = bounded.get(line.key)
         kept = None if bound is None or sides[1] is None else _kept(sides[1], bound, line)
-        yield Change(line.title, *texts, bound=bound.text if bound else "", kept=kept)
+        yield Change(line.title, texts[0], texts[1], bound=bound.text if bound else "", kept=kept)
         about = results.figures[line.key]
         known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
         for part in (name for name in known if about.beside and name.endswith(about.beside)):
@@ -117,7 +117,7 @@ def _changes(
             if any(value is not None for value in parts):
                 unit = about.unit_of(part)
                 told = ["–" if value is None else written(value, unit) for value in parts]
-                yield Change(part, *told, part=True)
+                yield Change(part, told[0], told[1], part=True)
 
 
 def _kept(value: float, bound: Bound, line: MeasureLine) -> bool:
