@@ -1,4 +1,4 @@
-"""The restoration audit: for each protected value, can an intruder read it off the rest of the file?"""
+"""The restoration audit: what an intruder can read off the rest of a protected file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.restoration import evidence as held
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
-from sfumato.restoration.findings import Audit, Name, Restored, Route
+from sfumato.restoration.findings import Audit, Name, Reading, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.prediction import Evidence
@@ -52,12 +52,12 @@ def audit(
     A protected value is one of an analysed variable that the protected table does not show as it was: blank, changed,
     coarsened, or its variable removed. Each route back (weight, order of the records, household members, ids, other
     columns alone and together, sums, the tables ``beside``) is compared with the best guess from the published value
-    alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck: with a chance of
-    1 % of any false alarm in the audit, corrected for all that was tried; where protected values are few, it is enough
-    that the relation holds for nine in ten unprotected values. Other columns must moreover give back half of what the
-    guess leaves open: less is an association such as users of the file are after.
+    alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck: with a chance
+    of 1 % of any false alarm in the audit, corrected for all that was tried. Where protected values are few, it is
+    enough that the relation holds for nine in ten unprotected values. Other columns must moreover give back half of
+    what the guess leaves open: less is an association such as users of the file are after.
 
-    A category is right if it is the true one, a number if at most ``near`` of the records lie between it and the true one.
+    A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
 
     ``order`` names, for each protected record, the record of the original (from 0); without it records are matched by
     id, by position, or by the variables that were not touched. ``rng`` draws the sample that large tables are looked
@@ -158,7 +158,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
     if isinstance(found, str):
         return Route(name, untried=found)
     level = alpha / max(sum(trial.tests for trial in found), 1)
-    least = DEPENDENCE if name in ("columns", "combinations") else 0.0
+    least = DEPENDENCE if name in ("columns", "combinations", "sums") else 0.0
     judged = [(_restored(trial, level, margin, least), trial) for trial in found]
     judged.sort(key=lambda one: (not one[0].alarm, -one[0].excess, -one[0].values, one[0].variable))
     alarms = [restored for restored, _ in judged if restored.alarm]
@@ -168,7 +168,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
         worst=worst,
         by_variable=tuple(restored for restored, _ in judged),
         examples=wording.examples(name, [t for r, t in judged if r.alarm], setting, matching.records),
-        verdict=wording.verdict(worst, margin),
+        verdict=wording.verdict(worst),
         repair=wording.repair(name, alarms) if alarms else "",
     )
 
@@ -176,8 +176,13 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
 def _restored(trial: Trial, level: float, margin: float, least: float) -> Restored:
     aim = trial.target.aim
     restored, guess = trial.share, trial.guess
-    material = restored - guess > margin and restored - guess >= least * (1 - guess)
-    alarm = material and (_beyond_luck(trial, level) or _holds(trial, level, margin))
+    reading: Reading = "restores"
+    if restored - guess <= margin:
+        reading = "nothing"
+    elif not _beyond_luck(trial, level) and not _holds(trial, level, margin):
+        reading = "luck"
+    elif restored - guess < least * (1 - guess):
+        reading = "association"
     return Restored(
         variable=aim.name,
         level=aim.level,
@@ -188,7 +193,7 @@ def _restored(trial: Trial, level: float, margin: float, least: float) -> Restor
         guess=guess,
         holds=trial.holds,
         learnt="the file" if trial.learnt_from_file else "the original",
-        alarm=bool(alarm),
+        reading=reading,
     )
 
 

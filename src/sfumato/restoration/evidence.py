@@ -56,10 +56,8 @@ def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
     for length in range(1, MOST_PREFIXES + 1):
         start = _ranked([text[:length] for text in texts], codes)
         if 1 < len(np.unique(start)) <= len(data) / 2:
-            yield (
-                Evidence((f"first {length} of {name}" if length > 1 else f"first letter of {name}",), start, False),
-                True,
-            )
+            named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
+            yield Evidence((named,), start, ordered=False), True
 
 
 def _ranked(keys: list[str] | list[int], codes: Integers) -> Integers:

@@ -9,6 +9,7 @@ from sfumato.display import Preformatted, html_table
 Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "beside"]
 Level = Literal["as published", "in full"]
 Lesson = Literal["the file", "the original"]
+Reading = Literal["restores", "association", "luck", "nothing"]
 
 TITLES: dict[Name, str] = {
     "weight": "survey weight",
@@ -41,7 +42,8 @@ class Restored:
     full" where a class, a rounded figure or nothing was published. ``restored``, ``exactly`` (of numbers: to the last
     digit) and ``guess`` are shares of the ``values``. ``holds`` is the share of unprotected values that the route gets
     right; None where none are left. ``learnt`` says where the intruder has the relation from: the file itself, or the
-    original, where the file shows too few values and the relation is taken as known.
+    original, where the file shows too few values and the relation is taken as known. ``reading`` says what that means:
+    it "restores"; it gives more than the guess, but as an "association" does or as "luck" may; or it gives "nothing".
     """
 
     variable: str
@@ -53,7 +55,12 @@ class Restored:
     guess: float
     holds: float | None
     learnt: Lesson
-    alarm: bool
+    reading: Reading
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the route restores the variable."""
+        return self.reading == "restores"
 
     @property
     def excess(self) -> float:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from sfumato.restoration.aims import Aim
+from sfumato.restoration.ranks import near_each
 
 Mask = NDArray[np.bool_]
 
@@ -74,37 +75,29 @@ def _modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
 def _number(aim: Aim) -> Guess:
     assert aim.ranks is not None
     true = aim.truth.levels[aim.truth.codes[aim.cells]]
-    rank, width = aim.ranks.place(true), 2 * aim.ranks.distance
-    values, right = _windows(aim.band[aim.cells], rank, true, width)
+    values, right = _nearest(aim.band[aim.cells], aim.ranks.place(true), true, aim.ranks.distance)
     if aim.shown is not None:
         own = aim.shown[aim.cells]
         as_shown = aim.right(aim.cells, own)[0]
         if as_shown.sum() > right.sum():
             values, right = np.where(np.isnan(own), values, own), as_shown
-    everywhere = aim.ranks.place(aim.ranks.values)
-    within = np.searchsorted(everywhere, everywhere + width, side="right") - np.arange(len(everywhere))
-    return Guess(values, right, float(within.max() / len(everywhere)))
+    return Guess(values, right, aim.ranks.likely(aim.ranks.place(aim.ranks.values)))
 
 
-def _windows(
-    band: NDArray[np.int64], rank: NDArray[np.float64], true: NDArray[np.float64], width: float
+def _nearest(
+    band: NDArray[np.int64], rank: NDArray[np.float64], true: NDArray[np.float64], distance: float
 ) -> tuple[NDArray[np.float64], Mask]:
-    """Return, for each band, the number near which most of its values lie, and which values lie near it."""
+    """Return, for each band, the value that is near most of its values, and which values it is near."""
     order = np.lexsort((rank, band))
     numbered = np.unique(band[order], return_inverse=True)[1]
-    apart = float(rank.max() + width + 1)
-    key = numbered * apart + rank[order]
-    within = np.searchsorted(key, key + width * (1 + 1e-12), side="right") - np.arange(len(key))
+    key = numbered * float(rank.max() + 2 * distance + 2) + rank[order]  # bands lie too far apart to be near
+    count = near_each(key, distance)
     starts = np.flatnonzero(np.diff(numbered, prepend=-1))
     sizes = np.diff(np.append(starts, len(key)))
-    most = np.maximum.reduceat(within, starts)
-    first = np.flatnonzero(within == np.repeat(most, sizes))
-    first = first[np.unique(numbered[first], return_index=True)[1]]
-    place = np.arange(len(key))
-    begin, end = np.repeat(first, sizes), np.repeat(first + most, sizes)
+    most = np.flatnonzero(count == np.repeat(np.maximum.reduceat(count, starts), sizes))
+    chosen = np.repeat(most[np.unique(numbered[most], return_index=True)[1]], sizes)
     enough = np.repeat(sizes >= MANY, sizes)
     values, right = np.empty(len(key)), np.empty(len(key), dtype=bool)
-    overall = float(np.median(true))
-    values[order] = np.where(enough, true[order][begin + (end - begin - 1) // 2], overall)
-    right[order] = np.where(enough, (place >= begin) & (place < end), False)
+    values[order] = np.where(enough, true[order][chosen], float(np.median(true)))
+    right[order] = enough & (np.abs(key - key[chosen]) <= distance * (1 + 1e-12))
     return values, right

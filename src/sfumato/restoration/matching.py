@@ -17,6 +17,7 @@ Rows = NDArray[np.intp]
 
 AGREE = 0.9  # of the records must have the same value of a variable that counts as kept
 UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched
+SEEDS = 5  # variables from which the search for untouched ones starts, one after the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
         raise DataError("the protected table has no variable of the original, so its records cannot be matched")
     in_place = len(original) == len(protected)
     kept = [name for name in shared if in_place and _agreement(original, protected, name) >= AGREE]
-    if in_place and (2 * len(kept) >= len(shared) or protected.matched and _stated(protected)):
+    if in_place and 2 * len(kept) >= len(shared):
         return Matching(np.arange(len(protected)), np.arange(len(original)), "position")
     by_values = _by_values(original, protected, shared)
     if by_values is not None:
@@ -53,7 +54,7 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
         return Matching(np.arange(len(protected)), np.arange(len(original)), "position")
     raise DataError(
         "which record of the original a protected record is about cannot be told: the tables have no id in common, "
-        "rows that do not agree, and no untouched variables that tell records apart; give the order (order=...) or an id"
+        "their rows do not agree, and no untouched variables tell records apart; give order=... or an id"
     )
 
 
@@ -64,11 +65,6 @@ def _given(order: Sequence[int] | NDArray[Any], records: int, rows: int) -> Rows
     if found.size and (found.min() < 0 or found.max() >= records or len(np.unique(found)) < rows):
         raise DataError(f"order must hold different whole numbers from 0 to {records - 1:,}")
     return found.astype(np.intp)
-
-
-def _stated(protected: Microdata) -> bool:
-    """Tell whether the table itself says what was done to it, so that it was made from the original row by row."""
-    return any(variable.treatment for variable in protected.schema)
 
 
 def _by_id(original: Microdata, protected: Microdata) -> Matching | None:
@@ -148,22 +144,34 @@ def _by_values(original: Microdata, protected: Microdata, shared: list[str]) -> 
         both = None if name in special else _same(original, protected, name)
         if both is not None and _contained(*both):
             untouched.append(both)
-    if not untouched:
-        return None
-    joined = [np.unique(np.concatenate(both), return_inverse=True)[1] for both in untouched]
-    class_of, sizes = classes(np.stack(joined, axis=1))
-    first, second = class_of[: len(original)], class_of[len(original) :]
-    once = np.bincount(first, minlength=len(sizes)) == 1
-    single = once & (np.bincount(second, minlength=len(sizes)) == 1)
+    columns = [np.unique(np.concatenate(both), return_inverse=True)[1] for both in untouched]
+    columns.sort(key=lambda column: -int(column.max()))  # what tells most records apart first
+    for seed in range(min(len(columns), SEEDS)):
+        found = _told_apart(columns[seed:] + columns[:seed], len(original))
+        if found is not None:
+            return found
+    return None
+
+
+def _told_apart(columns: list[NDArray[np.int64]], records: int) -> Matching | None:
+    """Match by the columns that go with the first one in both tables; a swapped one does not."""
+    class_of, number = columns[0], 1
+    for column in columns[1:]:
+        together = classes(np.stack([class_of, column], axis=1))[0]
+        if _contained(together[:records], together[records:]):
+            class_of, number = together, number + 1
+    first, second = class_of[:records], class_of[records:]
+    size = int(class_of.max()) + 1
+    single = (np.bincount(first, minlength=size) == 1) & (np.bincount(second, minlength=size) == 1)
     rows = np.flatnonzero(single[second])
-    if len(rows) < UNIQUE * len(protected):
+    if len(rows) < UNIQUE * len(second):
         return None
-    record = np.full(len(sizes), -1, dtype=np.intp)
-    record[first] = np.arange(len(original))
-    missed = len(protected) - len(rows)
+    record = np.full(size, -1, dtype=np.intp)
+    record[first] = np.arange(records)
+    missed = len(second) - len(rows)
     note = (
-        f"records were matched by {len(untouched)} variables that were not touched, which tell "
-        f"{len(rows) / len(protected):.1%} of them apart: whoever has these variables of the original can do the same"
+        f"records were matched by {number} variable{'s' if number > 1 else ''} that were not touched, which tell "
+        f"{len(rows) / len(second):.1%} of them apart: whoever has these variables of the original can do the same"
     )
     return Matching(
         rows, record[second[rows]], "values", note + (f"; {missed:,} records are left out" if missed else "")

@@ -71,8 +71,8 @@ def predicted(
 ) -> NDArray[Any]:
     """Return what the evidence says for these rows: codes or numbers, -1 or NaN where it says nothing.
 
-    Records that share the evidence answer with their most common value, of numbers with the median. If there are none and
-    the evidence has an order, the next ones on both sides do. ``banded``: only records of the same band are asked;
+    Records that share the evidence answer with their most common value, of numbers with the median. If there are none
+    and the evidence has an order, the next ones on both sides do. ``banded``: only records of the same band are asked;
     without ``ties`` only the next ones; ``apart`` is how many records are passed over on each side.
     """
     width = evidence.number

@@ -8,6 +8,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def near_each(places: Floats, distance: float) -> NDArray[np.int64]:
+    """Return, for each of some sorted places, how many of them are no further away, itself included.
+
+    >>> near_each(np.array([0.0, 1.0, 2.0, 5.0]), 1.0)
+    array([2, 3, 2, 1])
+    """
+    slack = distance * (1 + 1e-12)
+    low = np.searchsorted(places, places - slack, side="left")
+    return np.asarray(np.searchsorted(places, places + slack, side="right") - low)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranks:
     """The values of a numeric variable in order, and how far apart two of them may be in rank to count as the same.
@@ -42,6 +53,14 @@ class Ranks:
         if not self._kept or self._kept[0][0] is not levels:
             self._kept[:] = [(levels, self.place(levels))]
         return self._kept[0][1]
+
+    def likely(self, places: Floats) -> float:
+        """Return the largest share of these ranks that lies near one of them.
+
+        >>> Ranks(np.empty(0), distance=1.0).likely(np.array([0.5, 1.5, 2.5, 9.0]))
+        0.75
+        """
+        return float(near_each(np.sort(places), self.distance).max() / len(places))
 
     def near(self, true: Floats, found: Floats) -> NDArray[np.bool_]:
         """Tell which numbers found are as good as the true ones."""

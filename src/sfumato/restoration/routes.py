@@ -165,7 +165,7 @@ def _best_first(entry: tuple[float, tuple[str, ...]]) -> tuple[float, tuple[str,
 
 
 def joined(*parts: Evidence) -> Evidence:
-    """Return several columns as one piece of evidence; columns in alphabetical order, so that theirs does not matter."""
+    """Return several columns as one piece of evidence, in alphabetical order, so that theirs does not matter."""
     parts = tuple(sorted(parts, key=lambda part: part.shown))
     codes = parts[0].codes
     for part in parts[1:]:
@@ -177,7 +177,7 @@ def joined(*parts: Evidence) -> Evidence:
 
 def sums(setting: Setting) -> Found:
     """Sums, differences, products and quotients of other columns."""
-    amounts = [name for name in setting.original.schema.analysed("numeric")]
+    amounts = setting.original.schema.analysed("numeric")
     published = {name: setting.protected.columns[name] for name in amounts if _numeric(setting.protected, name)}
     if not published:
         return "there are no other numbers"

@@ -90,8 +90,8 @@ class Target:
 class Trial:
     """What one piece of evidence gave back of a variable's protected values.
 
-    ``right`` and ``exact`` stand beside ``rows``; where the evidence says nothing the guess is taken. ``answered`` tells
-    where it said something. ``tests`` counts the trials of which this is the best.
+    ``right`` and ``exact`` stand beside ``rows``; where the evidence says nothing the guess is taken. ``answered``
+    tells where it said something. ``tests`` counts the trials of which this is the best.
     """
 
     target: Target
@@ -138,9 +138,12 @@ def tried(target: Target, evidence: Evidence, way: Way = Way()) -> Trial:  # noq
     if not known.size:
         return trial
     found = _answers(target.aim, evidence, way, lesson, known)
-    right = target.aim.right(known, found)[0]
-    usual = _usual(target.aim, known)
-    return replace(trial, holds=float(right.mean()), checked=len(known), usual=usual)
+    answered = ~np.isnan(found) if target.aim.number else found >= 0
+    if not answered.any():
+        return trial
+    right = target.aim.right(known[answered], found[answered])[0]
+    usual = _usual(target.aim, known[answered])
+    return replace(trial, holds=float(right.mean()), checked=len(right), usual=usual)
 
 
 def published_lesson(aim: Aim, *, own: bool) -> Lesson:
@@ -200,6 +203,4 @@ def _usual(aim: Aim, rows: Rows) -> float:
     if aim.ranks is None:
         counts = np.bincount(values.codes[rows])
         return float(counts.max() / counts.sum())
-    place = np.sort(aim.ranks.place(values.levels[values.codes[rows]]))
-    within = np.searchsorted(place, place + 2 * aim.ranks.distance, side="right") - np.arange(len(place))
-    return float(within.max() / len(place))
+    return aim.ranks.likely(aim.level_ranks[values.codes[rows]])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.restoration.aims import spelled
 from sfumato.restoration.findings import Example, Name, Restored, Route
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
 SHOWN = 3  # examples of a route
 
 
-def verdict(worst: Restored, margin: float) -> str:
+def verdict(worst: Restored) -> str:
     """Say what the worst variable of a route loses by it."""
-    what = f"{worst.restored:.1%} of {worst.values:,} protected value{'s' if worst.values != 1 else ''} of {worst.variable}"
+    what = f"{worst.restored:.1%} of {_counted(worst.values, 'protected value')} of {worst.variable}"
     from_what = f" from {' and '.join(worst.evidence)}" if worst.evidence else ""
     said = f"{what}{from_what}, against {worst.guess:.1%} by the best guess"
-    if worst.alarm:
-        return f"restores {said}"
-    if worst.excess > margin:
-        return f"gives {said}: too few to tell from luck"
-    return f"restores nothing ({said})"
+    return {
+        "restores": f"restores {said}",
+        "association": f"gives {said}: an association, no way back",
+        "luck": f"gives {said}: too few to tell from luck",
+        "nothing": f"restores nothing ({said})",
+    }[worst.reading]
 
 
 def repair(name: Name, alarms: Sequence[Restored]) -> str:
@@ -44,7 +46,7 @@ def repair(name: Name, alarms: Sequence[Restored]) -> str:
     }[name]
 
 
-def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: np.ndarray) -> tuple[Example, ...]:  # type: ignore[type-arg]
+def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: NDArray[np.intp]) -> tuple[Example, ...]:
     """Return values given back that the guess misses."""
     told = []
     for trial in trials:
@@ -80,7 +82,7 @@ def overall(routes: Sequence[Route], protected: dict[str, int]) -> str:
     values = sum(protected.values())
     if not values:
         return "Nothing to restore: no value of the file differs from the original."
-    about = f"{values:,} protected value{'s' if values != 1 else ''} of {_counted(len(protected), 'variable')}"
+    about = f"{_counted(values, 'protected value')} of {_counted(len(protected), 'variable')}"
     alarms = [route for route in routes if route.alarm]
     if not alarms:
         return f"The file keeps what was protected: no route restores more of {about} than a guess does."
@@ -90,7 +92,7 @@ def overall(routes: Sequence[Route], protected: dict[str, int]) -> str:
 
 
 def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"
+    return f"{number:,} {word}{'s' if number != 1 else ''}"
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
