@@ -186,6 +186,14 @@ def test_a_part_is_the_total_less_the_rest_in_spite_of_exceptions() -> None:
     assert route.worst.exactly == pytest.approx(float((~wrong)[blank].mean()), abs=0.01)
 
 
+def test_a_single_total_is_an_alarm_if_the_sum_holds_everywhere_else() -> None:
+    table, _ = shuffled(survey())
+    kept = alone(table, "wages", "rest", "income", "sex")
+    masked = kept.copy()
+    masked.loc[5, "income"] = np.nan
+    assert audit(kept, masked)["sums"].alarm
+
+
 def test_a_quotient_is_found() -> None:
     table, _ = shuffled(survey())
     kept = alone(table, "wages", "age", "sex").assign(rate=table["wages"] / table["age"])

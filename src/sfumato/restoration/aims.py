@@ -17,7 +17,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-ENOUGH = 0.5  # of the values must stand as they were, for the file itself to teach a relation
+TRUE = 0.5  # of the values published must be true, for the file itself to teach a relation
+LEFT = 0.1  # of the values must be published truly for that
 CLOSE = 1e-9  # numbers that differ by less, relative to their size, differ by how they were written
 
 
@@ -40,7 +41,8 @@ class Aim:
 
     ``truth`` are the values the intruder is after, ``told`` what the file publishes of them, ``band`` the class that a
     record's own published value puts it into, ``cells`` the rows that hold protected values, in the order of the
-    file. ``taught`` says whether the file itself shows enough values to learn a relation from.
+    file. ``taught`` says whether the file itself shows enough values to learn a relation from; of values that were
+    coarsened it shows none of the kind.
     """
 
     name: str
@@ -136,7 +138,7 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
         agree = told_truly = truth.present & told.present & _agree(truth, told, number=number)
         cells = np.flatnonzero(truth.present & ~agree & ~(same & shown))
         if cells.size:
-            taught = bool(np.count_nonzero(agree) >= ENOUGH * np.count_nonzero(truth.present))
+            taught = _teaches(truth, told, agree)
             band = told.present.astype(np.int64) if number else told.codes + 1
             ranks = Ranks.of(footing.original, near) if number else None
             figures = footing.protected if number else None
@@ -148,10 +150,17 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
         truth = numbers(original.columns[name]) if number else categories(original, name)
         band = np.unique(protected.columns[name], return_inverse=True)[1].astype(np.int64)
         told = Values(np.where(same & shown, truth.codes, -1), truth.levels)  # such as what lies below a top code
-        taught = bool(np.count_nonzero(told.present) >= ENOUGH * np.count_nonzero(truth.present))
         ranks = Ranks.of(original.columns[name], near) if number else None
         figures = protected.columns[name] if number and protected.schema[name].kind == "numeric" else None
-        yield Aim(name, "in full", number, truth, told, band, np.asarray(cells), taught, ranks, figures)
+        yield Aim(
+            name, "in full", number, truth, told, band, np.asarray(cells), taught=False, ranks=ranks, shown=figures
+        )
+
+
+def _teaches(truth: Values, told: Values, agree: Mask) -> bool:
+    """Tell whether enough true values are left in the file to learn a relation from it."""
+    true, published, there = (int(np.count_nonzero(mask)) for mask in (agree, told.present, truth.present))
+    return true >= TRUE * published and true >= LEFT * there
 
 
 def _same_value(original: Microdata, protected: Microdata, name: str, footing: Recoding) -> Mask:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units as numbered_units
 from sfumato.errors import DataError, ParameterError
-from sfumato.restoration import evidence as held
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
+from sfumato.restoration.beside import columns_beside
 from sfumato.restoration.findings import Audit, Name, Reading, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.matching import Matching, match
-from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
 from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target, Trial
 
@@ -81,7 +80,7 @@ def audit(
     notes = [matching.note] if matching.note else []
     setting = _setting(before, after, matching, near, generator, notes)
     if beside is not None:
-        setting = replace(setting, beside=tuple(_columns_beside(before, matching, beside, notes)))
+        setting = replace(setting, beside=columns_beside(before, matching, beside, notes))
     counted: dict[str, int] = {}
     for target in setting.targets:
         counted[target.aim.name] = counted.get(target.aim.name, 0) + len(target.aim.cells)
@@ -117,30 +116,6 @@ def _setting(
     return Setting(before, after, targets, units, near, None, notes)
 
 
-def _columns_beside(
-    original: Microdata, matching: Matching, beside: Mapping[str, Any], notes: list[str]
-) -> list[Evidence]:
-    """Return the columns of other releases as evidence, for the records of this one."""
-    found = []
-    for name, table in beside.items():
-        other = Microdata.beside(original, table)
-        try:
-            theirs = match(original, other)
-        except DataError:
-            notes.append(f"{name}: its records cannot be linked to those of this release, so it tells nothing of them")
-            continue
-        row = np.full(len(original), -1, dtype=np.intp)
-        row[theirs.records] = theirs.rows
-        here = row[matching.records]
-        apart = held.id_names(original, other)
-        for column in other.names:
-            if column not in apart:
-                one = held.column(other, column, f"{column} of {name}")
-                codes = np.where(here >= 0, one.codes[np.maximum(here, 0)] + 1, 0)
-                found.append(Evidence(one.shown, codes, one.ordered))
-    return found
-
-
 def _idle() -> tuple[Route, ...]:
     return tuple(Route(name, untried="no value is protected") for name in ROUTES)
 
@@ -160,7 +135,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
     level = alpha / max(sum(trial.tests for trial in found), 1)
     least = DEPENDENCE if name in ("columns", "combinations", "sums") else 0.0
     judged = [(_restored(trial, level, margin, least), trial) for trial in found]
-    judged.sort(key=lambda one: (not one[0].alarm, -one[0].excess, -one[0].values, one[0].variable))
+    judged.sort(key=lambda one: _severity(one[0]))
     alarms = [restored for restored, _ in judged if restored.alarm]
     worst = judged[0][0]
     return Route(
@@ -171,6 +146,11 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
         verdict=wording.verdict(worst),
         repair=wording.repair(name, alarms) if alarms else "",
     )
+
+
+def _severity(found: Restored) -> tuple[bool, float, str, str]:
+    """Put what restores first, and what exceeds the guess most in terms of chance."""
+    return not found.alarm, -found.excess * float(np.sqrt(found.values)), found.variable, found.level
 
 
 def _restored(trial: Trial, level: float, margin: float, least: float) -> Restored:
@@ -224,5 +204,7 @@ def _sampled(setting: Setting) -> list[str]:
             "values; the best three were then tried on all"
         )
     if any(not target.aim.taught for target in setting.targets):
-        told.append("where fewer than half of a variable's values stand as they were, its relations are taken as known")
+        told.append(
+            "where too few values of a variable stand as they were, its relations are taken as known from the original"
+        )
     return told

@@ -14,7 +14,7 @@ Reading = Literal["restores", "association", "luck", "nothing"]
 TITLES: dict[Name, str] = {
     "weight": "survey weight",
     "order": "order of the records",
-    "household": "other members of the household",
+    "household": "members of the household",
     "ids": "ids and their patterns",
     "columns": "another column",
     "combinations": "several columns together",

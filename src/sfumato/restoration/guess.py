@@ -12,6 +12,7 @@ from sfumato.restoration.ranks import near_each
 
 Mask = NDArray[np.bool_]
 
+SEVERAL = 30  # protected values from which on the share guessed right is known well enough
 MANY = 10  # protected values in a band from which on the intruder is granted their distribution
 
 
@@ -19,7 +20,8 @@ MANY = 10  # protected values in a band from which on the intruder is granted th
 class Guess:
     """What is guessed for each protected value, and whether that is right.
 
-    ``chance`` is the share that one value for all records would get right, the least that luck must be granted.
+    ``chance`` is the share of all records that one value for all would get right: where protected values are few, the
+    least that luck must be granted.
     """
 
     values: NDArray[Any]
@@ -33,7 +35,7 @@ class Guess:
 
     def surprise(self, right: float, values: int) -> float:
         """Return the probability that luck gets so many of so many values right."""
-        p = min(max(self.share, self.chance), 1.0)
+        p = max(self.share, self.chance) if len(self.right) < SEVERAL else self.share
         return float(bdtrc(right - 1, values, p)) if right > 0 else 1.0
 
 

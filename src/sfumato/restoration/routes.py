@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
 from sfumato.restoration import evidence as held
+from sfumato.restoration.beside import Beside
 from sfumato.restoration.findings import Name
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.sums import relation
-from sfumato.restoration.trials import Target, Trial, Way, best_of, screened, share, tried
+from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]
 Found = list[Trial] | str  # the best trial of each variable, or why there is none
@@ -30,7 +31,7 @@ MORE = 0.02  # a combination must restore so much more than one of its columns
 class Setting:
     """Both tables with their records in the order of the protected one, what is protected, and what lies beside it.
 
-    ``units`` numbers the original's households; ``beside`` holds the columns of other releases as evidence.
+    ``units`` numbers the original's households; ``beside`` holds the columns of other releases.
     """
 
     original: Microdata
@@ -38,7 +39,7 @@ class Setting:
     targets: tuple[Target, ...]
     units: Integers | None
     near: float
-    beside: tuple[Evidence, ...] | None
+    beside: tuple[Beside, ...] | None
     notes: list[str]
 
     @property
@@ -190,27 +191,9 @@ def sums(setting: Setting) -> Found:
             continue
         holds = relation(originals[name], {n: originals[n] for n in published if n != name}, touched - {name})
         if holds is not None:
-            found.append(_by_relation(target, holds.applied(published), str(holds), holds.holds))
+            trial = read_off(target, holds.applied(published), str(holds))
+            found.append(replace(trial, holds=holds.holds, checked=holds.records))
     return found or "no protected variable is a sum or a product of other columns"
-
-
-def _by_relation(target: Target, result: NDArray[np.float64], text: str, holds: float) -> Trial:
-    rows = target.asked
-    answers = result[rows]
-    right, exact = target.aim.right(rows, answers)
-    answered = ~np.isnan(answers)
-    at = np.searchsorted(target.aim.cells, rows)
-    return Trial(
-        target,
-        Evidence((text,), np.zeros(1, dtype=np.int64), ordered=False),
-        rows,
-        np.where(answered, right, target.guess.right[at]),
-        np.where(answered, exact, target.guessed_exactly[at]),
-        answered,
-        holds=holds,
-        learnt_from_file=target.aim.taught,
-        answers=answers,
-    )
 
 
 def _numeric(data: Microdata, name: str) -> bool:
@@ -221,9 +204,18 @@ def beside(setting: Setting) -> Found:
     """The columns of other releases, together with the class that this one publishes."""
     if setting.beside is None:
         return "no other release was given"
-    offered = [one for one in setting.beside if held.informative(one)]
-    trials = [trial for trial in (best_of(target, offered) for target in setting.targets) if trial is not None]
-    return trials or "the other releases cannot be linked to this one, or tell nothing"
+    offered = [one.evidence for one in setting.beside if held.informative(one.evidence)]
+    found = []
+    for target in setting.targets:
+        trials = [best_of(target, offered)]
+        for one in setting.beside:
+            answers = one.read_off(target.aim)
+            trials += [None if answers is None else read_off(target, answers, *one.evidence.shown)]
+        made = [trial for trial in trials if trial is not None]
+        if made:
+            best = max(made, key=lambda trial: trial.share)
+            found.append(replace(best, tests=sum(trial.tests for trial in made)))
+    return found or "the other releases cannot be linked to this one, or tell nothing"
 
 
 ROUTES: Mapping[Name, Any] = {

@@ -23,13 +23,14 @@ WHOLE = 1e-3  # a coefficient this near to a whole number is one
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A variable as a sum of others, or as a product of powers of others; ``holds`` for this share of records."""
+    """A variable as a sum of others, or as a product of powers of others; ``holds`` for this share of ``records``."""
 
     parts: tuple[str, ...]
     factors: tuple[float, ...]
     constant: float
     product: bool
     holds: float
+    records: int
 
     def applied(self, columns: dict[str, Floats]) -> Floats:
         """Return what the relation makes of these columns; NaN where a part is missing."""
@@ -97,7 +98,7 @@ def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, p
     holds = float(np.mean(np.abs(y - raw @ rounded - constant) <= tolerance))
     if holds < MOSTLY:
         return None
-    return Relation(tuple(names[k] for k in kept), tuple(map(float, rounded)), constant, product, holds)
+    return Relation(tuple(names[k] for k in kept), tuple(map(float, rounded)), constant, product, holds, len(y))
 
 
 def _complete(target: Floats, columns: dict[str, Floats]) -> tuple[list[str], NDArray[np.intp]]:

@@ -1,7 +1,7 @@
 """One piece of evidence tried on one variable's protected values, and the best of many."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -105,7 +105,6 @@ class Trial:
     usual: float = 0.0
     learnt_from_file: bool = True
     tests: int = 1
-    answers: NDArray[Any] = field(default_factory=lambda: np.empty(0))
 
     @property
     def share(self) -> float:
@@ -174,8 +173,19 @@ def share(target: Target, evidence: Evidence, way: Way = Way()) -> float:  # noq
     return _asked(target, evidence, way, target.lesson, target.aim.cells).share
 
 
+def read_off(target: Target, answers: NDArray[Any], shown: str) -> Trial:
+    """Take answers as they stand, one for each record of the file: a sum of other columns, another release's value."""
+    evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False)
+    return _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
+
+
 def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:
     found = _answers(target.aim, evidence, way, lesson, rows)
+    return _judged(target, evidence, rows, found, from_file=target.aim.taught or way.published)
+
+
+def _judged(target: Target, evidence: Evidence, rows: Rows, found: NDArray[Any], *, from_file: bool) -> Trial:
+    """Compare answers with the truth; where there is none the guess is taken."""
     answered = ~np.isnan(found) if target.aim.number else found >= 0
     right, exact = target.aim.right(rows, found)
     at = np.searchsorted(target.aim.cells, rows)
@@ -186,8 +196,7 @@ def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: R
         np.where(answered, right, target.guess.right[at]),
         np.where(answered, exact, target.guessed_exactly[at]),
         answered,
-        learnt_from_file=target.aim.taught or way.published,
-        answers=found,
+        learnt_from_file=from_file,
     )
 
 
