@@ -75,6 +75,8 @@ from .methods.top_bottom import TopBottomCoding as TopBottomCoding
 from .outcome import Reason as Reason
 from .outcome import Status as Status
 from .registry import catalogued as catalogued
+from .restoration.audit import audit as audit
+from .restoration.findings import Audit as Audit
 from .risk.attribution import TCAP as TCAP
 from .risk.attribution import DiSCO as DiSCO
 from .risk.correct_attribution import DCAP as DCAP

@@ -9,7 +9,7 @@ from small_survey import run, write_schema, write_survey
 import sfumato
 from tables import numbers
 
-COMMANDS = ("demo", "inspect", "protect", "compare", "sweep", "tune", "study", "methods", "measures")
+COMMANDS = ("demo", "inspect", "protect", "compare", "audit", "sweep", "tune", "study", "methods", "measures")
 
 
 @pytest.fixture

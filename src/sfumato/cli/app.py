@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato
+from sfumato.cli.audit import audit
 from sfumato.cli.catalogue import measures, methods
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
@@ -35,9 +36,12 @@ candidates, chooses the most useful one with a mean linkage risk of at most 5 %,
 
 4. `sfumato compare census.csv masked.csv` measures a file protected elsewhere.
 
-5. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` masks with a method you have settled on.
+5. `sfumato audit census.csv masked.csv` tries to restore what was protected from the rest of the file.
 
-**Exit codes:** 0 done; 1 no candidate keeps the bounds, or some figures could not be computed (which, is said); \
+6. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` masks with a method you have settled on.
+
+**Exit codes:** 0 done; 1 no candidate keeps the bounds, protected values can be restored, or some figures could not \
+be computed (which, is said); \
 2 bad usage or bad input; 130 interrupted (run the same command again to continue).
 """
 
@@ -91,7 +95,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, sweep, tune, compare, protect, study, methods, measures):
+for command in (demo, inspect, sweep, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 
 

@@ -1,0 +1,85 @@
+"""``sfumato audit``: what a protected file still gives back of the values that were protected."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, console, print_json
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.restoration.findings import Audit
+
+
+def audit(
+    original: Annotated[Path, typer.Argument(help="The original file.", show_default=False)],
+    protected: Annotated[Path, typer.Argument(help="The file to be released.", show_default=False)],
+    *,
+    schema: SchemaFile = None,
+    protected_schema: Annotated[
+        Path | None, typer.Option(help="The schema of the protected file, if its variables were recoded.")
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another release of the same records that an intruder may have; may be said several times."),
+    ] = None,
+    near: Annotated[
+        float, typer.Option(help="A number is restored if its rank is off by at most this share of the records.")
+    ] = 0.01,
+    margin: Annotated[
+        float, typer.Option(help="A route restores only what exceeds the best guess by more than this share.")
+    ] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes the sample that large files are looked through with.")] = 0,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    json: Json = False,
+) -> None:
+    """Try to restore protected values from the rest of the file: weight, order, households, ids, other columns, sums.
+
+    For each route back it tells how many protected values of the worst variable an intruder gets right, beside the
+    best guess without it, and what to do. Exit code 1 if a route restores values, 0 if none does.
+
+    Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
+    """
+    from sfumato.cli.tables import read_protected
+    from sfumato.data.files import read
+    from sfumato.restoration.audit import audit as audited
+
+    data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
+    release = read_protected(protected, data, protected_schema, **dialect)
+    others = {path.name: read_protected(path, data, **dialect) for path in beside or []}
+    if len(others) < len(beside or []):
+        raise ParameterError("two files beside this release have the same name; give each its own")
+    found = audited(data, release, beside=others or None, near=near, margin=margin, rng=seed)
+    if json:
+        print_json(found)
+    else:
+        _print(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _print(found: "Audit") -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from sfumato.show.audit_text import audit_verdict, evidence_lines, routes_table, untried_lines
+
+    out = console()
+    out.print(audit_verdict(found))
+    out.print()
+    if found.protected:
+        out.print(routes_table(found), "")
+    for heading, lines in (("what is given back", evidence_lines(found)), ("what to do", found.repairs)):
+        if lines:
+            out.print(Text(heading, style="bold"))
+            for line in lines:
+                inner = len(line) - len(line.lstrip())
+                out.print(Padding(Text(line.lstrip()), (0, 0, 0, 2 + inner)))
+            out.print()
+    small = [*(f"not tried: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
+    for line in (*small, *found.notes):
+        out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))

@@ -1,0 +1,238 @@
+"""What an intruder is after: the protected values of a variable, what the file still says of each, the best guess."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.alignment import aligned
+from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import Recoding, recoding
+from sfumato.restoration.findings import Level
+from sfumato.restoration.ranks import Ranks
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+TRUE = 0.5  # of the values published must be true, for the file itself to teach a relation
+LEFT = 0.1  # of the values must be published truly for that
+CLOSE = 1e-9  # numbers that differ by less, relative to their size, differ by how they were written
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A column as codes with -1 for missing: categories by how common they are, numbers in their order."""
+
+    codes: Integers
+    levels: NDArray[Any]  # of numbers the numbers, of categories their names
+
+    @property
+    def present(self) -> Mask:
+        """Which records have a value."""
+        return self.codes >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """The protected values of one variable, at one level.
+
+    ``truth`` are the values the intruder is after, ``told`` what the file publishes of them, ``band`` the class that a
+    record's own published value puts it into, ``cells`` the rows that hold protected values, in the order of the
+    file. ``taught`` says whether the file itself shows enough values to learn a relation from; of values that were
+    coarsened it shows none of the kind.
+    """
+
+    name: str
+    level: Level
+    number: bool
+    truth: Values
+    told: Values
+    band: Integers
+    cells: NDArray[np.intp]
+    taught: bool
+    ranks: Ranks | None = None
+    shown: Floats | None = None  # the number that stands in the file, rounded, coded or changed as it may be
+
+    @property
+    def lesson(self) -> Values:
+        """The values from which a relation is learnt."""
+        return self.told if self.taught else self.truth
+
+    def right(self, rows: NDArray[np.intp], found: NDArray[Any]) -> tuple[Mask, Mask]:
+        """Tell which answers for these rows are right, and which exactly; -1 and NaN answer nothing."""
+        true = self.truth.codes[rows]
+        if self.ranks is None:
+            exact = (found == true) & (true >= 0)
+            return exact, exact
+        values = np.asarray(self.truth.levels[np.maximum(true, 0)])
+        answered = ~np.isnan(found) & (true >= 0)
+        apart = np.abs(self.level_ranks[np.maximum(true, 0)] - self.ranks.place(found))
+        near = answered & (apart <= self.ranks.distance)
+        return near, answered & close(values, found)
+
+    @property
+    def level_ranks(self) -> Floats:
+        """The rank of each different number."""
+        assert self.ranks is not None
+        return self.ranks.places(self.truth.levels)
+
+    def part(self, rows: NDArray[np.intp]) -> "Aim":
+        """Return the aim as it is in a part of the rows, in their order."""
+        held = np.zeros(len(self.band), dtype=bool)
+        held[self.cells] = True
+        truth, told = (Values(values.codes[rows], values.levels) for values in (self.truth, self.told))
+        shown = None if self.shown is None else self.shown[rows]
+        cells = np.flatnonzero(held[rows])
+        return replace(self, truth=truth, told=told, band=self.band[rows], cells=cells, shown=shown)
+
+
+def aims(original: Microdata, protected: Microdata, near: float) -> Iterator[Aim]:
+    """Yield what there is to restore; record i is the same in both tables."""
+    for name in original.schema.analysed():
+        if name not in protected.columns:
+            yield from _gone(original, name, near)
+        elif not _untouched(original, protected, name):
+            yield from _of_variable(original, protected, name, near)
+
+
+def _untouched(original: Microdata, protected: Microdata, name: str) -> bool:
+    before, after = original.schema[name], protected.schema[name]
+    x, y = original.columns[name], protected.columns[name]
+    if before.kind == "numeric" and after.kind == "numeric":
+        return bool(np.array_equal(x, y, equal_nan=True))
+    return before.categories == after.categories and x.dtype == y.dtype and bool(np.array_equal(x, y))
+
+
+def _gone(original: Microdata, name: str, near: float) -> Iterator[Aim]:
+    """A variable that was removed: all of its values are protected, and the file tells nothing of them."""
+    number = original.schema[name].kind == "numeric"
+    truth = numbers(original.columns[name]) if number else categories(original, name)
+    cells = np.flatnonzero(truth.present)
+    nothing = Values(np.full(len(original), -1), truth.levels)
+    if cells.size:
+        yield Aim(
+            name,
+            "in full",
+            number,
+            truth,
+            nothing,
+            np.zeros(len(original), dtype=np.int64),
+            cells,
+            taught=False,
+            ranks=Ranks.of(original.columns[name], near) if number else None,
+        )
+
+
+def _of_variable(original: Microdata, protected: Microdata, name: str, near: float) -> Iterator[Aim]:
+    """A variable that is still there: what was blanked or changed, and what was coarsened."""
+    footing = recoding(original, protected, name, matched=True)
+    same = _same_value(original, protected, name, footing)
+    present, shown = ~original.missing(name), ~protected.missing(name)
+    told_truly = np.zeros(len(original), dtype=bool)
+    if footing.comparable:
+        truth, told = _both(footing)
+        number = footing.kind == "numeric"
+        agree = told_truly = truth.present & told.present & _agree(truth, told, number=number)
+        cells = np.flatnonzero(truth.present & ~agree & ~(same & shown))
+        if cells.size:
+            taught = _teaches(truth, told, agree)
+            band = told.present.astype(np.int64) if number else told.codes + 1
+            ranks = Ranks.of(footing.original, near) if number else None
+            figures = footing.protected if number else None
+            yield Aim(name, "as published", number, truth, told, band, cells, taught, ranks, figures)
+    coarse = footing.recoded or not footing.comparable
+    cells = np.flatnonzero(present & shown & ~same & (told_truly if footing.comparable else True)) if coarse else []
+    if len(cells):
+        number = original.schema[name].kind == "numeric"
+        truth = numbers(original.columns[name]) if number else categories(original, name)
+        band = np.unique(protected.columns[name], return_inverse=True)[1].astype(np.int64)
+        told = Values(np.where(same & shown, truth.codes, -1), truth.levels)  # such as what lies below a top code
+        ranks = Ranks.of(original.columns[name], near) if number else None
+        figures = protected.columns[name] if number and protected.schema[name].kind == "numeric" else None
+        yield Aim(
+            name, "in full", number, truth, told, band, np.asarray(cells), taught=False, ranks=ranks, shown=figures
+        )
+
+
+def _teaches(truth: Values, told: Values, agree: Mask) -> bool:
+    """Tell whether enough true values are left in the file to learn a relation from it."""
+    true, published, there = (int(np.count_nonzero(mask)) for mask in (agree, told.present, truth.present))
+    return true >= TRUE * published and true >= LEFT * there
+
+
+def _same_value(original: Microdata, protected: Microdata, name: str, footing: Recoding) -> Mask:
+    """Tell which records publish the value they had."""
+    kinds = {table.schema[name].kind == "numeric" for table in (original, protected)}
+    if kinds == {True}:
+        return close(original.columns[name], protected.columns[name])
+    if kinds == {False}:
+        both = aligned(original, protected, name)
+        return np.asarray(both.original == both.protected)
+    if footing.comparable and not footing.recoded:
+        if footing.kind == "numeric":
+            return close(footing.original, footing.protected)
+        return np.asarray(footing.original == footing.protected)
+    return np.zeros(len(original), dtype=bool)
+
+
+def close(one: Floats, other: Floats) -> Mask:
+    """Tell which numbers are the same but for how they were written; two missing ones are.
+
+    >>> close(np.array([1.0, 0.1 + 0.2, np.nan]), np.array([2.0, 0.3, np.nan]))
+    array([False,  True,  True])
+    """
+    with np.errstate(invalid="ignore"):
+        alike = np.abs(one - other) <= CLOSE * np.maximum(np.abs(one), np.abs(other))
+    return np.asarray(alike | (np.isnan(one) & np.isnan(other)))
+
+
+def _agree(truth: Values, told: Values, *, number: bool) -> Mask:
+    if not number:
+        return np.asarray(truth.codes == told.codes)
+    pairs = (values.levels[np.maximum(values.codes, 0)] for values in (truth, told))
+    return close(*pairs)
+
+
+def _both(footing: Recoding) -> tuple[Values, Values]:
+    """Return both columns of a footing under the same codes."""
+    if footing.kind == "numeric":
+        return numbers(footing.original), numbers(footing.protected)
+    recode, names = _by_frequency(footing.original.astype(np.int64), tuple(map(str, footing.categories)))
+    return tuple(Values(recode[codes], names) for codes in (footing.original, footing.protected))  # type: ignore[return-value]
+
+
+def numbers(column: Floats) -> Values:
+    """Return numbers as codes in their order."""
+    present = ~np.isnan(column)
+    codes = np.full(len(column), -1, dtype=np.int64)
+    levels, codes[present] = np.unique(column[present], return_inverse=True)
+    return Values(codes, levels if levels.size else np.array([np.nan]))
+
+
+def categories(data: Microdata, name: str) -> Values:
+    """Return categories as codes, the most common first, so that nothing depends on how they are labelled."""
+    variable = data.schema[name]
+    codes = data.columns[name].astype(np.int64)
+    recode, names = _by_frequency(codes, tuple(map(str, variable.categories)))
+    return Values(recode[codes], names)
+
+
+def _by_frequency(codes: Integers, names: tuple[str, ...]) -> tuple[Integers, NDArray[Any]]:
+    """Return the new code of each category, with -1 last, and the names in the new order."""
+    used, first, counts = np.unique(codes[codes >= 0], return_index=True, return_counts=True)
+    rank = np.lexsort((first, -counts))
+    order = np.concatenate([used[rank], np.setdiff1d(np.arange(len(names)), used)]).astype(np.int64)
+    recode = np.full(len(names) + 1, -1, dtype=np.int64)
+    recode[order] = np.arange(len(names))
+    return recode, np.array([names[code] for code in order] or [""], dtype=object)
+
+
+def spelled(data: Microdata, name: str, rows: NDArray[np.intp]) -> list[str]:
+    """Return some values of a column as a reader writes them."""
+    variable, column = data.schema[name], data.columns[name][rows]
+    if variable.kind == "numeric":
+        return ["blank" if np.isnan(value) else f"{value:.15g}" for value in column]
+    return ["blank" if code < 0 else str(variable.categories[code]) for code in column]

@@ -1,0 +1,146 @@
+"""What an audit found: plain data that goes to JSON, for the terminal and the internal report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sfumato.display import Preformatted, html_table
+
+Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "beside"]
+Level = Literal["as published", "in full"]
+Lesson = Literal["the file", "the original"]
+Reading = Literal["restores", "association", "luck", "nothing"]
+
+TITLES: dict[Name, str] = {
+    "weight": "survey weight",
+    "order": "order of the records",
+    "household": "members of the household",
+    "ids": "ids and their patterns",
+    "columns": "another column",
+    "combinations": "several columns together",
+    "sums": "sums and ratios",
+    "beside": "other releases",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One value given back: the record by its row in the original, from 1, and what gave it back."""
+
+    record: int
+    variable: str
+    published: str
+    true: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Restored:
+    """One variable by one route: how many of its protected values an intruder gets right, and how many without it.
+
+    ``level`` says what was restored: the value "as published" of others, blanked or changed here, or the value "in
+    full" where a class, a rounded figure or nothing was published. ``restored``, ``exactly`` (of numbers: to the last
+    digit) and ``guess`` are shares of the ``values``. ``holds`` is the share of unprotected values that the route gets
+    right; None where none are left. ``learnt`` says where the intruder has the relation from: the file itself, or the
+    original, where the file shows too few values and the relation is taken as known. ``reading`` says what that means:
+    it "restores"; it gives more than the guess, but as an "association" does or as "luck" may; or it gives "nothing".
+    """
+
+    variable: str
+    level: Level
+    evidence: tuple[str, ...]
+    values: int
+    restored: float
+    exactly: float
+    guess: float
+    holds: float | None
+    learnt: Lesson
+    reading: Reading
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the route restores the variable."""
+        return self.reading == "restores"
+
+    @property
+    def excess(self) -> float:
+        """How much more is restored than guessed, as a share of the values."""
+        return self.restored - self.guess
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way back to protected values: its figure is that of the worst variable.
+
+    ``untried`` says why a route could not be tried, and is empty where it was. ``verdict`` and ``repair`` are
+    sentences; there is a repair only if the route restores.
+    """
+
+    name: Name
+    worst: Restored | None = None
+    by_variable: tuple[Restored, ...] = ()
+    examples: tuple[Example, ...] = ()
+    untried: str = ""
+    verdict: str = ""
+    repair: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the intruder looks at."""
+        return TITLES[self.name]
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the route restores some variable."""
+        return self.worst is not None and self.worst.alarm
+
+
+@dataclass(frozen=True)
+class Audit(Preformatted):
+    """What the rest of a protected file gives back of its protected values.
+
+    ``protected`` counts the protected values of each variable, ``matched`` says how records were told to be the same.
+    A route restores a variable (``alarm``) if it gets right more than the best guess does: by more than ``margin``, and
+    by more than chance. Numbers are right within ``near`` of the records in rank.
+    """
+
+    records: int
+    protected: Mapping[str, int]
+    routes: tuple[Route, ...]
+    near: float
+    margin: float
+    matched: str
+    verdict: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether no route restores anything."""
+        return not any(route.alarm for route in self.routes)
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What to do, a sentence for each route that restores."""
+        return tuple(dict.fromkeys(route.repair for route in self.routes if route.alarm))
+
+    def __getitem__(self, name: str) -> Route:
+        return next(route for route in self.routes if route.name == name)
+
+    def __repr__(self) -> str:
+        told = [self.verdict]
+        told += [f"  {route.title}: {route.verdict}" for route in self.routes if not route.untried]
+        return "\n".join([*told, *(f"  repair: {repair}" for repair in self.repairs)])
+
+    def _repr_html_(self) -> str:
+        tried = [route for route in self.routes if not route.untried]
+        rows = [(route.title, *figures(route), "restores" if route.alarm else "") for route in tried]
+        heads = ("route", "variable", "values", "restored", "guess", "")
+        return html_table(self.verdict, heads, rows, self.repairs)
+
+
+def figures(route: Route) -> tuple[str, str, str, str]:
+    """Return a route's figure as texts: variable, values, restored, guess."""
+    worst = route.worst
+    if worst is None:
+        return "–", "–", "–", "–"
+    return worst.variable, f"{worst.values:,}", f"{worst.restored:.1%}", f"{worst.guess:.1%}"

@@ -1,0 +1,105 @@
+"""The best guess without the rest of the file: from a record's own published value of that variable alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc
+
+from sfumato.restoration.aims import Aim
+from sfumato.restoration.ranks import near_each
+
+Mask = NDArray[np.bool_]
+
+SEVERAL = 30  # protected values from which on the share guessed right is known well enough
+MANY = 10  # protected values in a band from which on the intruder is granted their distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What is guessed for each protected value, and whether that is right.
+
+    ``chance`` is the share of all records that one value for all would get right: where protected values are few, the
+    least that luck must be granted.
+    """
+
+    values: NDArray[Any]
+    right: Mask
+    chance: float
+
+    @property
+    def share(self) -> float:
+        """The share of protected values guessed right."""
+        return float(self.right.mean())
+
+    def surprise(self, right: float, values: int) -> float:
+        """Return the probability that luck gets so many of so many values right."""
+        p = max(self.share, self.chance) if len(self.right) < SEVERAL else self.share
+        return float(bdtrc(right - 1, values, p)) if right > 0 else 1.0
+
+
+def best_guess(aim: Aim) -> Guess:
+    """Return the best guess: within each band the value that most protected values have.
+
+    The intruder is granted the distribution of the protected values of a band that holds ``MANY`` or more of them; in
+    smaller ones he takes what is most common in the file. Of a number he may also take the published one as it is.
+    """
+    return _number(aim) if aim.ranks is not None else _category(aim)
+
+
+def _category(aim: Aim) -> Guess:
+    true, band = aim.truth.codes[aim.cells], aim.band[aim.cells]
+    number = len(aim.truth.levels)
+    common = _modes(band * number + true, number)
+    counts = dict(zip(*np.unique(band, return_counts=True), strict=True))
+    lesson = aim.lesson
+    there = np.flatnonzero(lesson.present)
+    bands = np.zeros(len(there), dtype=np.int64) if aim.taught else aim.band[there]
+    usual = _modes(bands * number + lesson.codes[there], number)
+    overall = int(np.bincount(lesson.codes[there]).argmax()) if there.size else -1
+    choice = {
+        one: common[one] if counts[one] >= MANY else usual.get(0 if aim.taught else one, overall) for one in counts
+    }
+    values = np.array([choice[one] for one in band.tolist()], dtype=np.int64)
+    shares = np.bincount(aim.truth.codes[aim.truth.present])
+    return Guess(values, values == true, float(shares.max() / shares.sum()))
+
+
+def _modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
+    """Return the most common value of each group, the lower code where two are; keys are group * number + value."""
+    cells, counts = np.unique(keys, return_counts=True)
+    order = np.lexsort((cells, -counts))
+    groups, first = np.unique(cells[order] // number, return_index=True)
+    return dict(zip(groups.tolist(), (cells[order][first] % number).tolist(), strict=True))
+
+
+def _number(aim: Aim) -> Guess:
+    assert aim.ranks is not None
+    true = aim.truth.levels[aim.truth.codes[aim.cells]]
+    values, right = _nearest(aim.band[aim.cells], aim.ranks.place(true), true, aim.ranks.distance)
+    if aim.shown is not None:
+        own = aim.shown[aim.cells]
+        as_shown = aim.right(aim.cells, own)[0]
+        if as_shown.sum() > right.sum():
+            values, right = np.where(np.isnan(own), values, own), as_shown
+    return Guess(values, right, aim.ranks.likely(aim.ranks.place(aim.ranks.values)))
+
+
+def _nearest(
+    band: NDArray[np.int64], rank: NDArray[np.float64], true: NDArray[np.float64], distance: float
+) -> tuple[NDArray[np.float64], Mask]:
+    """Return, for each band, the value that is near most of its values, and which values it is near."""
+    order = np.lexsort((rank, band))
+    numbered = np.unique(band[order], return_inverse=True)[1]
+    key = numbered * float(rank.max() + 2 * distance + 2) + rank[order]  # bands lie too far apart to be near
+    count = near_each(key, distance)
+    starts = np.flatnonzero(np.diff(numbered, prepend=-1))
+    sizes = np.diff(np.append(starts, len(key)))
+    most = np.flatnonzero(count == np.repeat(np.maximum.reduceat(count, starts), sizes))
+    chosen = np.repeat(most[np.unique(numbered[most], return_index=True)[1]], sizes)
+    enough = np.repeat(sizes >= MANY, sizes)
+    values, right = np.empty(len(key)), np.empty(len(key), dtype=bool)
+    values[order] = np.where(enough, true[order][chosen], float(np.median(true)))
+    right[order] = enough & (np.abs(key - key[chosen]) <= distance * (1 + 1e-12))
+    return values, right

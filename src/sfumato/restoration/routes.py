@@ -1,0 +1,236 @@
+"""The routes back to protected values: which evidence each looks at, and its best trial for every variable."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.restoration import evidence as held
+from sfumato.restoration.beside import Beside
+from sfumato.restoration.findings import Name
+from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.sums import relation
+from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
+
+Integers = NDArray[np.int64]
+Found = list[Trial] | str  # the best trial of each variable, or why there is none
+
+FEW = 500  # different values up to which a column is combined with others
+PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
+PAIRS = 6_000  # pairs of columns tried in all
+ALONE = 0.95  # a column that restores so much alone is combined with no other
+MORE = 0.02  # a combination must restore so much more than one of its columns
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """Both tables with their records in the order of the protected one, what is protected, and what lies beside it.
+
+    ``units`` numbers the original's households; ``beside`` holds the columns of other releases.
+    """
+
+    original: Microdata
+    protected: Microdata
+    targets: tuple[Target, ...]
+    units: Integers | None
+    near: float
+    beside: tuple[Beside, ...] | None
+    notes: list[str]
+
+    @property
+    def apart(self) -> int:
+        """How far apart two records must be in the file to be no neighbours: beyond any household, near in rank."""
+        records = len(self.protected)
+        return min(max(10, int(np.ceil(self.near / 2 * records))), max(records // 4, 1))
+
+    @cached_property
+    def columns(self) -> list[Evidence]:
+        """The columns that are neither weight nor id, as evidence; those with one value tell nothing."""
+        apart = {*held.id_names(self.original, self.protected)}
+        apart |= {name for table in (self.original, self.protected) if (name := table.schema.weight) is not None}
+        names = [name for name in self.protected.names if name not in apart]
+        return [one for one in (held.column(self.protected, name) for name in names) if held.informative(one)]
+
+
+def weight(setting: Setting) -> Found:
+    """Records with the same weight, or the next lower and higher one."""
+    name = setting.original.schema.weight or setting.protected.schema.weight
+    if name is None or name not in setting.protected.columns:
+        return "the file has no survey weight"
+    evidence = held.column(setting.protected, name)
+    if not held.informative(evidence):
+        return "all weights are equal"
+    return [tried(target, evidence) for target in setting.targets if target.aim.name != name]
+
+
+def order(setting: Setting) -> Found:
+    """The records before and after."""
+    if len(setting.protected) < 3:
+        return "there are fewer than three records"
+    way = Way(ties=False, apart=setting.apart)
+    return [tried(target, held.rows(setting.protected), way) for target in setting.targets]
+
+
+def household(setting: Setting) -> Found:
+    """The other members of the household, found by its id or without it."""
+    found = held.household(setting.original, setting.protected, setting.units)
+    if found is None:
+        return "the file shows no households"
+    evidence, how = found
+    if setting.original.schema.household is not None and evidence.shown == ("neighbouring rows",):
+        setting.notes.append(f"the file has no household id; households were found as {how}")
+    shown = [target for target in setting.targets if target.aim.told.present.any()]
+    if not shown:
+        return "of no protected variable anything is published that members could share"
+    return [
+        tried(target, evidence, Way(published=True, own=target.aim.number and not target.aim.taught))
+        for target in shown
+    ]
+
+
+def ids(setting: Setting) -> Found:
+    """The order of ids, and the beginnings of those that are texts."""
+    names = held.id_names(setting.original, setting.protected)
+    if not names:
+        return "the file has no id"
+    patterns = [entry for name in names for entry in held.ids(setting.protected, name)]
+    found = []
+    for target in setting.targets:
+        trials = [
+            tried(target, evidence, Way(ties=ties, apart=0 if ties else setting.apart))
+            for evidence, ties in patterns
+            if held.informative(evidence)
+        ]
+        if trials:
+            found.append(replace(max(trials, key=lambda trial: trial.share), tests=len(trials)))
+    return found or "the ids are all alike"
+
+
+def columns(setting: Setting) -> Found:
+    """Every other column by itself: copies, and what another column determines."""
+    offered = setting.columns
+    found = (best_of(t, (one for one in offered if one.shown != (t.aim.name,))) for t in setting.targets)
+    trials = [trial for trial in found if trial is not None]
+    return trials or "there is no other column that tells records apart"
+
+
+def combinations_of(setting: Setting) -> Found:
+    """Two columns together, and a third that adds to the best two."""
+    most = max(min(FEW, len(setting.protected) // 4), 2)
+    few = [one for one in setting.columns if len(np.unique(one.codes)) <= most]
+    if len(few) < 3:
+        return "there are fewer than three columns with few different values"
+    room = max(int(np.sqrt(2 * PAIRS / max(len(setting.targets), 1))), 6)
+    if len(few) > room:
+        setting.notes.append(
+            f"combinations: for each variable the {room} of {len(few)} columns that tell most alone were combined"
+        )
+    if len(setting.protected) > PAIRED[0]:
+        setting.notes.append(
+            f"combinations were looked for on a sample of {PAIRED[0]:,} records, the best tried on all"
+        )
+    found = [_combined(target, few, room) for target in setting.targets]
+    trials = [trial for trial in found if trial is not None]
+    return trials or "no combination tells more than one of its columns alone"
+
+
+def _combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
+    alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
+    singles = [one for one, restored in alone if restored < ALONE][:room]
+    most = max((restored for _, restored in alone if restored < ALONE), default=0.0)
+    if len(singles) < 2:
+        return None
+    part, rows = target.part(*PAIRED)
+    small = {one.shown: one.part(rows) for one in singles}
+    pairs = [joined(*two) for two in combinations(small.values(), 2)]
+    ranked = sorted(((share(part, one), one.shown) for one in pairs), key=_best_first)
+    best = ranked[0][1]
+    wider = [joined(*(small[name,] for name in best), one) for one in small.values() if one.shown[0] not in best]
+    triples = sorted(((share(part, one), one.shown) for one in wider), key=_best_first)
+    whole = {one.shown: one for one in singles}
+    finalists = [joined(*(whole[name,] for name in shown)) for _, shown in (*ranked[:2], *triples[:1])]
+    final = [tried(target, one) for one in finalists]
+    chosen = max(final, key=lambda trial: (round(trial.share, 3), -len(trial.evidence.shown)))
+    if chosen.share <= most + MORE:
+        return None
+    return replace(chosen, tests=len(pairs) + len(wider))
+
+
+def _best_first(entry: tuple[float, tuple[str, ...]]) -> tuple[float, tuple[str, ...]]:
+    return -entry[0], entry[1]
+
+
+def joined(*parts: Evidence) -> Evidence:
+    """Return several columns as one piece of evidence, in alphabetical order, so that theirs does not matter."""
+    parts = tuple(sorted(parts, key=lambda part: part.shown))
+    codes = parts[0].codes
+    for part in parts[1:]:
+        codes = codes * part.number + part.codes
+    if len(parts) > 1 and int(codes.max(initial=0)) > 4 * len(codes):
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return Evidence(tuple(sorted(name for part in parts for name in part.shown)), codes, ordered=False)
+
+
+def sums(setting: Setting) -> Found:
+    """Sums, differences, products and quotients of other columns."""
+    amounts = setting.original.schema.analysed("numeric")
+    published = {name: setting.protected.columns[name] for name in amounts if _numeric(setting.protected, name)}
+    if not published:
+        return "there are no other numbers"
+    originals = {name: setting.original.columns[name] for name in amounts}
+    touched = {target.aim.name for target in setting.targets}
+    found = []
+    for target in setting.targets:
+        name = target.aim.name
+        if not target.aim.number:
+            continue
+        holds = relation(originals[name], {n: originals[n] for n in published if n != name}, touched - {name})
+        if holds is not None:
+            trial = read_off(target, holds.applied(published), str(holds))
+            found.append(replace(trial, holds=holds.holds, checked=holds.records))
+    return found or "no protected variable is a sum or a product of other columns"
+
+
+def _numeric(data: Microdata, name: str) -> bool:
+    return name in data.columns and data.schema[name].kind == "numeric"
+
+
+def beside(setting: Setting) -> Found:
+    """The columns of other releases, together with the class that this one publishes."""
+    if setting.beside is None:
+        return "no other release was given"
+    offered = [one.evidence for one in setting.beside if held.informative(one.evidence)]
+    found = []
+    for target in setting.targets:
+        trials = [best_of(target, offered)]
+        for one in setting.beside:
+            answers = one.read_off(target.aim)
+            trials += [None if answers is None else read_off(target, answers, *one.evidence.shown)]
+        made = [trial for trial in trials if trial is not None]
+        if made:
+            best = max(made, key=lambda trial: trial.share)
+            found.append(replace(best, tests=sum(trial.tests for trial in made)))
+    return found or "the other releases cannot be linked to this one, or tell nothing"
+
+
+ROUTES: Mapping[Name, Any] = {
+    "weight": weight,
+    "order": order,
+    "household": household,
+    "ids": ids,
+    "columns": columns,
+    "combinations": combinations_of,
+    "sums": sums,
+    "beside": beside,
+}
+
+
+def each(setting: Setting) -> Iterator[tuple[Name, Found]]:
+    """Yield every route with what it found."""
+    for name, route in ROUTES.items():
+        yield name, route(setting)

@@ -1,0 +1,215 @@
+"""One piece of evidence tried on one variable's protected values, and the best of many."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.restoration.aims import Aim, Values
+from sfumato.restoration.guess import Guess
+from sfumato.restoration.prediction import Evidence, Lesson, lesson_of, predicted
+
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+ASKED = 20_000  # protected values of a variable that are tried; a random sample where there are more
+CHECKED = 2_000  # unprotected values on which a relation is checked
+SCREENED = (10_000, 1_000)  # records that teach, and values tried, when many columns are looked through
+FINALISTS = 3  # of these, tried on all
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The records that large tables are looked through with: the same for all variables, whatever their order."""
+
+    order: Rows  # the records of the file in random order
+
+    def of(self, rows: Rows, most: int) -> Rows:
+        """Return at most so many of these rows, drawn at random, in the order of the file."""
+        if len(rows) <= most:
+            return rows
+        wanted = np.zeros(len(self.order), dtype=bool)
+        wanted[rows] = True
+        drawn = self.order[wanted[self.order]][:most]
+        return np.sort(drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A variable's protected values, the best guess at each, and who can teach a relation."""
+
+    aim: Aim
+    guess: Guess
+    sample: Sample
+    units: Integers | None
+
+    @cached_property
+    def asked(self) -> Rows:
+        """The rows whose values are tried."""
+        return self.sample.of(self.aim.cells, ASKED)
+
+    @cached_property
+    def lesson(self) -> Lesson:
+        """Who teaches."""
+        return lesson_of(self.aim, self.units)
+
+    def part(self, teaching: int, asked: int) -> "tuple[Target, Rows]":
+        """Return the target in a sample with fewer who teach and fewer who ask, and the rows of that sample."""
+        everybody = np.arange(len(self.aim.band))
+        cells = self.sample.of(self.aim.cells, asked)
+        rows = np.union1d(self.sample.of(everybody, teaching), cells)
+        if len(rows) == len(everybody) and len(cells) == len(self.aim.cells):
+            return self, rows
+        aim = replace(self.aim.part(rows), cells=np.searchsorted(rows, cells))
+        units = None if self.units is None else np.unique(self.units[rows], return_inverse=True)[1]
+        values, right = self.guessed(cells)
+        guess = replace(self.guess, values=values, right=right)
+        return Target(aim, guess, Sample(np.arange(len(rows))), units), rows
+
+    @property
+    def screened(self) -> bool:
+        """Whether looking through many columns is done on a sample."""
+        return len(self.aim.band) > SCREENED[0] or len(self.aim.cells) > SCREENED[1]
+
+    @cached_property
+    def guessed_exactly(self) -> Mask:
+        """Which protected values the guess meets exactly."""
+        return self.aim.right(self.aim.cells, self.guess.values)[1]
+
+    def guessed(self, rows: Rows) -> tuple[NDArray[Any], Mask]:
+        """Return what is guessed for some of the protected values, and whether it is right."""
+        at = np.searchsorted(self.aim.cells, rows)
+        return self.guess.values[at], self.guess.right[at]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What one piece of evidence gave back of a variable's protected values.
+
+    ``right`` and ``exact`` stand beside ``rows``; where the evidence says nothing the guess is taken. ``answered``
+    tells where it said something. ``tests`` counts the trials of which this is the best.
+    """
+
+    target: Target
+    evidence: Evidence
+    rows: Rows
+    right: Mask
+    exact: Mask
+    answered: Mask
+    holds: float | None = None
+    checked: int = 0
+    usual: float = 0.0
+    learnt_from_file: bool = True
+    tests: int = 1
+
+    @property
+    def share(self) -> float:
+        """The share restored."""
+        return float(self.right.mean())
+
+    @property
+    def guess(self) -> float:
+        """The share guessed right without the evidence."""
+        return float(self.target.guessed(self.rows)[1].mean())
+
+
+@dataclass(frozen=True)
+class Way:
+    """How evidence is asked: whether records that share it count, how far off its neighbours are, who teaches."""
+
+    ties: bool = True
+    apart: int = 0  # records passed over on each side, where the relation is taken as known
+    published: bool = False  # only what the file publishes of others teaches, whatever the variable
+    own: bool = False  # the record's own published number counts as well
+
+
+def tried(target: Target, evidence: Evidence, way: Way = Way()) -> Trial:  # noqa: B008 - frozen
+    """Try one piece of evidence on the protected values, and check it on unprotected ones."""
+    lesson = published_lesson(target.aim, own=way.own) if way.published else target.lesson
+    trial = _asked(target, evidence, way, lesson, target.asked)
+    if not target.aim.taught:
+        return trial
+    known = target.sample.of(np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True), CHECKED)
+    if not known.size:
+        return trial
+    found = _answers(target.aim, evidence, way, lesson, known)
+    answered = ~np.isnan(found) if target.aim.number else found >= 0
+    if not answered.any():
+        return trial
+    right = target.aim.right(known[answered], found[answered])[0]
+    usual = _usual(target.aim, known[answered])
+    return replace(trial, holds=float(right.mean()), checked=len(right), usual=usual)
+
+
+def published_lesson(aim: Aim, *, own: bool) -> Lesson:
+    """Return the published values as those that teach; a blank has nothing to say, a changed value has."""
+    nobody = np.full(len(aim.band), len(aim.band)) if own else np.arange(len(aim.band))
+    return Lesson(aim.told, np.flatnonzero(aim.told.present), nobody)
+
+
+def best_of(target: Target, evidence: Iterable[Evidence], way: Way = Way()) -> Trial | None:  # noqa: B008 - frozen
+    """Try many pieces of evidence, on a sample where the table is large, and return the best tried on all."""
+    ranked = screened(target, evidence, way)
+    if not ranked:
+        return None
+    final = [tried(target, one, way) for one, _ in ranked[: FINALISTS if target.screened else 1]]
+    best = max(final, key=lambda trial: trial.share)
+    return replace(best, tests=len(ranked))
+
+
+def screened(target: Target, evidence: Iterable[Evidence], way: Way = Way()) -> list[tuple[Evidence, float]]:  # noqa: B008
+    """Return evidence with the share it restores, on a sample if the table is large; the best first."""
+    part, rows = target.part(*SCREENED)
+    found = [(one, share(part, one.part(rows), way)) for one in evidence]
+    return sorted(found, key=lambda entry: (-entry[1], entry[0].shown))
+
+
+def share(target: Target, evidence: Evidence, way: Way = Way()) -> float:  # noqa: B008 - frozen
+    """Return the share that a piece of evidence restores."""
+    return _asked(target, evidence, way, target.lesson, target.aim.cells).share
+
+
+def read_off(target: Target, answers: NDArray[Any], shown: str) -> Trial:
+    """Take answers as they stand, one for each record of the file: a sum of other columns, another release's value."""
+    evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False)
+    return _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
+
+
+def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:
+    found = _answers(target.aim, evidence, way, lesson, rows)
+    return _judged(target, evidence, rows, found, from_file=target.aim.taught or way.published)
+
+
+def _judged(target: Target, evidence: Evidence, rows: Rows, found: NDArray[Any], *, from_file: bool) -> Trial:
+    """Compare answers with the truth; where there is none the guess is taken."""
+    answered = ~np.isnan(found) if target.aim.number else found >= 0
+    right, exact = target.aim.right(rows, found)
+    at = np.searchsorted(target.aim.cells, rows)
+    return Trial(
+        target,
+        evidence,
+        rows,
+        np.where(answered, right, target.guess.right[at]),
+        np.where(answered, exact, target.guessed_exactly[at]),
+        answered,
+        learnt_from_file=from_file,
+    )
+
+
+def _answers(aim: Aim, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> NDArray[Any]:
+    known = not aim.taught and not way.published
+    apart = way.apart if known else 0
+    return predicted(aim, evidence, lesson, rows, banded=known, ties=way.ties, apart=apart)
+
+
+def _usual(aim: Aim, rows: Rows) -> float:
+    """Return the share of these rows that one value for all would get right."""
+    values: Values = aim.truth
+    if aim.ranks is None:
+        counts = np.bincount(values.codes[rows])
+        return float(counts.max() / counts.sum())
+    return aim.ranks.likely(aim.level_ranks[values.codes[rows]])

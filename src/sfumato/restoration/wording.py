@@ -1,0 +1,103 @@
+"""What an audit says in sentences: verdicts, examples, and the repair to take."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.restoration.aims import spelled
+from sfumato.restoration.findings import Example, Name, Restored, Route
+from sfumato.restoration.trials import Trial
+
+if TYPE_CHECKING:
+    from sfumato.data.microdata import Microdata
+    from sfumato.restoration.routes import Setting
+
+SHOWN = 3  # examples of a route
+
+
+def verdict(worst: Restored) -> str:
+    """Say what the worst variable of a route loses by it."""
+    what = f"{worst.restored:.1%} of {_counted(worst.values, 'protected value')} of {worst.variable}"
+    from_what = f" from {' and '.join(worst.evidence)}" if worst.evidence else ""
+    said = f"{what}{from_what}, against {worst.guess:.1%} by the best guess"
+    return {
+        "restores": f"restores {said}",
+        "association": f"gives {said}: an association, no way back",
+        "luck": f"gives {said}: too few to tell from luck",
+        "nothing": f"restores nothing ({said})",
+    }[worst.reading]
+
+
+def repair(name: Name, alarms: Sequence[Restored]) -> str:
+    """Say what closes a route."""
+    variables = _listed(list(dict.fromkeys(found.variable for found in alarms)))
+    columns = _listed(sorted({column for found in alarms for column in found.evidence}))
+    return {
+        "weight": f"coarsen the weight, add noise to it or rake it to margins, so that it no longer tells {variables}",
+        "order": f"write the records in random order: their neighbours tell {variables}",
+        "household": f"suppress or change {variables} for all members of a household together",
+        "ids": f"give new ids in random order: {columns} tells {variables}",
+        "columns": f"drop {columns}, or treat it as {variables} was treated (declare it as linked)",
+        "combinations": f"drop or coarsen one of {columns}: together they tell {variables}",
+        "sums": f"mask the parts as well, or drop one, and rebuild the rest: {variables} can be computed ({columns})",
+        "beside": f"derive this release from the other one: the two together tell {variables}",
+    }[name]
+
+
+def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: NDArray[np.intp]) -> tuple[Example, ...]:
+    """Return values given back that the guess misses."""
+    told = []
+    for trial in trials:
+        missed = ~trial.target.guessed(trial.rows)[1]
+        for at in np.flatnonzero(trial.right & trial.answered & missed)[:SHOWN]:
+            row = trial.rows[[at]]
+            aim = trial.target.aim
+            level = aim.truth.levels[aim.truth.codes[row[0]]]
+            true = f"{level:.15g}" if aim.number else str(level)
+            gone = aim.name not in setting.protected.columns
+            published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
+            how = _how(name, trial, setting.protected, int(row[0]))
+            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how))
+    return tuple(told[:SHOWN])
+
+
+def _how(name: Name, trial: Trial, protected: "Microdata", row: int) -> str:
+    if name == "order":
+        return "the rows before and after it"
+    if name == "household":
+        shown = trial.evidence.shown[0]
+        known = shown in protected.columns
+        return f"others with {shown} = {spelled(protected, shown, np.array([row]))[0]}" if known else shown
+    values = []
+    for column in trial.evidence.shown:
+        known = column in protected.columns
+        values.append(f"{column} = {spelled(protected, column, np.array([row]))[0]}" if known else column)
+    return ", ".join(values)
+
+
+def overall(routes: Sequence[Route], protected: dict[str, int]) -> str:
+    """Say in a sentence whether the file keeps what was protected."""
+    values = sum(protected.values())
+    if not values:
+        return "Nothing to restore: no value of the file differs from the original."
+    about = f"{_counted(values, 'protected value')} of {_counted(len(protected), 'variable')}"
+    alarms = [route for route in routes if route.alarm]
+    if not alarms:
+        return f"The file keeps what was protected: no route restores more of {about} than a guess does."
+    return f"The file gives protected values back by {_counted(len(alarms), 'route')}, of {about}: " + ", ".join(
+        route.title for route in alarms
+    )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' if number != 1 else ''}"
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    shown = list(names[:most])
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,66 @@
+import json
+from pathlib import Path
+
+import pytest
+from small_survey import run
+
+import sfumato
+from sfumato import LocalSuppression, Microdata, audit, household_survey, write
+from sfumato.compare.plain import from_json
+from sfumato.restoration.findings import Audit
+
+SCHEMA = 'weight = "weight"\nhousehold = "household"\nid = "person"\n'
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path, Microdata, Microdata]:
+    data = household_survey(150)
+    masked = LocalSuppression(k=3).protect(data, rng=1)
+    original, protected, schema = (tmp_path / name for name in ("survey.csv", "masked.csv", "schema.toml"))
+    write(data, original)
+    write(masked, protected)
+    schema.write_text(SCHEMA)
+    return original, protected, schema, data, masked
+
+
+def test_a_file_that_gives_values_back(files: tuple[Path, Path, Path, Microdata, Microdata]) -> None:
+    original, protected, schema, _, _ = files
+    result = run("audit", original, protected, "--schema", schema)
+    assert result.exit_code == 1
+    assert "gives protected values back" in " ".join(result.stdout.split())
+    for said in ("survey weight", "restored", "guess", "what to do", "coarsen the weight", "not tried: other releases"):
+        assert said in result.stdout
+    assert "record" in result.stdout and all(len(line) <= 80 for line in result.stdout.splitlines())
+
+
+def test_json_is_the_audit_itself(files: tuple[Path, Path, Path, Microdata, Microdata]) -> None:
+    original, protected, schema, _, _ = files
+    result = run("audit", original, protected, "--schema", schema, "--json", "--seed", "4")
+    found = from_json(Audit, result.stdout)
+    data = sfumato.read(original, schema)
+    assert result.exit_code == 1
+    assert found == audit(data, sfumato.read(protected, schema), rng=4)
+
+
+def test_a_file_that_keeps_its_values(files: tuple[Path, Path, Path, Microdata, Microdata]) -> None:
+    original, _, schema, _, _ = files
+    same = original.with_name("same.csv")
+    same.write_text(original.read_text())
+    result = run("audit", original, same, "--schema", schema)
+    assert result.exit_code == 0
+    assert "Nothing to restore" in result.stdout
+
+
+def test_another_release_is_taken_into_account(files: tuple[Path, Path, Path, Microdata, Microdata]) -> None:
+    original, protected, schema, _, _ = files
+    result = run("audit", original, protected, "--schema", schema, "--beside", original, "--json")
+    beside = next(route for route in json.loads(result.stdout)["routes"] if route["name"] == "beside")
+    assert beside["worst"]["restored"] == 1.0
+    twice = run("audit", original, protected, "--schema", schema, "--beside", original, "--beside", original)
+    assert twice.exit_code == 2 and "same name" in twice.stderr
+
+
+def test_bad_parameters_are_refused(files: tuple[Path, Path, Path, Microdata, Microdata]) -> None:
+    original, protected, schema, _, _ = files
+    result = run("audit", original, protected, "--schema", schema, "--margin", "10")
+    assert result.exit_code == 2 and "margin must be a share" in result.stderr
