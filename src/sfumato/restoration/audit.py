@@ -21,6 +21,7 @@ from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target, Trial
 
 FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
 DEPENDENCE = 0.5  # of what the guess leaves open other columns must give back: less is an association, which users need
+AS_OFTEN = 0.75  # of how often a relation holds for unprotected values it must hold for the protected ones
 NEARLY_ALWAYS = 0.9  # of the unprotected values a relation must hold for, to count where protected values are few
 
 
@@ -188,6 +189,8 @@ def _beyond_luck(trial: Trial, level: float) -> bool:
 def _holds(trial: Trial, level: float, margin: float) -> bool:
     """Tell whether the relation holds for nearly all unprotected values, and not because nearly all are equal."""
     if trial.holds is None or trial.holds < NEARLY_ALWAYS or trial.holds - trial.usual <= margin:
+        return False
+    if trial.share < AS_OFTEN * trial.holds:  # what holds elsewhere does not hold for the protected values
         return False
     luck = replace(trial.target.guess, right=np.zeros(1, dtype=bool), chance=trial.usual)
     return luck.surprise(np.floor(trial.holds * trial.checked + 1e-9), trial.checked) < level

@@ -1,0 +1,217 @@
+"""What is done to a protected table before it goes out, so that the rest of the file does not give values back.
+
+In this order: ids and names are left out; households that stay get new numbers; records stand in random order; where
+the audit finds that the weight gives values back, it is raked anew from what is published; where a household shows a
+blanked value of one member at another, it is blanked for all; where another column gives values back, its values are
+blanked in these records, or it is left out. After each round the audit is run again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.compare.figures import listed
+from sfumato.data.microdata import Microdata
+from sfumato.data.treatment import PERTURBED, Treatment
+from sfumato.errors import DataError, NotApplicable
+from sfumato.kernels.raking import raked
+from sfumato.restoration.audit import audit
+from sfumato.restoration.findings import Audit, Restored
+
+ROUNDS = 4  # of repairs, each followed by an audit
+Order = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table as it goes out: ``order`` names for each of its records the one of the original."""
+
+    table: Microdata
+    order: Order | None  # None: as they came
+    done: tuple[str, ...] = ()  # what was done besides the method, in sentences
+    audit: Audit | None = None
+    unaudited: str = ""  # why there is no audit
+
+
+@dataclass
+class _Work:
+    """The table while it is repaired; records stay in the original's order until the end."""
+
+    original: Microdata
+    table: Microdata
+    order: Order | None
+    done: list[str] = field(default_factory=list)
+
+    def shuffled(self) -> Microdata:
+        return self.table if self.order is None else self.table.take(self.order)
+
+
+def record_order(records: int, seed: int) -> Order:
+    """Return the random order in which the records of a release stand: the same for the same seed.
+
+    >>> sorted(record_order(5, seed=1).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    return _stream(seed, "order of the records").permutation(records)
+
+
+def prepare(
+    original: Microdata, made: Microdata, *, seed: int, keep_order: bool = False, keep_weights: bool = False
+) -> Prepared:
+    """Make a protected table ready to go out, and audit what it then gives back.
+
+    ``made`` has the records of the original in their order. What remains is in the audit. Synthetic records and
+    samples are put in random order and not audited.
+    """
+    order = None if keep_order else record_order(len(made), seed)
+    work = _Work(original, made, order)
+    _without_names(work)
+    _new_households(work, seed)
+    if order is not None:
+        work.done.append("records stand in random order")
+    if not made.matched or len(made) != len(original):
+        why = "its records are not those of the original, so there is no protected value to restore"
+        return Prepared(work.shuffled(), order, tuple(work.done), unaudited=why)
+    try:
+        found = _audited(work)
+        for _ in range(ROUNDS):
+            if found.passed or not _repaired(work, found, keep_weights=keep_weights):
+                break
+            found = _audited(work)
+    except (DataError, NotApplicable) as refusal:
+        return Prepared(work.shuffled(), order, tuple(work.done), unaudited=str(refusal))
+    return Prepared(work.shuffled(), order, tuple(work.done), audit=found)
+
+
+def _stream(seed: int, what: str) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(crc32(what.encode()), 0)))
+
+
+def _audited(work: _Work) -> Audit:
+    order = np.arange(len(work.table)) if work.order is None else work.order
+    return audit(work.original, work.shuffled(), order=order)
+
+
+def _without_names(work: _Work) -> None:
+    kept = work.table.without_identifiers()
+    gone = tuple(name for name in work.table.names if name not in kept.names)
+    if gone:
+        work.table = kept
+        work.done.append(f"left out, for they name the units: {listed(gone, 8)}")
+
+
+def _new_households(work: _Work, seed: int) -> None:
+    """Number the households that are published anew, in random order."""
+    name = work.table.schema.household
+    if name is None or name not in work.table.columns:
+        return
+    column, variable = work.table.columns[name], work.table.schema[name]
+    missing = work.table.missing(name)
+    old, place = np.unique(column[~missing], return_inverse=True)
+    numbers = _stream(seed, "numbers of the households").permutation(len(old))
+    fresh = column.astype(np.float64).copy()
+    fresh[missing] = np.nan
+    fresh[~missing] = numbers[place] + 1
+    plain = replace(variable, kind="numeric", categories=(), labels=())
+    work.table = work.table.recast({name: (plain, fresh)})
+    work.done.append(f"{name} has new numbers")
+
+
+def _repaired(work: _Work, found: Audit, *, keep_weights: bool) -> bool:
+    """Close the routes that restore anything, as far as that can be done; tell whether something was done."""
+    before = len(work.done)
+    for route in found.routes:
+        alarms = [restored for restored in route.by_variable if restored.alarm]
+        if not alarms:
+            continue
+        if route.name == "weight":
+            if not keep_weights:
+                _raked(work)
+        elif route.name == "household":
+            _blank_together(work, {restored.variable for restored in alarms})
+        elif route.name in ("columns", "combinations", "sums"):
+            for restored in alarms:
+                _cut(work, restored)
+    return len(work.done) > before
+
+
+def _raked(work: _Work) -> None:
+    """Compute the weight anew from what is published, so that it tells no more than that; once is enough."""
+    name = work.table.schema.weight
+    if name is None or any(said.startswith(f"{name} is raked") for said in work.done):
+        return
+    schema = work.table.schema
+    names = [n for n in schema.analysed("ordinal", "nominal") if len(np.unique(work.table.columns[n])) > 1]
+    old = work.table.weights()
+    codes = (
+        np.column_stack([work.table.columns[n] for n in names]) if names else np.zeros((len(old), 1), dtype=np.int32)
+    )
+    new, apart = raked(codes, old)
+    work.table = work.table.replace({name: np.round(new, 6)}, treatment=PERTURBED)
+    said = f"{name} is raked anew to the margins of {listed(tuple(names), 6)}, because the exact one gave values back"
+    cost = _moved(work.table, schema.analysed("numeric"), old, new)
+    left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
+    work.done.append(f"{said}{left}{cost}")
+
+
+def _moved(table: Microdata, names: Iterable[str], old: NDArray[np.float64], new: NDArray[np.float64]) -> str:
+    """Say by how much the weighted mean of a number moves at most, in its standard deviations."""
+    moved = {}
+    for name in names:
+        there = ~table.missing(name)
+        x, spread = table.columns[name][there], float(np.nanstd(table.columns[name]))
+        if there.any() and spread > 0 and min(old[there].sum(), new[there].sum()) > 0:
+            moved[name] = abs(np.average(x, weights=new[there]) - np.average(x, weights=old[there])) / spread
+    if not moved:
+        return ""
+    worst = max(moved, key=lambda name: moved[name])
+    return f"; weighted means move by at most {moved[worst]:.2g} standard deviations ({worst})"
+
+
+def _blank_together(work: _Work, names: Iterable[str]) -> None:
+    """Blank a household's value for all members where it is blank for one; households are the original's."""
+    from sfumato.data.units import units
+
+    if work.original.schema.household is None:
+        return
+    homes = units(work.original)
+    for name in names:
+        if name not in work.table.columns:
+            continue
+        here = work.table.missing(name) & ~work.original.missing(name)
+        blank = np.isin(homes, homes[here]) & ~work.table.missing(name)
+        if blank.any():
+            _blanked(work, name, blank)
+            work.done.append(f"{name} is blank for all members of a household if for one ({int(blank.sum()):,} values)")
+
+
+def _cut(work: _Work, found: Restored) -> None:
+    """Blank the column that gives values back in the records it does so for, or leave it out if these are many."""
+    schema = work.table.schema
+    free = [name for name in found.evidence if name in work.table.columns and name not in schema.special().values()]
+    # the one that is least worth: no key and not confidential, if there is such a one
+    free.sort(key=lambda name: (schema[name].role != "other", name))
+    if not free:
+        return
+    name = free[0]
+    if found.variable in work.table.columns and found.level == "as published":
+        blank = work.table.missing(found.variable) & ~work.original.missing(found.variable) & ~work.table.missing(name)
+        if blank.any() and blank.mean() < 0.5:
+            _blanked(work, name, blank)
+            work.done.append(
+                f"{name} is blank where {found.variable} is, because it tells it ({int(blank.sum()):,} values)"
+            )
+            return
+    if len(work.table.names) > 1:
+        work.table = work.table.without([name])
+        work.done.append(f"{name} is left out, because it tells {found.variable}")
+
+
+def _blanked(work: _Work, name: str, blank: NDArray[np.bool_]) -> None:
+    column: NDArray[Any] = work.table.columns[name].copy()
+    column[blank] = np.nan if work.table.schema[name].kind == "numeric" else -1
+    work.table = work.table.replace({name: column}, treatment=Treatment(suppressed=int(blank.sum())))
