@@ -50,7 +50,7 @@ def audit(
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
     release = read_protected(protected, data, protected_schema, **dialect)
-    others = {path.name: read_protected(path, data, **dialect) for path in beside or []}
+    others = {path.name: read_protected(path, data, None, **dialect) for path in beside or []}
     if len(others) < len(beside or []):
         raise ParameterError("two files beside this release have the same name; give each its own")
     found = audited(data, release, beside=others or None, near=near, margin=margin, rng=seed)

@@ -70,8 +70,8 @@ class Aim:
         values = np.asarray(self.truth.levels[np.maximum(true, 0)])
         answered = ~np.isnan(found) & (true >= 0)
         apart = np.abs(self.level_ranks[np.maximum(true, 0)] - self.ranks.place(found))
-        near = answered & (apart <= self.ranks.distance)
-        return near, answered & close(values, found)
+        exact = answered & close(values, found)  # a computed number may miss its place by the last digit
+        return exact | (answered & (apart <= self.ranks.distance)), exact
 
     @property
     def level_ranks(self) -> Floats:
@@ -144,17 +144,15 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
             figures = footing.protected if number else None
             yield Aim(name, "as published", number, truth, told, band, cells, taught, ranks, figures)
     coarse = footing.recoded or not footing.comparable
-    cells = np.flatnonzero(present & shown & ~same & (told_truly if footing.comparable else True)) if coarse else []
-    if len(cells):
+    cells = np.flatnonzero(present & shown & ~same & (told_truly | (not footing.comparable)))
+    if coarse and cells.size:
         number = original.schema[name].kind == "numeric"
         truth = numbers(original.columns[name]) if number else categories(original, name)
         band = np.unique(protected.columns[name], return_inverse=True)[1].astype(np.int64)
         told = Values(np.where(same & shown, truth.codes, -1), truth.levels)  # such as what lies below a top code
         ranks = Ranks.of(original.columns[name], near) if number else None
         figures = protected.columns[name] if number and protected.schema[name].kind == "numeric" else None
-        yield Aim(
-            name, "in full", number, truth, told, band, np.asarray(cells), taught=False, ranks=ranks, shown=figures
-        )
+        yield Aim(name, "in full", number, truth, told, band, cells, taught=False, ranks=ranks, shown=figures)
 
 
 def _teaches(truth: Values, told: Values, agree: Mask) -> bool:

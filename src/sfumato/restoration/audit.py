@@ -20,7 +20,8 @@ from sfumato.restoration.routes import ROUTES, Found, Setting, each
 from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target, Trial
 
 FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
-DEPENDENCE = 0.5  # of what the guess leaves open other columns must give back: less is an association, which users need
+DEPENDENCE = 2 / 3  # of what the guess leaves open other columns must give back: less is what users look for
+FINE = 0.1  # of the records at most are near one value of a number so fine that no mere association meets it
 AS_OFTEN = 0.75  # of how often a relation holds for unprotected values it must hold for the protected ones
 NEARLY_ALWAYS = 0.9  # of the unprotected values a relation must hold for, to count where protected values are few
 
@@ -54,8 +55,9 @@ def audit(
     columns alone and together, sums, the tables ``beside``) is compared with the best guess from the published value
     alone. A route is an alarm if it gets right more than ``margin`` above the guess, and more than luck: with a chance
     of 1 % of any false alarm in the audit, corrected for all that was tried. Where protected values are few, it is
-    enough that the relation holds for nine in ten unprotected values. Other columns must moreover give back half of
-    what the guess leaves open: less is an association such as users of the file are after.
+    enough that the relation holds for nine in ten unprotected values. Of a variable with few values other columns must
+    moreover give back two thirds of what the guess leaves open: less is an association such as users of the file are
+    after.
 
     A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
 
@@ -134,8 +136,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
     if isinstance(found, str):
         return Route(name, untried=found)
     level = alpha / max(sum(trial.tests for trial in found), 1)
-    least = DEPENDENCE if name in ("columns", "combinations", "sums") else 0.0
-    judged = [(_restored(trial, level, margin, least), trial) for trial in found]
+    judged = [(_restored(trial, level, margin, associated=_only_associated(name, trial)), trial) for trial in found]
     judged.sort(key=lambda one: _severity(one[0]))
     alarms = [restored for restored, _ in judged if restored.alarm]
     worst = judged[0][0]
@@ -154,7 +155,21 @@ def _severity(found: Restored) -> tuple[bool, float, str, str]:
     return not found.alarm, -found.excess * float(np.sqrt(found.values)), found.variable, found.level
 
 
-def _restored(trial: Trial, level: float, margin: float, least: float) -> Restored:
+def _only_associated(name: Name, trial: Trial) -> bool:
+    """Tell whether other columns say no more of a variable than columns say of each other.
+
+    Of the values that they speak of they give back less than two thirds of what the guess leaves open. A number so fine
+    that few records are near any value is met by no mere association, except by a sum of parts that were changed.
+    """
+    fine = trial.target.aim.number and trial.target.guess.chance <= FINE and name != "sums"
+    if name not in ("columns", "combinations", "sums") or fine or not trial.answered.any():
+        return False
+    restored = float(trial.right[trial.answered].mean())
+    guess = float(trial.target.guessed(trial.rows)[1][trial.answered].mean())
+    return restored - guess < DEPENDENCE * (1 - guess)
+
+
+def _restored(trial: Trial, level: float, margin: float, *, associated: bool) -> Restored:
     aim = trial.target.aim
     restored, guess = trial.share, trial.guess
     reading: Reading = "restores"
@@ -162,7 +177,7 @@ def _restored(trial: Trial, level: float, margin: float, least: float) -> Restor
         reading = "nothing"
     elif not _beyond_luck(trial, level) and not _holds(trial, level, margin):
         reading = "luck"
-    elif restored - guess < least * (1 - guess):
+    elif associated:
         reading = "association"
     return Restored(
         variable=aim.name,

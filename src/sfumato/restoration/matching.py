@@ -129,8 +129,8 @@ def _beyond_chance(original: Microdata, protected: Microdata, name: str) -> bool
     if len(x) < 2 or x.min() == x.max() or y.min() == y.max():
         return False
     if x.dtype.kind == "f":
-        ranks = [np.unique(column, return_inverse=True)[1].astype(float) for column in (x, y)]
-        return bool(np.corrcoef(*ranks)[0, 1] * np.sqrt(len(x)) > 6)
+        first, second = (np.unique(column, return_inverse=True)[1].astype(np.float64) for column in (x, y))
+        return bool(np.corrcoef(first, second)[0, 1] * np.sqrt(len(x)) > 6)
     size = int(max(x.max(), y.max())) + 1
     expected = float((np.bincount(x, minlength=size) / len(x)) @ (np.bincount(y, minlength=size) / len(x)))
     return bool((np.mean(x == y) - expected) * np.sqrt(len(x)) > 6 * np.sqrt(max(expected * (1 - expected), 1e-9)))

@@ -113,15 +113,12 @@ def predicted(
 
 
 def _median(levels: NDArray[Any], values: Integers, low: Integers, others: Integers, own: Integers) -> NDArray[Any]:
-    """Return the median of each run of sorted values without one's own."""
+    """Return the median of each run of sorted values without one's own; the lower of two, for it is a value."""
     found = np.full(len(low), np.nan)
     some = np.flatnonzero(others > 0)
-    middle = np.zeros(len(some))
-    for half in ((others[some] - 1) // 2, others[some] // 2):
-        at = low[some] + half
-        at += (own[some] >= 0) & (at >= own[some])
-        middle += levels[values[at]] / 2
-    found[some] = middle
+    at = low[some] + (others[some] - 1) // 2
+    at += (own[some] >= 0) & (at >= own[some])
+    found[some] = levels[values[at]]
     return found
 
 

@@ -80,7 +80,7 @@ def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, p
     if exact.mean() < MOSTLY:
         return None
     kept = list(range(len(names)))
-    for j in sorted(range(len(names)), key=lambda j: (names[j] not in protected, abs(beta[1 + j]))):
+    for j in sorted(range(len(names)), key=lambda j: (names[j] not in protected, abs(float(beta[1 + j])))):
         fewer = [k for k in kept if k != j]
         fit = _exact_fit(X[:, fewer], y, exact, tolerance)
         if fit is not None:

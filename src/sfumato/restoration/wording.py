@@ -34,14 +34,16 @@ def repair(name: Name, alarms: Sequence[Restored]) -> str:
     """Say what closes a route."""
     variables = _listed(list(dict.fromkeys(found.variable for found in alarms)))
     columns = _listed(sorted({column for found in alarms for column in found.evidence}))
+    telling = _listed([f"{' with '.join(found.evidence)} tells {found.variable}" for found in alarms])
+    equal = _listed([f"{found.variable} = {' '.join(found.evidence)}" for found in alarms], most=2)
     return {
         "weight": f"coarsen the weight, add noise to it or rake it to margins, so that it no longer tells {variables}",
         "order": f"write the records in random order: their neighbours tell {variables}",
         "household": f"suppress or change {variables} for all members of a household together",
         "ids": f"give new ids in random order: {columns} tells {variables}",
-        "columns": f"drop {columns}, or treat it as {variables} was treated (declare it as linked)",
-        "combinations": f"drop or coarsen one of {columns}: together they tell {variables}",
-        "sums": f"mask the parts as well, or drop one, and rebuild the rest: {variables} can be computed ({columns})",
+        "columns": f"drop one or treat both alike (declare it as linked): {telling}",
+        "combinations": f"drop or coarsen one of each set: {telling}",
+        "sums": f"mask the parts as well, or drop one, and rebuild the rest: {equal}",
         "beside": f"derive this release from the other one: the two together tell {variables}",
     }[name]
 
