@@ -66,8 +66,8 @@ def test_what_was_missing_and_what_was_suppressed_are_bars_of_their_own() -> Non
     x, k = distributions(before, after).variables
     assert x.gaps == (("missing", 0.25, 0.25), ("suppressed", 0.0, 0.25))
     assert k.gaps == (("missing", 0.25, 0.25), ("suppressed", 0.0, 0.5))
-    assert k.of_all_records(0) == pytest.approx((0.25, 0.5))  # one and two of four records
-    assert k.of_all_records(1) == pytest.approx((0.0, 0.25))
+    assert k.of_all_records[0] == pytest.approx((0.25, 0.5))  # one and two of four records
+    assert k.of_all_records[1] == pytest.approx((0.0, 0.25))
     assert k.shifted == pytest.approx((0.25 + 0.25 + 0.5) / 2)  # those of a, of b, and the gaps
     (filled, _) = distributions(after, before).variables  # values that came back: nothing is suppressed
     assert filled.gaps == (("missing", 0.5, 0.25),)
@@ -86,8 +86,8 @@ def test_with_their_gaps_the_bars_of_each_table_hold_all_records(values: list[tu
     (v,) = distributions(_table(k=one), _table(k=two)).variables
     if v.gone:
         return
-    assert sum(v.of_all_records(0)) + sum(gap[1] for gap in v.gaps) == pytest.approx(1)
-    assert sum(v.of_all_records(1)) + sum(gap[2] for gap in v.gaps) == pytest.approx(1)
+    assert sum(v.of_all_records[0]) + sum(gap[1] for gap in v.gaps) == pytest.approx(1)
+    assert sum(v.of_all_records[1]) + sum(gap[2] for gap in v.gaps) == pytest.approx(1)
     assert 0 <= v.shifted <= 1 + 1e-12
 
 

@@ -120,7 +120,7 @@ def test_unordered_categories_never_point_anywhere(release: Release) -> None:
         (released("x", same=True), None, "as before", "use as before"),
         (released("x"), 0.019, "as before", "use as before"),
         (released("x", done=("grouped",)), 0.0, "coarser", "use in classes"),
-        (released("x", done=("ends coded",)), 0.0, "coarser", "use as before, but for the extremes"),
+        (released("x", done=("ends coded",)), 0.0, "coarser", "use as before, without the extremes"),
         (released("x"), 0.02, "with care", "use with care: its shares and quantiles are a little off"),
         (released("x", 0.05), 0.0, "with care", "use with care: some of its values are blank"),
         (released("x", 0.30, missing_before=0.26), 0.0, "as before", "use as before"),  # was so in the data

@@ -79,7 +79,12 @@ def test_a_release_tells_no_parameter() -> None:
     protected = method.protect(data, rng=0)
     release = release_of(method, release_facts(data, protected), usefulness_of(judged(data, protected)))
     assert release.records == 600 and len(release.done) == 2
-    said = [*release.done, *(v.done for v in release.variables), *(a.text for a in (*release.avoid, *release.advice))]
+    said = [
+        *release.done,
+        *(v.done for v in release.variables),
+        *(a.text for a in release.avoid),
+        *(a.text for a in release.advice),
+    ]
     for told in (*said, release.statement):
         assert "7" not in told and "0.123" not in told
     assert [v.done == "as collected" for v in release.variables] == [False, False, True]

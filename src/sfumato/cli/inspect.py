@@ -86,7 +86,7 @@ def _print(file: Path, records: int, findings: "list[Finding]") -> None:
 
     out = console()
     out.print(Text(f"{file.name}: {count(records, 'record')}, {count(len(findings), 'variable')}\n", style="bold"))
-    columns = {
+    columns: dict[str, list[str]] = {
         "variable": [f.name for f in findings],
         "kind": [f.kind for f in findings],
         "role": [f.role for f in findings],

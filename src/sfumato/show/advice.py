@@ -108,9 +108,9 @@ def _of_classes(variables: Sequence[ReleasedVariable]) -> list[Advice]:
         said.append(
             Advice(
                 "Extreme values",
-                f"The extremes of {named(ends)} are coded as one value. Medians and quantiles inside hold; what rests "
-                "on the tails does not: maxima, means, totals, measures of inequality. Models for censored values "
-                "apply.",
+                f"The extremes of {named(ends)} are coded as one value. Medians and quantiles inside hold; maxima, "
+                "variances and measures of inequality do not, and means and totals only if that value is the mean of "
+                "those it stands for. Models for censored values apply.",
             )
         )
     if rounded := [v for v in variables if "rounded" in v.done]:

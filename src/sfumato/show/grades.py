@@ -153,8 +153,8 @@ def _base(variable: ReleasedVariable) -> str:
     if "grouped" in variable.done:
         return "in classes"
     if "ends coded" in variable.done:
-        return "as before, but for the extremes"
-    return "as before, but for the rounding" if "rounded" in variable.done else "as before"
+        return "as before, without the extremes"
+    return "as before, up to rounding" if "rounded" in variable.done else "as before"
 
 
 def _owned(

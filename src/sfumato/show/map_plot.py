@@ -23,7 +23,7 @@ from sfumato.show.vega import (
     values,
 )
 
-LONG = 30  # characters of a name before it is shortened in a picture
+LONG = 40  # characters of a name before it is shortened in a picture
 LIVELY = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
 STAR = "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z"
 WIDE = 110  # characters of a line above the picture
@@ -126,7 +126,7 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
     point: dict[str, Any] = {
         "label": line.label,
         "short": shortened(line.name),
-        "family": line.family,
+        "family": kinds_of_steps(line.family),
         "status": line.status or "–",
         "breaks": bounds_in_words(summary.broken(line, summary.off_map)),
         "frontier": line.on_frontier,
@@ -206,11 +206,12 @@ def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec,
     Who breaks a bound that is on neither axis is drawn open.
     """
     families = list(dict.fromkeys(sorted(p["family"] for p in points)))
+    longest = max(map(len, families), default=0)
     legend = {
         "title": "Method (click to highlight)" if live else "Method",
         "symbolOpacity": 1,
-        "columns": 2 if max(map(len, families), default=0) > LONG else 4,
-        "labelLimit": 330,
+        "columns": 1 if longest > 2 * LONG else 2 if longest > LONG else 4,
+        "labelLimit": 640,
     }
     colours = {"domain": families, "range": cycled(COLOURS, len(families))}
     shapes = {"domain": families, "range": cycled(SHAPES, len(families))}
@@ -248,7 +249,7 @@ def _original(summary: Summary, risk: MeasureLine, utility: MeasureLine, across:
     data = values([row])
     mark = {"type": "point", "shape": STAR, "filled": True, "size": 260, "color": INK, "opacity": 1}
     told = [name("words", title="Table"), name("x_text", title=risk.name), name("y_text", title=utility.name)]
-    left = across.place(row["x"]) > 0.6
+    left = across.place(figures["x"].value) > 0.6
     text = {
         "type": "text",
         "align": "right" if left else "left",
@@ -287,10 +288,19 @@ def _spaced(summary: Summary, points: Sequence[dict[str, Any]], across: Scale, u
     labelled = []
     for point in sorted((p for p in points if p["frontier"] or p["chosen"]), key=lambda p: (not p["chosen"], p["x"])):
         spot = (across.place(point["x"]), upward.place(point["y"]))
-        if spot[0] < 0.8 and all(abs(spot[0] - a) > 0.26 or abs(spot[1] - b) > 0.045 for a, b in kept):
+        if spot[0] < 0.8 and all(abs(spot[0] - a) > 0.3 or abs(spot[1] - b) > 0.045 for a, b in kept):
             kept.append(spot)
             labelled.append(point)
     return labelled
+
+
+def kinds_of_steps(family: str) -> str:
+    """Name the kinds of steps of a chain, each once.
+
+    >>> kinds_of_steps("GlobalRecoding + GlobalRecoding + MDAV")
+    'GlobalRecoding + MDAV'
+    """
+    return " + ".join(dict.fromkeys(family.split(" + ")))
 
 
 def shortened(label: str) -> str:

@@ -132,7 +132,7 @@ def _gaps(variable: VariableDetail) -> list[dict[str, Any]]:
 
 def _histogram(variable: VariableDetail, width: int, height: int) -> Spec:
     bins = list(zip(variable.edges, variable.edges[1:], strict=False))
-    tables = zip(TABLES, map(variable.of_all_records, (0, 1)), strict=True)
+    tables = zip(TABLES, variable.of_all_records, strict=True)
     rows = [
         {"table": table, "low": low, "high": high, "share": share, "zero": 0, "bin": f"{low:,.6g} to {high:,.6g}"}
         for table, shares in tables
@@ -174,7 +174,7 @@ def _histogram(variable: VariableDetail, width: int, height: int) -> Spec:
 
 
 def _categories(variable: VariableDetail, width: int, height: int) -> Spec:
-    tables = zip(TABLES, map(variable.of_all_records, (0, 1)), strict=True)
+    tables = zip(TABLES, variable.of_all_records, strict=True)
     rows = [
         {"table": table, "bin": category, "share": share}
         for table, shares in tables

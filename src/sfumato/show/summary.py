@@ -246,7 +246,7 @@ class Detail:
     @property
     def telling_risks(self) -> tuple[str, ...]:
         """The measures under which some record that is listed is at risk: a column of zeros tells nothing."""
-        listed = self.records[:1] and self.records[0].risks
+        listed = self.records[0].risks if self.records else {}
         return tuple(key for key in listed if any(entry.risks[key].value > 0 for entry in self.records))
 
     @property

@@ -11,7 +11,7 @@ from sfumato.show.wording import count, lower_first, number, percentage
 
 EXPECTED = "expected re-identifications"
 COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
-CHANGED = ("association lost", "association introduced", "direction reversed")
+CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
 APART = 0.10  # between two distributions: beyond it, another one
 
 
@@ -139,7 +139,7 @@ def _price(found: Examination) -> tuple[str, ...]:
         apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
         if pairs:
             said.append(
-                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or reversed{named}"
+                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or changed{named}"
             )
         if apart:
             said.append(f"distribution changed: {listed(apart, 6)}")

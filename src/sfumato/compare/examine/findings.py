@@ -80,13 +80,17 @@ class VariableDetail:
     @property
     def shifted(self) -> float:
         """How far the two tables lie apart with gaps as bars: the total variation over all records, from 0 to 1."""
-        own = zip(*(self.of_all_records(table) for table in (0, 1)), strict=True)
+        own = zip(*self.of_all_records, strict=True)
         return (sum(abs(a - b) for a, b in own) + sum(abs(a - b) for _, a, b in self.gaps)) / 2
 
-    def of_all_records(self, table: Literal[0, 1]) -> tuple[float, ...]:
-        """The shares of the original (0) or the protected table (1) among all its records, missing ones too."""
-        present = 1 - self.missing_shares[table]
-        return tuple(share * present for share in (self.shares_before, self.shares_after)[table])
+    @property
+    def of_all_records(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The shares of the original and of the protected table among all their records, missing ones too."""
+        before, after = (1 - missing for missing in self.missing_shares)
+        return (
+            tuple(share * before for share in self.shares_before),
+            tuple(share * after for share in self.shares_after),
+        )
 
 
 @dataclass(frozen=True)

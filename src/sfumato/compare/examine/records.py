@@ -47,7 +47,8 @@ def records_at_risk(told: Mapping[str, RiskByRecord], *, listed: int, same: bool
             RecordRisk(
                 int(record) + 1,
                 {key: figure(float(found.risks[record]), found.unit) for key, found in telling.items()},
-                **_made_by(telling, int(record)),
+                by=(by := _made_by(telling, int(record))),
+                scenario=telling[by].scenario if by else "",
             )
             for record in worst
             if any(found.risks[record] > 0 for found in telling.values())
@@ -55,10 +56,9 @@ def records_at_risk(told: Mapping[str, RiskByRecord], *, listed: int, same: bool
     )
 
 
-def _made_by(telling: Mapping[str, RiskByRecord], record: int) -> dict[str, str]:
-    """Name the first measure under which a record is at risk, and its scenario."""
-    by = next((key for key, found in telling.items() if found.risks[record] > 0), "")
-    return {"by": by, "scenario": telling[by].scenario if by else ""}
+def _made_by(telling: Mapping[str, RiskByRecord], record: int) -> str:
+    """Return the key of the first measure under which a record is at risk."""
+    return next((key for key, found in telling.items() if found.risks[record] > 0), "")
 
 
 def worst_scenario(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

@@ -55,12 +55,12 @@ const wrapped = (lines, most) =>
 document.querySelectorAll("[data-spec]").forEach((place) => {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
   if (window.innerWidth < 700) {
-    spec.config.legend.columns = window.innerWidth < 500 ? 1 : 2;
+    spec.config.legend.columns = 2;
     delete spec.title; // too wide for one line; the caption says the same
     spec.layer = (spec.layer || []).filter((layer) => layer.encoding.text?.field !== "short"); // names would be cut off
     spec.layer.forEach(({ encoding }) => {
       const legend = encoding.color?.condition?.legend;
-      if (legend) legend.columns = spec.config.legend.columns;
+      if (legend) Object.assign(legend, { columns: 1, labelLimit: window.innerWidth - 190 });
       for (const axis of [encoding.x, encoding.y]) if (axis?.title) axis.title = wrapped(axis.title, 34);
     });
   }
