@@ -73,7 +73,13 @@ def measures(cls: type[Measure]) -> list[Measure]:
             sfumato.LDiversity(2, "recursive", variables=named),
         ]
     if cls.__name__ == "LogLinearRisk":
-        return [sfumato.LogLinearRisk("main"), sfumato.LogLinearRisk(variables=("region", "sex", "education"))]
+        named = ("region", "sex", "education")
+        return [
+            sfumato.LogLinearRisk("main"),
+            sfumato.LogLinearRisk(variables=named),
+            sfumato.LogLinearRisk(weighting="Clogg-Eliason", variables=named),
+            sfumato.LogLinearRisk("main", "pseudo-likelihood", variables=named),
+        ]
     if cls.__name__ in ("IndividualRisk", "SampleUniques", "TCloseness"):
         return [cls(), cls(variables=("region", "sex"))]
     if cls.__name__ == "PropensityUtility":

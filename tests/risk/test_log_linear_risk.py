@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import LogLinearRisk, Microdata, NotApplicable, SampleUniques, Schema, Variable
 from sfumato.kernels.log_linear import compiled, fitted, placed, plain, possible_cells
-from sfumato.risk.log_linear import Shape, model_check, one_in, only_one
+from sfumato.risk.log_linear import Shape, Terms, Weighting, model_check, one_in, only_one
 from tables import persons
 
 
@@ -91,8 +91,8 @@ def test_tau_follows_from_the_fit(terms: str) -> None:
     h = fit.fittedvalues[full["f"] == 1] / pi * (1 - pi)  # population mean outside the sample
     found = LogLinearRisk(terms, variables=tuple(keys)).evaluate(data, data)  # type: ignore[arg-type]
     assert found.parts["uniques"] == (full["f"] == 1).sum() > 0
-    assert found.parts["tau1"] == pytest.approx(np.exp(-h).sum(), rel=2e-3)
-    assert found.parts["tau2"] == pytest.approx(((1 - np.exp(-h)) / h).sum(), rel=1e-4)
+    assert found.parts["tau1"] == pytest.approx(np.exp(-h).sum(), rel=1e-8)
+    assert found.parts["tau2"] == pytest.approx(((1 - np.exp(-h)) / h).sum(), rel=1e-8)
     assert found.value == pytest.approx(found.parts["tau2"] / 240)
     assert found.by_record is not None and found.by_record.mean() == pytest.approx(found.value)
 
@@ -138,7 +138,7 @@ def test_the_check_is_the_expected_bias_to_second_order() -> None:
     rng = np.random.default_rng(0)
     fitted = rng.uniform(0.05, 0.6, 40)
     true = fitted * rng.uniform(0.9, 1.1, 40)
-    growth = 3.0
+    growth = np.full(40, 3.0)
     for shape in (only_one, one_in):
         exact = float((true * np.exp(-true) * (shape(growth * fitted)[0] - shape(growth * true)[0])).sum())
         drawn = [model_check(rng.poisson(true).astype(float), fitted, growth, shape) for _ in range(6_000)]
@@ -187,3 +187,83 @@ def test_records_that_all_lack_a_key_and_tables_without_end_are_refused() -> Non
         LogLinearRisk("main", variables=tuple(wide.column_names)).evaluate(wide, wide)
     # of the 30^5 only 30 have values that occur together
     assert LogLinearRisk(variables=tuple(wide.column_names)).evaluate(wide, wide).value == 0.0
+
+
+# weights that differ between combinations
+
+
+def weighted_keys() -> Microdata:
+    """The file of the R script below."""
+    i = np.arange(1, 501)
+    a, b, c = i * 7919 % 10007 % 8, i * i % 9973 % 7, i**3 % 9967 % 4
+    schema = Schema((*(Variable(key, kind="nominal", role="key") for key in "abc"), Variable("w")), weight="w")
+    columns = {name: codes.astype(str) for name, codes in zip("abc", (a, b, c), strict=True)}
+    return Microdata.from_frame(pa.table({**columns, "w": 2.0 + 3 * a + i * 31 % 7}), schema)
+
+
+@pytest.mark.parametrize(
+    ("terms", "weighting", "tau1", "tau2"),
+    [
+        ("main", "mean", 2.2368256214681e-10, 1.7948064204153),
+        ("main", "Clogg-Eliason", 0.0028272309613204, 2.5681662728452315),
+        ("main", "pseudo-likelihood", 0.0022226598263518, 2.5168145581024679),
+        ("two-way", "mean", 4.226119240111e-05, 2.29750487634675604),
+        ("two-way", "Clogg-Eliason", 0.050781307082719, 3.285216408390942),
+        ("two-way", "pseudo-likelihood", 0.073937151363676, 3.321863630375756),
+    ],
+)
+def test_every_weighting_equals_a_poisson_regression(
+    terms: Terms, weighting: Weighting, tau1: float, tau2: float
+) -> None:
+    """By reference: R 4.2. (sdcMicro's ``modRisk`` has the same models, with the mean of the sample in place of l.)
+
+    i <- 1:500; a <- (i * 7919) %% 10007 %% 8; b <- (i * i) %% 9973 %% 7; c <- (i^3) %% 9967 %% 4
+    w <- 2 + 3 * a + (i * 31) %% 7; d <- expand.grid(a = 0:7, b = 0:6, c = 0:3)
+    k <- factor(paste(a, b, c), paste(d$a, d$b, d$c)); d$f <- as.vector(table(k))
+    d$W <- as.vector(tapply(w, k, sum)); d$W[is.na(d$W)] <- 0; for (v in c("a", "b", "c")) d[[v]] <- factor(d[[v]])
+    pi <- sum(d$f) / sum(d$W); u <- d$f == 1
+    risk <- function(l, p) { h <- l * (1 - p); c(sum(exp(-h)), sum((1 - exp(-h)) / h)) }
+    model <- function(...) fitted(glm(..., family = poisson, data = d, control = list(epsilon = 1e-14, maxit = 100)))
+    z <- ifelse(d$f > 0, d$f / d$W, model(f ~ a + b + c) / model(W ~ a + b + c))
+    risk(model(f ~ a + b + c)[u] / pi, pi)
+    risk((model(f ~ a + b + c, offset = log(z)) / z)[u], z[u])
+    risk(model(W ~ a + b + c)[u], z[u])
+    # and the same with (a + b + c)^2
+    """
+    found = LogLinearRisk(terms, weighting).evaluate(weighted_keys(), weighted_keys())
+    assert found.parts["uniques"] == 55
+    assert found.parts["tau1"] == pytest.approx(tau1, rel=1e-7)
+    assert found.parts["tau2"] == pytest.approx(tau2, rel=1e-9)
+    assert found.value == pytest.approx(tau2 / 500, rel=1e-9)
+
+
+@pytest.mark.parametrize("terms", ["main", "two-way"])
+def test_equal_weights_make_no_difference_between_the_weightings(terms: Terms) -> None:
+    data, _, _ = simulated(1, 0.3)
+    mean = LogLinearRisk(terms).evaluate(data, data)
+    for weighting in ("Clogg-Eliason", "pseudo-likelihood"):
+        other = LogLinearRisk(terms, weighting).evaluate(data, data)  # type: ignore[arg-type]
+        assert dict(other.parts) == pytest.approx(dict(mean.parts), rel=1e-6, abs=1e-6)
+
+
+def test_fractions_that_differ_are_seen_by_both_weightings() -> None:
+    """By simulation: half of the population is sampled by 2 %, half by 20 %, told by a key."""
+    rng = np.random.default_rng(7)
+    dims = (2, 8, 6, 10)
+    truth = dict.fromkeys(("mean", "Clogg-Eliason", "pseudo-likelihood", "true"), 0.0)
+    for _ in range(6):
+        population = rng.poisson(20_000 * association(rng, dims, 0.0))
+        fractions = np.where(np.arange(2) == 0, 0.02, 0.2)[:, None, None, None] * np.ones(dims)
+        sample = rng.binomial(population, fractions)
+        rows = np.repeat(np.argwhere(np.ones(dims)), sample.ravel(), axis=0)
+        columns = {name: rows[:, j].astype(str) for j, name in enumerate("abcd")}
+        schema = Schema((*(Variable(key, kind="nominal", role="key") for key in "abcd"), Variable("w")), weight="w")
+        table = pa.table(columns | {"w": np.where(rows[:, 0] == 0, 50.0, 5.0)})
+        data = Microdata.from_frame(table, schema)
+        truth["true"] += float((1 / population[sample == 1]).sum())
+        for weighting in ("mean", "Clogg-Eliason", "pseudo-likelihood"):
+            found = LogLinearRisk("main", weighting).evaluate(data, data)  # type: ignore[arg-type]
+            truth[weighting] += found.parts["tau2"]
+    assert truth["Clogg-Eliason"] == pytest.approx(truth["true"], rel=0.05)
+    assert truth["pseudo-likelihood"] == pytest.approx(truth["true"], rel=0.05)
+    assert abs(truth["mean"] / truth["true"] - 1) > 0.1

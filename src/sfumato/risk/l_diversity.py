@@ -51,10 +51,10 @@ class LDiversity(Confidential):
     "entropy" when exp(-sum p ln p) of its values' shares p is below l; with "recursive" when its most frequent value
     is not less frequent than ``c`` times all but the l - 1 most frequent together, r_1 >= c (r_l + ... + r_m). A record
     counts when its class violates for any variable in ``confidential`` (by default those of that role), and
-    ``by_variable`` gives the share for each. The part "smallest" is the l (effective number of values) of the least
-    diverse class. A unique record always violates. It misleads where values are different but alike (all of them
-    diseases of the stomach) or where one value is rare in the file as well: see :class:`TCloseness`. Recode a
-    continuous variable into classes first.
+    ``by_variable`` gives the share for each. The parts "smallest, NAME" are, for each of these variables, the l (the
+    number of values, or the number the entropy is worth) of the least diverse class. A unique record always violates.
+    It misleads where values are different but alike (all of them diseases of the stomach) or where one value is rare in
+    the file as well: see :class:`TCloseness`. Recode a continuous variable into classes first.
     """
 
     l: int = 2  # noqa: E741 - its name everywhere

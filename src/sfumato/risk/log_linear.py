@@ -1,8 +1,9 @@
 """Population uniques by a Poisson log-linear model of the keys."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import factorial
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,14 @@ from sfumato.registry import catalogued
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Terms = Literal["main", "two-way"]
+Weighting = Literal["mean", "Clogg-Eliason", "pseudo-likelihood"]
 Shape = Callable[[Floats], tuple[Floats, Floats, Floats]]
 MOST_CELLS = 10_000_000
 CHUNK = 1_000_000  # cells at a time, to spare memory
 ORDER: dict[str, int] = {"main": 1, "two-way": 2}
 POOR = 1.96
+TINY = 1e-300
+LEAST_SHARE = 1e-6  # of a combination that the model expects next to nothing of
 SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(12)])  # of (1 - exp(-h)) / h
 
 
@@ -46,10 +50,11 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         records="protected",
         parts="summaries",
         caveat="as good as its model: one that is too simple overstates the risk, one that is too rich understates it. "
-        "Only the mean sampling fraction enters, not each record's weight",
-        formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = m (1 - pi) / pi\n"
-        "m = count that the log-linear model of the keys expects in the file for the record's combination\n"
-        "pi = records / sum of the weights\n"
+        'With weighting="mean" only the mean sampling fraction enters, not each record\'s weight',
+        formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = l (1 - pi)\n"
+        "mean: l = m / pi, m expected in the file by the log-linear model, pi = records / sum of weights\n"
+        "Clogg-Eliason: log m = model + log z, l = m / z, pi = z = records / weights of the combination\n"
+        "pseudo-likelihood: l expected by the model fitted to the weighted counts, pi = 1 / weight\n"
         "tau1 = sum of exp(-h): population uniques among the sample uniques;   tau2 = sum of r",
         reading="tau1 is the number of people in the file who are alone in the population, the value the share an "
         "intruder matches correctly among all records. Read B1 and B2 first: beyond 1.96 in size, standardised, the "
@@ -74,38 +79,47 @@ class LogLinearRisk(Measure):
     not compare the two. "B1, standardised" and "B2, standardised" divide them by their standard deviation under the
     model. Beyond 1.96 in size a note says that the model is poor. Without weights the file is taken for a census, and a
     unique is certain.
+
+    Where weights differ between combinations, one mean pi is wrong for each of them. ``weighting="Clogg-Eliason"`` fits
+    the model with the log of each combination's own sampling fraction (its records over the sum of their weights) as
+    an offset; for combinations without records, of which that method says nothing, it is what the model fitted to the
+    counts expects there over what the model fitted to the weights does. ``"pseudo-likelihood"`` fits the model to the
+    sums of the weights. Both give the means l of the population, and a unique's pi is 1 over its weight. (sdcMicro's
+    ``modRisk`` takes the means of the sample for l in all its variants, adds 0.1 to every offset and rounds weights.)
     """
 
     terms: Terms = "two-way"
+    weighting: Weighting = "mean"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.one_of(self, "terms", ("main", "two-way"))
+        parameters.one_of(self, "weighting", get_args(Weighting))
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         keys = Keys.of(pair, self.variables)
         found = keys.classes
         fraction, notes = sampling_fraction(pair)
-        growth = (1 - fraction) / fraction  # units of the population outside the sample for each in it
         codes = _from_zero(found.cells)
         whole = (codes >= 0).all(axis=1)
         cells = self._cells(keys.names, codes[whole])
         place = placed(cells, codes[whole])
         counts = class_sums(place, found.sizes[whole], len(cells))
-        expected, converged = fitted(cells, counts, ORDER[self.terms])
-        if not converged:
+        shares = self._shares(keys, pair, fraction)
+        model = self._fitted(cells, counts, class_sums(place, (found.sizes / shares)[whole], len(cells)), fraction)
+        if not model.converged:
             notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")
         unique = found.counts == 1
         means = np.empty(len(found))
-        means[whole] = expected[place]
-        means[unique & ~whole] = matching_sums(codes[unique & ~whole], cells, expected)
-        h = growth * (means[unique] * (found.records / counts.sum()))
+        means[whole] = model.population[place]
+        means[unique & ~whole] = matching_sums(codes[unique & ~whole], cells, model.population)
+        h = (1 - shares[unique]) * (means[unique] * (found.records / counts.sum()))
         alone, match = np.exp(-h), one_in(h)[0]
         risk = np.zeros(len(found))
         risk[unique] = match
         parts = {"uniques": float(unique.sum()), "tau1": float(alone.sum()), "tau2": float(match.sum())}
         for name, shape in (("B1", only_one), ("B2", one_in)):
-            bias, spread = model_check(counts, expected, growth, shape)
+            bias, spread = model_check(counts, model.sample, model.growth, shape)
             parts |= {name: bias, f"{name}, standardised": bias / spread if spread > 0 else 0.0}
         if max(abs(parts["B1, standardised"]), abs(parts["B2, standardised"])) > POOR:
             way = "high" if parts["B2"] > 0 else "low"
@@ -113,6 +127,29 @@ class LogLinearRisk(Measure):
         return self.measurement(
             found.mean(risk), parts=parts, by_record=found.by_record(risk), notes=(*keys.notes, *notes)
         )
+
+    def _shares(self, keys: Keys, pair: Pair, fraction: float) -> Floats:
+        """Return the share of the population that is in the file, for each combination."""
+        weights = keys.weights(pair)[0] if self.weighting != "mean" else None
+        if weights is None:
+            return np.full(len(keys.classes), fraction)
+        return np.asarray(keys.classes.sizes / weights)
+
+    def _fitted(self, cells: Codes, counts: Floats, weights: Floats, fraction: float) -> "_Model":
+        """Fit the model; ``weights`` are the sums of the weights of each combination."""
+        order = ORDER[self.terms]
+        if self.weighting == "mean":
+            sample, converged = fitted(cells, counts, order)
+            return _Model(sample, sample / fraction, np.full(len(cells), (1 - fraction) / fraction), converged)
+        population, converged = fitted(cells, weights, order)
+        sample, also = fitted(cells, counts, order)
+        # of combinations without records: what the two models expect of them
+        shares = np.where(population > 0, np.minimum(sample / np.maximum(population, TINY), 1.0), fraction)
+        shares = np.where(counts > 0, counts / np.maximum(weights, TINY), np.maximum(shares, LEAST_SHARE))
+        if self.weighting == "Clogg-Eliason":
+            sample, converged = fitted(cells, counts, order, start=shares)
+            population = sample / shares
+        return _Model(population * shares, population, (1 - shares) / shares, converged and also)
 
     def _cells(self, names: tuple[str, ...], codes: Codes) -> Codes:
         """List the combinations in which the model expects records, given those without missing keys that occur."""
@@ -125,6 +162,16 @@ class LogLinearRisk(Measure):
                 f"{self.terms} terms expects; recode them or name fewer"
             )
         return cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """The means of each combination in the sample and in the population, and the units outside for each inside."""
+
+    sample: Floats
+    population: Floats
+    growth: Floats
+    converged: bool
 
 
 def _from_zero(cells: Codes) -> Codes:
@@ -160,7 +207,7 @@ def one_in(h: Floats) -> tuple[Floats, Floats, Floats]:
     return found[0], found[1], found[2]
 
 
-def model_check(counts: Floats, expected: Floats, growth: float, shape: Shape) -> tuple[float, float]:
+def model_check(counts: Floats, expected: Floats, growth: Floats, shape: Shape) -> tuple[float, float]:
     """Estimate the bias of a sum of ``shape`` over sample uniques, and its standard deviation if the model holds.
 
     With m the true and m' the fitted mean of a combination in the sample, uniques add m e^-m (g(m') - g(m)) to the
@@ -169,9 +216,9 @@ def model_check(counts: Floats, expected: Floats, growth: float, shape: Shape) -
     """
     bias = variance = 0.0
     for part in range(0, len(counts), CHUNK):
-        f, m = counts[part : part + CHUNK], expected[part : part + CHUNK]
-        _, slope, bend = shape(growth * m)
-        slope, bend = growth * slope, growth**2 * bend
+        f, m, grown = (whole[part : part + CHUNK] for whole in (counts, expected, growth))
+        _, slope, bend = shape(grown * m)
+        slope, bend = grown * slope, grown**2 * bend
         unique, unique_slope = m * np.exp(-m), (1 - m) * np.exp(-m)
         linear, square = -unique * slope, -(unique_slope * slope + unique * bend / 2)
         bias += float((linear * (f - m) + square * ((f - m) ** 2 - f)).sum())

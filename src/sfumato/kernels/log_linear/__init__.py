@@ -14,7 +14,9 @@ from sfumato.kernels.log_linear import plain
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
-MOST_CYCLES = 500
+MOST_CYCLES = 2_000
+TOLERANCE = 1e-8  # records by which a margin may be off
+ROUGH = 1e-4  # records by which it may be off if the cycles did not suffice, because some combinations are very rare
 
 
 def possible_cells(codes: Codes, order: int, most: int) -> Codes | None:
@@ -59,10 +61,13 @@ def placed(cells: Codes, codes: Codes) -> Integers:
     return classes(np.concatenate([cells, codes]))[0][len(cells) :]  # the cells are different, so numbered first
 
 
-def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) -> tuple[Floats, bool]:
+def fitted(
+    cells: Codes, counts: Floats, order: int, tolerance: float = TOLERANCE, start: Floats | None = None
+) -> tuple[Floats, bool]:
     """Return the expected counts of the model with all effects of up to ``order`` variables, and whether it converged.
 
-    The fit has the margins of ``counts`` over every ``order`` variables, to within ``tolerance`` records.
+    The fit has the margins of ``counts`` over every ``order`` variables, to within ``tolerance`` of a record. The fit
+    is the product of ``start``, an offset of the model (by default the same in all cells), and of effects.
 
     >>> two_by_two = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.int32)
     >>> fitted(two_by_two, np.array([2.0, 2.0, 2.0, 0.0]), 1)[0].round(3)
@@ -75,8 +80,10 @@ def fitted(cells: Codes, counts: Floats, order: int, tolerance: float = 0.01) ->
         cycle = compiled.cycle(cells, counts)
     else:
         cycle = plain.cycle(cells, counts, order)
-    expected = np.full(len(cells), counts.sum() / len(cells))
+    expected = np.full(len(cells), counts.sum() / len(cells)) if start is None else start * (counts.sum() / start.sum())
+    off = np.inf
     for _ in range(MOST_CYCLES):
-        if cycle(expected) <= tolerance:
-            return expected, True
-    return expected, False
+        off = cycle(expected)
+        if off <= tolerance:
+            break
+    return expected, bool(off <= max(tolerance, ROUGH))
