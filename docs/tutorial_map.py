@@ -12,6 +12,6 @@ if __name__ == "__main__":
     text = (HERE / "tutorial.md").read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         page = Path(folder) / "tutorial.md"
-        page.write_text(text.partition("## 6.")[0], encoding="utf-8")
+        page.write_text(text.partition("## 7.")[0], encoding="utf-8")
         subprocess.run([sys.executable, HERE.parent / "tests" / "run_page.py", page], cwd=folder, check=True)
         shutil.copy(Path(folder) / "sweep" / "plots" / "map.svg", HERE / "img" / "tutorial-map.svg")

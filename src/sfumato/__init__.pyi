@@ -5,6 +5,8 @@ from .about import MethodAbout as MethodAbout
 from .catalogue import find as find
 from .compare.bootstrap import Bootstrap as Bootstrap
 from .compare.bootstrap import bootstrap as bootstrap
+from .compare.candidates import Candidate as Candidate
+from .compare.candidates import compose as compose
 from .compare.choose import Choice as Choice
 from .compare.choose import choose as choose
 from .compare.defaults import Chosen as Chosen

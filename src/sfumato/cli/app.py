@@ -21,7 +21,7 @@ BAD_INPUT, INTERRUPTED = 2, 130
 
 # a backslash joins lines: the help keeps the line breaks it is given
 HELP = """
-Choose how to protect microdata with numbers: mask a table in many ways, measure disclosure risk and utility, \
+Choose how to protect microdata with numbers: protect a table in many ways, measure disclosure risk and utility, \
 and release the most useful table under a risk bound.
 
 **The usual order of work**
@@ -29,16 +29,17 @@ and release the most useful table under a risk bound.
 1. `sfumato demo` runs it all on a made-up survey, in about a minute.
 
 2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
-categories, which an intruder may know, which is the weight.
+categories, which is the weight, and under [scenarios.NAME] what each intruder knows.
 
-3. `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out sweep` tries many \
-candidates, chooses the most useful one with a mean linkage risk of at most 5 %, and writes report and masked table.
+3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
+chooses the most useful one of which no intruder finds more than 5 % of the records, says whether to publish it, and \
+writes report and protected table.
 
-4. `sfumato compare census.csv masked.csv` measures a file protected elsewhere.
+4. `sfumato compare census.csv protected.csv` measures a file protected elsewhere.
 
-5. `sfumato audit census.csv masked.csv` tries to restore what was protected from the rest of the file.
+5. `sfumato audit census.csv protected.csv` tries to restore what was protected from the rest of the file.
 
-6. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` masks with a method you have settled on.
+6. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` protects by a method you have settled on.
 
 **Exit codes:** 0 done; 1 no candidate keeps the bounds, protected values can be restored, or some figures could not \
 be computed (which, is said); \

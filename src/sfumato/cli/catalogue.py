@@ -1,4 +1,4 @@
-"""``sfumato methods`` and ``sfumato measures``: what there is to mask and to measure with."""
+"""``sfumato methods`` and ``sfumato measures``: what there is to protect and to measure with."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,7 @@ Name = Annotated[str | None, typer.Argument(help="One name, for all there is to 
 
 
 def methods(name: Name = None, *, json: Json = False) -> None:
-    """List the methods: ways to mask a table.
+    """List the methods: ways to protect a table.
 
     Example: `sfumato methods` and then `sfumato methods RankSwapping`
     """
@@ -26,7 +26,7 @@ def methods(name: Name = None, *, json: Json = False) -> None:
 def measures(name: Name = None, *, json: Json = False) -> None:
     """List the measures of risk and utility.
 
-    Example: `sfumato measures` and then `sfumato measures DistanceLinkage`
+    Example: `sfumato measures` and then `sfumato measures Reidentification`
     """
     from sfumato.catalogue import measures as known
 

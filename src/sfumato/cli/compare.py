@@ -61,7 +61,7 @@ def compare(
     All measures are tried unless you name some, first those that decide for such a file; those that do not apply are
     listed with the reason.
 
-    Example: `sfumato compare census.csv masked.csv --records 10 --report comparison`
+    Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.catalogue import measures as known
     from sfumato.cli.tables import command_line, read_protected

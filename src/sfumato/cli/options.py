@@ -38,7 +38,7 @@ Seed = Annotated[
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores but one if not said.")]
 MeasureTexts = Annotated[
     list[str] | None,
-    typer.Option("--measure", help='A measure such as "DistanceLinkage"; may be said several times.'),
+    typer.Option("--measure", help='A measure such as "Reidentification"; may be said several times.'),
 ]
 Population = Annotated[
     float | None,
@@ -81,7 +81,7 @@ def read_methods(texts: Iterable[str]) -> "list[Method]":
 
 
 def read_measures(texts: Iterable[str]) -> "list[Measure]":
-    """Read measure texts such as ``DistanceLinkage``."""
+    """Read measure texts such as ``Reidentification``."""
     from sfumato.core import Measure
 
     return _read(texts, Measure, "measure", "sfumato measures")

@@ -1,4 +1,4 @@
-"""``sfumato protect``: mask a file with one method."""
+"""``sfumato protect``: protect a file by one method."""
 
 from pathlib import Path
 from typing import Annotated
@@ -36,11 +36,11 @@ def protect(
     decimal: Decimal = None,
     json: Json = False,
 ) -> None:
-    """Mask a file with one method; write it in the format it came in, and a note on how it was made.
+    """Protect a file by one method; write it in the format it came in, and a note on how it was made.
 
     With the seed of a sweep it makes the very table of that candidate.
 
-    Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out masked.csv`
+    Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
     from sfumato.cli.tables import drawn_seed, write_protected
     from sfumato.compare.seeds import generator

@@ -53,7 +53,7 @@ def sweep(
     measure: MeasureTexts = None,
     at_most: Annotated[
         list[str] | None,
-        typer.Option(help='A bound such as "DistanceLinkage=5%" (or =0.05); may be said several times.'),
+        typer.Option(help='A bound such as "Reidentification=5%" (or =0.05); may be said several times.'),
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
     utility: Annotated[
@@ -89,14 +89,18 @@ def sweep(
     decimal: Decimal = None,
     json: Json = False,
 ) -> None:
-    """Mask a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
+    """Protect a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
 
-    OUT/report.html is for those who decide. OUT/release holds what may go out: the masked table and about.html, which
-    tells what was lost without a word on risk, parameters or seed.
+    Candidates and measures follow from the schema, its scenarios and the bounds unless you name them. The verdict says
+    whether to publish, how many would be found before and after, and the price; if nothing keeps the bounds, which one
+    fails and what to change, and nothing is written to OUT/release.
+
+    OUT/report.html is for those who decide. OUT/release holds what may go out: the protected table and about.html,
+    which tells what was lost without a word on risk, parameters or seed.
 
     Every finished figure is safe in OUT/results.sqlite at once: run the same command again to continue or to add.
 
-    Example: `sfumato sweep census.csv --schema schema.toml --at-most "DistanceLinkage=5%" --out sweep`
+    Example: `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep`
     """
     from sfumato.cli.outcome import Plan, carry_out, finish
     from sfumato.cli.tables import read_protected
@@ -153,7 +157,7 @@ def sweep(
         whys={repr(candidate.method): candidate.why for candidate in found},
     )
     remind(data)
-    say(f"masking {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
+    say(f"protecting {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
     finish(carry_out(plan), plan, json=json)
 
 
@@ -187,7 +191,7 @@ def check_weights(
 
 
 def remind(data: "Microdata") -> None:
-    """Repeat what ``inspect`` would ask about columns that the schema leaves to be masked, or not, as they came."""
+    """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
     from sfumato.data.describe import describe
 
     for finding in describe(data):

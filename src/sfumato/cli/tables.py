@@ -1,4 +1,4 @@
-"""Tables in and out as the commands need them: protected files, and masked tables with their provenance."""
+"""Tables in and out as the commands need them: protected files, and protected tables with their provenance."""
 
 import json
 import shlex
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
 
 _INTERNAL = (
-    "# Of a masked table, for compare --protected-schema. It tells what was merged and how many values are missing by\n"
+    "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing by\n"
     "# suppression: do not publish it unseen.\n"
 )
 
@@ -30,7 +30,7 @@ def command_line(seed: int | None = None) -> str:
 
 
 def drawn_seed() -> int:
-    """Draw a seed nobody can guess: a masked table whose seed is known can be unmasked."""
+    """Draw a seed nobody can guess: what protects a table can be undone by whoever knows it."""
     import secrets
 
     return secrets.randbits(63)
@@ -59,7 +59,7 @@ def read_protected(path: Path, original: "Microdata", schema: Path | None = None
 
 
 def _schema_beside(path: Path) -> Path | None:
-    """Find the schema that was written with a masked table: beside it, or beside the folder of a release."""
+    """Find the schema that was written with a protected table: beside it, or beside the folder of a release."""
     from sfumato.cli.options import say
 
     name = f"{path.name}.schema.toml"
@@ -82,7 +82,7 @@ def write_protected(
     notes: tuple[str, ...] = (),
     key: str = "",
 ) -> Path:
-    """Write a masked table, and in ``note``, or else beside it, how it was made; return the path of that note.
+    """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
 
     ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
     """
@@ -117,7 +117,7 @@ def write_protected(
 
 
 def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
-    """Tell whether a masked table stands where ``write_protected`` put it, as it was, made of the same source."""
+    """Tell whether a protected table stands where ``write_protected`` put it, as it was, made of the same source."""
     try:
         told = json.loads(note.read_text(encoding="utf-8"))
         made = (told["key"], told["sha256"], told["made_from"]["sha256"])
@@ -143,12 +143,12 @@ def _publishable(protected: "Microdata") -> "Schema":
 
 
 def provenance_path(path: Path) -> Path:
-    """Return where the note on how a masked table was made goes: beside it."""
+    """Return where the note on how a protected table was made goes: beside it."""
     return path.with_name(path.name + ".provenance.json")
 
 
 def protected_schema_path(note: Path) -> Path:
-    """Return where the masked table's schema goes: beside the note, for ``compare --protected-schema``."""
+    """Return where the protected table's schema goes: beside the note, for ``compare --protected-schema``."""
     return note.with_name(note.name.removesuffix(".provenance.json") + ".schema.toml")
 
 

@@ -51,7 +51,7 @@ def tune(
         ),
     ] = None,
     at_most: Annotated[
-        list[str] | None, typer.Option(help='A bound such as "DistanceLinkage=5%"; may be said several times.')
+        list[str] | None, typer.Option(help='A bound such as "Reidentification=5%"; may be said several times.')
     ] = None,
     at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
     over: Annotated[str | None, typer.Option(help="The one parameter; the first of the method if not said.")] = None,
@@ -63,10 +63,10 @@ def tune(
     ] = "InformationLoss",
     schema: SchemaFile = None,
     replicates: Annotated[int, typer.Option(min=1, help="Draws at first of each value near the bound.")] = 5,
-    budget: Annotated[int, typer.Option(min=10, help="The most tables to mask.")] = 50,
+    budget: Annotated[int, typer.Option(min=10, help="The most tables to make.")] = 50,
     seed: Seed = None,
     workers: Workers = None,
-    out: Annotated[Path | None, typer.Option(help="Write the masked table here.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the protected table here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -78,7 +78,7 @@ def tune(
     A sweep tries a few values of many methods; this searches one parameter of a method, near the bound, or with
     --parameter said several times the parameters of a chain together.
 
-    Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out masked.csv`
+    Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
     from sfumato.cli.tables import drawn_seed
     from sfumato.data.files import read
