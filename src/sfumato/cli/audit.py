@@ -43,17 +43,18 @@ def audit(
 
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
-    from sfumato.cli.tables import read_protected
+    from sfumato.cli.tables import order_of, read_protected
     from sfumato.data.files import read
     from sfumato.restoration.audit import audit as audited
 
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-    release = read_protected(protected, data, protected_schema, **dialect)
+    release = read_protected(protected, data, protected_schema, as_written=True, **dialect)
     others = {path.name: read_protected(path, data, None, **dialect) for path in beside or []}
     if len(others) < len(beside or []):
         raise ParameterError("two files beside this release have the same name; give each its own")
-    found = audited(data, release, beside=others or None, near=near, margin=margin, rng=seed)
+    order = order_of(protected, len(release)) if len(release) == len(data) else None
+    found = audited(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
     if json:
         print_json(found)
     else:

@@ -35,6 +35,17 @@ Seed = Annotated[
         "Keep it secret: whoever knows it can undo random methods.",
     ),
 ]
+KeepOrder = Annotated[
+    bool,
+    typer.Option(
+        "--keep-order",
+        help="Leave the records in their order, which tells who lives or was asked together; random by default.",
+    ),
+]
+KeepWeights = Annotated[
+    bool,
+    typer.Option("--keep-weights", help="Leave the survey weights as they are, even if they give values back."),
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores but one if not said.")]
 MeasureTexts = Annotated[
     list[str] | None,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from sfumato.cli.options import console, say
-from sfumato.errors import FileError
 
 if TYPE_CHECKING:
     from sfumato.compare.examine import Examination, ProtectedTable
@@ -39,10 +38,22 @@ class Plan:
     least_risk: bool = False  # instead of the best utility
     bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
     whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
+    keep_order: bool = False  # whether the records of the release stand as in the original
+    keep_weights: bool = False  # whether weights that give protected values back are released as they are
+    despite_audit: bool = False  # whether a table that gives values back is released all the same
 
 
 def carry_out(plan: Plan) -> "Summary":
     """Run the experiment, look closely at the chosen table, and write it and the report."""
+    from sfumato.cli.release import (
+        checked_release,
+        forget_release,
+        protected_path,
+        provenance_path,
+        release_folder,
+        release_key,
+        write_chosen,
+    )
     from sfumato.cli.tables import command_line, is_written
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.experiment import Experiment
@@ -72,21 +83,25 @@ def carry_out(plan: Plan) -> "Summary":
         at_least=plan.at_least,
         least_risk=plan.least_risk,
         whys=plan.whys,
+        checked=checked_release(results, table, plan) if table is not None else None,
+        despite_audit=plan.despite_audit,
         file=plan.file.name,
         released=protected_path(plan).name,
         command=command_line(plan.seed),
         schema=schema_text(plan.data.schema),
     )
-    key = _release_key(results, table, summary) if table is not None else ""
-    note = provenance_path(plan)
-    there = table is not None and is_written(protected_path(plan), note=note, source=plan.file, key=key)
+    if table is None or not summary.verdict.publish:
+        forget_release(plan)
+        write_report(summary, plan.out)
+        return summary
+    key = release_key(results, table, summary)
+    there = is_written(protected_path(plan), note=provenance_path(plan), source=plan.file, key=key)
     if not there:
         forget_release(plan)
     write_report(summary, plan.out)
-    if table is not None:
-        write_report(summary, release_folder(plan), audience="external")
-        if not there:
-            _write_chosen(results, table, plan, summary, key)
+    write_report(summary, release_folder(plan), audience="external")
+    if not there:
+        write_chosen(results, table, plan, summary, key)
     return summary
 
 
@@ -122,73 +137,6 @@ def _examined(results: "Results", table: "ProtectedTable", plan: Plan) -> "Exami
     )
 
 
-def _release_key(results: "Results", table: "ProtectedTable", summary: "Summary") -> str:
-    """Name all that the chosen table and its note depend on."""
-    import hashlib
-
-    from sfumato.compare.identity import identify
-    from sfumato.compare.plain import to_json
-
-    row = results.row(table.candidate)
-    made = identify(row.method or results.tables[row.candidate])
-    told = (results.original.fingerprint, made, results.seed, row.values, summary.cautions)
-    return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
-
-
-def _write_chosen(results: "Results", table: "ProtectedTable", plan: Plan, summary: "Summary", key: str) -> None:
-    """Write the chosen table without what names the units, and the note on how it was made."""
-    from sfumato.cli.tables import write_protected
-
-    row, made = results.row(table.candidate), table.made
-    protected = made.without_identifiers()
-    gone = [name for name in made.names if name not in protected.names]
-    if gone:
-        say(f"not in the release, for they name the units: {', '.join(gone)}")
-    write_protected(
-        protected,
-        protected_path(plan),
-        note=provenance_path(plan),
-        source=plan.file,
-        method=row.method,
-        seed=plan.seed,
-        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
-        notes=summary.cautions,
-        key=key,
-    )
-
-
-def forget_release(plan: Plan) -> None:
-    """Remove the release of an earlier run: beside a report that chose another, or none, it would mislead."""
-    from sfumato.cli.tables import protected_schema_path
-
-    names = ("about.html", "about.md", "about.json")
-    note = provenance_path(plan)
-    places = [protected_path(plan), note, protected_schema_path(note), *(release_folder(plan) / n for n in names)]
-    found = [place for place in places if place.exists()]
-    try:
-        for place in found:
-            place.unlink()
-    except OSError as error:
-        raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
-    if found:
-        say(f"removed the release of an earlier run from {release_folder(plan)}")
-
-
-def release_folder(plan: Plan) -> Path:
-    """Return the folder of what may be published; all else in the sweep's folder is internal."""
-    return plan.out / "release"
-
-
-def protected_path(plan: Plan) -> Path:
-    """Return where the chosen table goes."""
-    return release_folder(plan) / f"{plan.file.stem}.protected{plan.file.suffix}"
-
-
-def provenance_path(plan: Plan) -> Path:
-    """Return where the note on how the chosen table was made goes: not beside it, for it holds the seed."""
-    return plan.out / f"{protected_path(plan).name}.provenance.json"
-
-
 def _scored(results: "Results") -> "Results":
     """Add the first of the papers' scores whose measures were all computed."""
     from sfumato.compare.score import Score, Score2
@@ -217,7 +165,7 @@ def finish(summary: "Summary", plan: Plan, *, json: bool) -> None:
         not line.figures or any(reason.status is Status.FAILED for reason in line.reasons.values())
         for line in summary.failed
     )
-    if broken or (summary.bounds and summary.chosen is None):
+    if broken or summary.verdict.publish is False:
         raise typer.Exit(1)
 
 
@@ -235,6 +183,7 @@ def print_cautions(summary: "Summary") -> None:
 def _print(summary: "Summary", plan: Plan) -> None:
     from rich.text import Text
 
+    from sfumato.cli.release import protected_path, release_folder
     from sfumato.show.terminal import ROWS, candidates_table, changes_table, signs, text_map, verdict_text
 
     out = console()
@@ -251,7 +200,7 @@ def _print(summary: "Summary", plan: Plan) -> None:
     if changes is not None:
         out.print(changes, "")
     out.print(verdict_text(summary))  # last, because that is what stays on the screen
-    if summary.chosen is not None:
+    if summary.verdict.publish:
         out.print(Text(f"protected table  {protected_path(plan)}"), soft_wrap=True)
         out.print(Text(f"for the public   {release_folder(plan) / 'about.html'}"), soft_wrap=True)
     out.print(Text(f"internal report  {plan.out / 'report.html'}"), soft_wrap=True)

@@ -11,6 +11,8 @@ from sfumato.cli.options import (
     Delimiter,
     Encoding,
     Json,
+    KeepOrder,
+    KeepWeights,
     MeasureTexts,
     Population,
     SchemaFile,
@@ -79,6 +81,11 @@ def sweep(
             help="Resample the records of the chosen table, for at most 10 seconds: intervals over records.",
         ),
     ] = True,
+    keep_order: KeepOrder = False,
+    keep_weights: KeepWeights = False,
+    despite_audit: Annotated[
+        bool, typer.Option("--despite-audit", help="Release a table although the rest of it gives values back.")
+    ] = False,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -155,6 +162,9 @@ def sweep(
         least_risk=least_risk,
         bootstrap=bootstrap,
         whys={repr(candidate.method): candidate.why for candidate in found},
+        keep_order=keep_order,
+        keep_weights=keep_weights,
+        despite_audit=despite_audit,
     )
     remind(data)
     say(f"protecting {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")

@@ -11,14 +11,19 @@ import sfumato
 from sfumato.errors import DataError, FileError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
     from sfumato.data.schema import Schema
 
 _INTERNAL = (
-    "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing by\n"
-    "# suppression: do not publish it unseen.\n"
+    "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
+    "# by suppression: do not publish it unseen.\n"
 )
+
+RANDOM = "random"  # the order of the records of a release
 
 
 def command_line(seed: int | None = None) -> str:
@@ -36,16 +41,23 @@ def drawn_seed() -> int:
     return secrets.randbits(63)
 
 
-def read_protected(path: Path, original: "Microdata", schema: Path | None = None, **dialect: str | None) -> "Microdata":
-    """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes."""
+def read_protected(
+    path: Path, original: "Microdata", schema: Path | None = None, *, as_written: bool = False, **dialect: str | None
+) -> "Microdata":
+    """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes.
+
+    A release of ours is put back into the order of the original, if its note is there, unless ``as_written``.
+    """
     from sfumato.data.files import read
     from sfumato.data.formats.labelled.beside import file_beside
 
     if schema is None:
         schema = _schema_beside(path)
     if schema is not None:
-        return read(path, schema, **dialect)
+        found = read(path, schema, **dialect)
+        return found if as_written else _in_order(found, path)
     found = read(path, **dialect)
+    found = found if as_written else _in_order(found, path)
     names = found.names
     if not any(name in names for name in original.names):
         raise DataError(
@@ -59,15 +71,48 @@ def read_protected(path: Path, original: "Microdata", schema: Path | None = None
 
 
 def _schema_beside(path: Path) -> Path | None:
-    """Find the schema that was written with a protected table: beside it, or beside the folder of a release."""
+    """Find the schema that was written with a protected table."""
     from sfumato.cli.options import say
 
-    name = f"{path.name}.schema.toml"
+    place = _written_with(path, f"{path.name}.schema.toml")
+    if place is not None:
+        say(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
+    return place
+
+
+def _written_with(path: Path, name: str) -> Path | None:
+    """Find a file that was written with a protected table: beside it, or beside the folder of a release."""
     for place in (path.with_name(name), path.parent.parent / name):
         if place.is_file() and (place.parent == path.parent or path.parent.name == "release"):
-            say(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
             return place
     return None
+
+
+def _in_order(table: "Microdata", path: Path) -> "Microdata":
+    import numpy as np
+
+    order = order_of(path, len(table))
+    return table if order is None else table.take(np.argsort(order))
+
+
+def order_of(path: Path, records: int) -> "NDArray[np.intp] | None":
+    """Return which record of the original each record of a release is, by the note that was written with it."""
+    from sfumato.cli.options import say
+    from sfumato.restoration.repairs import record_order
+
+    note = _written_with(path, provenance_path(path).name)
+    if note is None:
+        return None
+    try:
+        told = json.loads(note.read_text(encoding="utf-8"))
+        shuffled = told["order"] == RANDOM and told["sha256"] == _digest(path)
+        seed = int(told["seed"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not shuffled:
+        return None
+    say(f"{path.name} is in random order; {note} tells which record is which")
+    return record_order(records, seed)
 
 
 def write_protected(
@@ -81,10 +126,12 @@ def write_protected(
     figures: dict[str, Any],
     notes: tuple[str, ...] = (),
     key: str = "",
+    shuffled: bool = False,
 ) -> Path:
     """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
 
     ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
+    ``shuffled`` says that the records stand in the random order of the seed.
     """
     from sfumato.cli.options import say
     from sfumato.compare.plain import to_json
@@ -104,6 +151,7 @@ def write_protected(
         "made_from": {"file": source.name, "sha256": _digest(source)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
+        "order": RANDOM if shuffled else "as in the original",
         "notes": [*protected.notes, *notes, *lost],
         "figures": figures,
         "sfumato": sfumato.__version__,

@@ -1,7 +1,7 @@
 """What an audit found: plain data that goes to JSON, for the terminal and the internal report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sfumato.display import Preformatted, html_table
@@ -136,6 +136,23 @@ class Audit(Preformatted):
         rows = [(route.title, *figures(route), "restores" if route.alarm else "") for route in tried]
         heads = ("route", "variable", "values", "restored", "guess", "")
         return html_table(self.verdict, heads, rows, self.repairs)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was done to a protected table before it goes out, and what it then gives back."""
+
+    done: tuple[str, ...] = ()  # besides the method: sentences for those who decide
+    public: tuple[str, ...] = ()  # the same for everyone
+    audit: Audit | None = None
+    unaudited: str = ""  # why there is no audit
+    missing: Mapping[str, float] = field(default_factory=dict)  # of each column that goes out, the share missing
+    renewed: tuple[str, ...] = ()  # special columns that no longer hold the original's values: weight, household
+
+    @property
+    def passed(self) -> bool:
+        """Whether no route restores anything, as far as was tried."""
+        return self.audit is None or self.audit.passed
 
 
 def figures(route: Route) -> tuple[str, str, str, str]:

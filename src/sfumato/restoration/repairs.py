@@ -20,7 +20,7 @@ from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable
 from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
-from sfumato.restoration.findings import Audit, Restored
+from sfumato.restoration.findings import Audit, Checked, Restored
 
 ROUNDS = 4  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
@@ -32,9 +32,7 @@ class Prepared:
 
     table: Microdata
     order: Order | None  # None: as they came
-    done: tuple[str, ...] = ()  # what was done besides the method, in sentences
-    audit: Audit | None = None
-    unaudited: str = ""  # why there is no audit
+    checked: Checked
 
 
 @dataclass
@@ -45,6 +43,13 @@ class _Work:
     table: Microdata
     order: Order | None
     done: list[str] = field(default_factory=list)
+    public: list[str] = field(default_factory=list)
+    renewed: list[str] = field(default_factory=list)
+
+    def prepared(self, found: Audit | None = None, unaudited: str = "") -> Prepared:
+        missing = {name: float(self.table.missing(name).mean()) for name in self.table.names}
+        checked = Checked(tuple(self.done), tuple(self.public), found, unaudited, missing, tuple(self.renewed))
+        return Prepared(self.shuffled(), self.order, checked)
 
     def shuffled(self) -> Microdata:
         return self.table if self.order is None else self.table.take(self.order)
@@ -73,9 +78,10 @@ def prepare(
     _new_households(work, seed)
     if order is not None:
         work.done.append("records stand in random order")
+        work.public.append("Records stand in random order: their order and numbers carry no meaning.")
     if not made.matched or len(made) != len(original):
         why = "its records are not those of the original, so there is no protected value to restore"
-        return Prepared(work.shuffled(), order, tuple(work.done), unaudited=why)
+        return work.prepared(unaudited=why)
     try:
         found = _audited(work)
         for _ in range(ROUNDS):
@@ -83,8 +89,8 @@ def prepare(
                 break
             found = _audited(work)
     except (DataError, NotApplicable) as refusal:
-        return Prepared(work.shuffled(), order, tuple(work.done), unaudited=str(refusal))
-    return Prepared(work.shuffled(), order, tuple(work.done), audit=found)
+        return work.prepared(unaudited=str(refusal))
+    return work.prepared(found)
 
 
 def _stream(seed: int, what: str) -> np.random.Generator:
@@ -118,7 +124,9 @@ def _new_households(work: _Work, seed: int) -> None:
     fresh[~missing] = numbers[place] + 1
     plain = replace(variable, kind="numeric", categories=(), labels=())
     work.table = work.table.recast({name: (plain, fresh)})
+    work.renewed.append(name)
     work.done.append(f"{name} has new numbers")
+    work.public.append(f"The numbers of {name} tell who belongs together and nothing else.")
 
 
 def _repaired(work: _Work, found: Audit, *, keep_weights: bool) -> bool:
@@ -142,8 +150,9 @@ def _repaired(work: _Work, found: Audit, *, keep_weights: bool) -> bool:
 def _raked(work: _Work) -> None:
     """Compute the weight anew from what is published, so that it tells no more than that; once is enough."""
     name = work.table.schema.weight
-    if name is None or any(said.startswith(f"{name} is raked") for said in work.done):
+    if name is None or name in work.renewed:
         return
+    work.renewed.append(name)
     schema = work.table.schema
     names = [n for n in schema.analysed("ordinal", "nominal") if len(np.unique(work.table.columns[n])) > 1]
     old = work.table.weights()
@@ -156,6 +165,9 @@ def _raked(work: _Work) -> None:
     cost = _moved(work.table, schema.analysed("numeric"), old, new)
     left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
     work.done.append(f"{said}{left}{cost}")
+    work.public.append(
+        f"The survey weights {name} were computed anew: weighted counts of {listed(tuple(names), 12)} hold."
+    )
 
 
 def _moved(table: Microdata, names: Iterable[str], old: NDArray[np.float64], new: NDArray[np.float64]) -> str:

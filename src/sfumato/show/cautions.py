@@ -3,16 +3,22 @@
 import math
 from collections.abc import Mapping
 
-from sfumato.compare.examine.findings import CautionFacts
+from sfumato.compare.examine.findings import CautionFacts, SpecialColumn
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.core import Chain, Measure
+from sfumato.restoration.findings import Checked
 from sfumato.show.wording import count, percentage
 
 
 def cautions(
-    results: Results, row: Row, facts: CautionFacts | None, bounds: Mapping[str, float], *, released: bool = False
+    results: Results,
+    row: Row,
+    facts: CautionFacts | None,
+    bounds: Mapping[str, float],
+    *,
+    released: Checked | None = None,
 ) -> tuple[str, ...]:
     """Say what the figures of one candidate do not say; of a table to be ``released``, which leaves out the ids."""
     said = [] if facts is None else _of_tables(results, facts, released=released)
@@ -47,12 +53,17 @@ def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> 
     return said
 
 
-def _of_tables(results: Results, facts: CautionFacts, *, released: bool) -> list[str]:
+def _of_tables(results: Results, facts: CautionFacts, *, released: Checked | None) -> list[str]:
     said = [*_of_gaps(facts), *_of_unseen(results, facts), *_of_keys(results, facts)]
-    kept = tuple(f"{c.name} ({c.role})" for c in facts.special if not (released and c.names_units))
+    kept = tuple(f"{c.name} ({c.role})" for c in facts.special if not _gone(c, released))
     if kept:
         said.append(f"Look before you publish: the table still holds, unmasked, {listed(kept, 8)}.")
     return said
+
+
+def _gone(column: SpecialColumn, released: Checked | None) -> bool:
+    """Tell whether a release does not hold the original's values of a column."""
+    return released is not None and (column.names_units or column.name in released.renewed)
 
 
 def _of_gaps(facts: CautionFacts) -> list[str]:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from sfumato.compare.examine.findings import Examination, OverRecords, VariableDetail
 from sfumato.compare.figures import figure
 from sfumato.compare.results import Results, Row
+from sfumato.restoration.findings import Checked
 from sfumato.show.release import release_of
 from sfumato.show.summary import Detail, MeasureLine, PairFigures
 from sfumato.show.usefulness import arranged
 from sfumato.utility import GlobalDataUtility
 
 
-def detail_of(results: Results, found: Examination, *, first: str | None) -> Detail:
+def detail_of(results: Results, found: Examination, *, first: str | None, checked: Checked | None = None) -> Detail:
     """Tell of one candidate what was examined; the measure on the risk axis comes first."""
     row, abouts = results.row(found.candidate), results.figures
     keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
@@ -36,7 +37,7 @@ def detail_of(results: Results, found: Examination, *, first: str | None) -> Det
         coefficients=found.regressions.coefficients if found.regressions else (),
         usefulness=useful,
         by_pair=_by_pair(row, results, keys),
-        release=release_of(row.method, found.release, useful) if found.release is not None else None,
+        release=release_of(row.method, found.release, useful, checked) if found.release is not None else None,
     )
 
 

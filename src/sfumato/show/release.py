@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
 from sfumato.core import Chain, Method
+from sfumato.restoration.findings import Checked
 from sfumato.show.advice import advice_on
 from sfumato.show.grades import Graded, changed_pairs, graded
 from sfumato.show.summary import Avoid, ChangedPair, Grade, Release, ReleaseVariable, Usefulness
@@ -29,8 +31,14 @@ COUNTED: dict[Grade, str] = {
 }
 
 
-def release_of(method: Method | None, facts: ReleaseFacts, useful: Usefulness | None) -> Release:
-    """Describe a protected file without a word on risk, parameters, seeds or single records."""
+def release_of(
+    method: Method | None, facts: ReleaseFacts, useful: Usefulness | None, checked: Checked | None = None
+) -> Release:
+    """Describe a protected file without a word on risk, parameters, seeds or single records.
+
+    ``checked`` says what was done to it after the method: columns left out and values blanked count too.
+    """
+    facts = _as_it_goes_out(facts, checked)
     steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
     pairs = useful.pairs if useful else ()
     told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
@@ -57,7 +65,22 @@ def release_of(method: Method | None, facts: ReleaseFacts, useful: Usefulness | 
         avoid=_avoid(told),
         changed=changed,
         advice=advice_on(facts.variables, steps),
+        besides=checked.public if checked is not None else (),
     )
+
+
+def _as_it_goes_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFacts:
+    """Return the facts with what repairs left out and blanked."""
+    if checked is None or not checked.missing:
+        return facts
+    there, kept = checked.missing, []
+    for variable in facts.variables:
+        if variable.name in there:
+            blanked = there[variable.name] > variable.missing and "suppressed" not in variable.done
+            done = (*variable.done, "suppressed") if blanked else variable.done
+            kept.append(replace(variable, missing=there[variable.name], done=done))
+    gone = tuple(v.name for v in facts.variables if v.name not in there)
+    return replace(facts, variables=tuple(kept), removed=tuple(dict.fromkeys((*facts.removed, *gone))))
 
 
 def deeds_in_words(variable: ReleasedVariable) -> str:

@@ -12,6 +12,7 @@ from sfumato.compare.frontier import Frontier
 from sfumato.compare.naming import in_words
 from sfumato.compare.results import Results, Row, Which
 from sfumato.errors import ParameterError
+from sfumato.restoration.findings import Checked
 from sfumato.show.cautions import by_position, cautions
 from sfumato.show.closely import detail_of, intervals, resampling
 from sfumato.show.lines import Lines, lines_of
@@ -31,6 +32,8 @@ def summarise(
     at_least: Mapping[Any, float] | None = None,
     least_risk: bool = False,
     whys: Mapping[str, str] | None = None,
+    checked: Checked | None = None,
+    despite_audit: bool = False,
     file: str = "the table",
     released: str = "",
     command: str = "",
@@ -40,7 +43,8 @@ def summarise(
 
     Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
-    sentences on candidates by their label.
+    sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
+    its audit; one that fails is published ``despite_audit`` only.
     """
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = results.choose(**wish, at_most=at_most, at_least=at_least) if at_most or at_least else None
@@ -72,6 +76,8 @@ def summarise(
             measures=lines.measures,
             bounds=bounds,
             names={label: line.name for label, line in lines.candidates.items()},
+            checked=checked,
+            despite_audit=despite_audit,
         ),
         file=file,
         records=len(results.original),
@@ -86,15 +92,16 @@ def summarise(
         utility=utility,
         score=score,
         bounds=bounds,
-        detail=detail_of(results, examination, first=risk) if examination else None,
+        detail=detail_of(results, examination, first=risk, checked=checked) if examination else None,
         released=released or f"the protected {file}",
         over_records=intervals(resampled) if resampled else {},
         resampling=resampling(resampled, lines.measures) if resampled else (),
-        cautions=cautions(results, row, facts, choice.bounds, released=True)
+        cautions=cautions(results, row, facts, choice.bounds, released=checked or Checked())
         if choice is not None and row is not None
         else (),
         notes=_notes(results, lines, candidates),
         original=lines.original,
+        checked=checked,
     )
 
 

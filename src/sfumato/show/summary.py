@@ -20,6 +20,7 @@ from sfumato.compare.examine.findings import (
 )
 from sfumato.compare.figures import Figure, numberless
 from sfumato.outcome import Reason, Status
+from sfumato.restoration.findings import Checked
 
 Grade = Literal["not for", "with care", "coarser", "as before", "not compared"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -220,6 +221,7 @@ class Release:
     avoid: tuple[Avoid, ...]
     changed: tuple[ChangedPair, ...] = ()  # every pair behind what is to be avoided, the worst first
     advice: tuple[Advice, ...] = ()
+    besides: tuple[str, ...] = ()  # what was done to the file as a whole: order, numbers, weights
 
     @property
     def worst_first(self) -> tuple[ReleaseVariable, ...]:
@@ -296,6 +298,7 @@ class Summary:
     cautions: tuple[str, ...] = ()  # what the figures of the chosen table do not say
     notes: tuple[str, ...] = ()
     original: CandidateLine | None = None  # the original, measured like a candidate
+    checked: Checked | None = None  # what was done before the file goes out, and what it then gives back
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""

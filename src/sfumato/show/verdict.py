@@ -6,6 +6,7 @@ from sfumato.compare.choose import Choice, Shortfall
 from sfumato.compare.examine.findings import Examination, ReleasedVariable, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
+from sfumato.restoration.findings import Checked
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
@@ -26,16 +27,22 @@ def verdict_of(
     measures: Mapping[str, MeasureLine],
     bounds: Sequence[Bound] = (),
     names: Mapping[str, str] | None = None,
+    checked: Checked | None = None,
+    despite_audit: bool = False,
 ) -> Verdict:
     """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
 
     ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
+    A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``.
     """
     called = names or {}
+    leaks = checked is not None and not checked.passed
     if choice is None:
         publish, words = None, name
     elif row is None:
         publish, words = False, "Do not publish: no candidate keeps the bounds"
+    elif leaks and not despite_audit:
+        publish, words = False, f"Do not publish yet: {name} keeps the bounds, but the file gives values back"
     else:
         publish, words = True, f"Publish: {name}"
     return Verdict(
@@ -44,10 +51,33 @@ def verdict_of(
         done=done,
         found=_found(results, row),
         price=_price(examination) if examination is not None else (),
-        warnings=tuple(_warnings(results, row, choice, bounds, measures)) if choice is not None else (),
-        advice=tuple(_advice(choice, measures, bounds, called)) if choice is not None and row is None else (),
+        warnings=(
+            *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
+            *_given_back(checked),
+        ),
+        advice=tuple(_advice(choice, measures, bounds, called))
+        if choice is not None and row is None
+        else _repairs(checked)
+        if publish is False
+        else (),
         changes=tuple(_changes(results, row, measures, bounds)),
     )
+
+
+def _given_back(checked: Checked | None) -> tuple[str, ...]:
+    """Say what the rest of the file gives back, or why that is not known."""
+    if checked is None:
+        return ()
+    if checked.audit is None:
+        return (f"What the rest of the file gives back was not tried: {checked.unaudited}.",)
+    return tuple(f"{route.title.capitalize()} {route.verdict}." for route in checked.audit.routes if route.alarm)
+
+
+def _repairs(checked: Checked | None) -> tuple[str, ...]:
+    if checked is None or checked.audit is None:
+        return ()
+    told = tuple(f"{repair[:1].upper()}{repair[1:]}." for repair in checked.audit.repairs)
+    return (*told, "Or release it all the same, with --despite-audit, if you know why that does no harm.")
 
 
 def already_kept(bound: Bound, measure: MeasureLine, value: float) -> str:

@@ -1,0 +1,104 @@
+"""What may go out of a sweep: prepared, audited, written into a folder of its own, and removed when it is void."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.cli.options import say
+from sfumato.errors import FileError
+
+if TYPE_CHECKING:
+    from sfumato.cli.outcome import Plan
+    from sfumato.compare.examine import ProtectedTable
+    from sfumato.compare.results import Results
+    from sfumato.restoration.findings import Checked
+    from sfumato.restoration.repairs import Prepared
+    from sfumato.show.summary import Summary
+
+
+def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Checked":
+    """Prepare the chosen table and audit it, or return what an earlier run found."""
+    from sfumato.compare import plain
+    from sfumato.restoration.findings import Checked
+
+    return results.examined(
+        table.candidate,
+        f"release, order kept {plan.keep_order}, weights kept {plan.keep_weights}",
+        lambda: prepared_release(results, table, plan).checked,
+        encode=lambda found: plain.to_json(found, exact=True).encode(),
+        decode=lambda kept: plain.from_json(Checked, kept.decode()),
+    )
+
+
+def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
+    """Make the chosen table ready to go out."""
+    from sfumato.restoration.repairs import prepare
+
+    return prepare(
+        results.original, table.made, seed=plan.seed, keep_order=plan.keep_order, keep_weights=plan.keep_weights
+    )
+
+
+def release_key(results: "Results", table: "ProtectedTable", summary: "Summary") -> str:
+    """Name all that the chosen table and its note depend on."""
+    import hashlib
+
+    from sfumato.compare.identity import identify
+    from sfumato.compare.plain import to_json
+
+    row = results.row(table.candidate)
+    made = identify(row.method or results.tables[row.candidate])
+    told = (results.original.fingerprint, made, results.seed, row.values, summary.cautions, summary.checked)
+    return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
+
+
+def write_chosen(results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str) -> None:
+    """Write the chosen table as it goes out, and the note on how it was made."""
+    from sfumato.cli.tables import write_protected
+
+    row, prepared = results.row(table.candidate), prepared_release(results, table, plan)
+    for line in prepared.checked.done:
+        say(f"release: {line}")
+    write_protected(
+        prepared.table,
+        protected_path(plan),
+        note=provenance_path(plan),
+        source=plan.file,
+        method=row.method,
+        seed=plan.seed,
+        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+        notes=(*prepared.checked.done, *summary.cautions),
+        key=key,
+        shuffled=prepared.order is not None,
+    )
+
+
+def forget_release(plan: "Plan") -> None:
+    """Remove the release of an earlier run: beside a report that chose another, or none, it would mislead."""
+    from sfumato.cli.tables import protected_schema_path
+
+    names = ("about.html", "about.md", "about.json")
+    note = provenance_path(plan)
+    places = [protected_path(plan), note, protected_schema_path(note), *(release_folder(plan) / n for n in names)]
+    found = [place for place in places if place.exists()]
+    try:
+        for place in found:
+            place.unlink()
+    except OSError as error:
+        raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
+    if found:
+        say(f"removed the release of an earlier run from {release_folder(plan)}")
+
+
+def release_folder(plan: "Plan") -> Path:
+    """Return the folder of what may be published; all else in the sweep's folder is internal."""
+    return plan.out / "release"
+
+
+def protected_path(plan: "Plan") -> Path:
+    """Return where the chosen table goes."""
+    return release_folder(plan) / f"{plan.file.stem}.protected{plan.file.suffix}"
+
+
+def provenance_path(plan: "Plan") -> Path:
+    """Return where the note on how the chosen table was made goes: not beside it, for it holds the seed."""
+    return plan.out / f"{protected_path(plan).name}.provenance.json"
