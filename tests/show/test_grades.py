@@ -12,7 +12,7 @@ import sfumato
 from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
 from sfumato.compare.examine.usefulness import utility_found
 from sfumato.show.advice import TEXTS, TOPIC_OF, advice_on
-from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded
+from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded, is_untold
 from sfumato.show.markdown import render_markdown
 from sfumato.show.release import NAMED, POINTS, release_of
 from sfumato.show.summary import Release, Usefulness
@@ -173,8 +173,20 @@ def test_a_pair_that_lost_records_alone_is_not_changed() -> None:
     assert changed_pairs([pair("a", "b", "no longer testable", None)])[0].what == "cannot be analysed"
 
 
+def test_what_is_not_known_of_a_pair_is_neither_kept_nor_changed() -> None:
+    # classes beside a nominal variable take another test than the numbers did: how far apart is not known
+    untold = [pair("a", "b", "association introduced", None), pair("a", "c", "pattern unknown", None, utility=0.4)]
+    known = pair("b", "c", "as before")
+    assert [is_untold(p) for p in (*untold, known)] == [True, True, False] and changed_pairs(untold) == ()
+    facts = ReleaseFacts(9, tuple(map(released, "abc")), ())
+    release = release_of(None, facts, usefulness([useful(n) for n in "abc"], [*untold, known]))
+    assert release.statement.endswith(
+        "1 of 3 pairs of variables hang together much as they did; 2 could not be compared."
+    )
+
+
 def test_words_for_every_outcome_that_is_a_loss() -> None:
-    fine = {"as before", "no association in either", "not comparable", "removed"}
+    fine = {"as before", "no association in either", "not comparable", "pattern unknown", "removed"}
     assert set(CHANGED) == set(OUTCOMES) - fine
 
 

@@ -106,6 +106,13 @@ def is_changed(pair: PairUtility) -> bool:
     return pair.outcome in CHANGED
 
 
+def is_untold(pair: PairUtility) -> bool:
+    """Tell whether it is not known what became of a pair: its pattern, or how far two kinds of tests lie apart."""
+    if pair.utility is None or pair.outcome == "pattern unknown":
+        return True
+    return pair.effect is None and pair.outcome in ("association lost", "association introduced")
+
+
 def changed_pairs(pairs: Sequence[PairUtility]) -> tuple[ChangedPair, ...]:
     """List the pairs whose association is not to be relied on, the worst first."""
     worst = sorted((p for p in pairs if is_changed(p)), key=lambda p: -(p.effect or 0.0))

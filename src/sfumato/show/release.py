@@ -9,7 +9,7 @@ from sfumato.compare.figures import listed
 from sfumato.core import Chain, Method
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import advice_on
-from sfumato.show.grades import Graded, changed_pairs, graded
+from sfumato.show.grades import Graded, changed_pairs, graded, is_untold
 from sfumato.show.summary import Avoid, ChangedPair, Grade, Release, ReleaseVariable, Usefulness
 from sfumato.show.wording import count, lower_first
 
@@ -103,7 +103,7 @@ def _statement(told: Sequence[Graded], pairs: Sequence[PairUtility], changed: Se
     counts = [f"{number[grade]} {words}" for grade, words in COUNTED.items() if number[grade]]
     said = f"Of {count(len(told), 'variable')} {'; '.join(counts)}."
     if pairs:
-        untold = sum(pair.utility is None for pair in pairs)
+        untold = sum(map(is_untold, pairs))
         kept = len(pairs) - untold - len(changed)
         said += f" {kept:,} of {count(len(pairs), 'pair')} of variables hang together much as they did"
         said += f"; {untold:,} could not be compared." if untold else "."
