@@ -73,12 +73,12 @@ def measures(cls: type[Measure]) -> list[Measure]:
             sfumato.LDiversity(2, "recursive", variables=named),
         ]
     if cls.__name__ == "LogLinearRisk":
-        named = ("region", "sex", "education")
+        three = ("region", "sex", "education")
         return [
             sfumato.LogLinearRisk("main"),
-            sfumato.LogLinearRisk(variables=named),
-            sfumato.LogLinearRisk(weighting="Clogg-Eliason", variables=named),
-            sfumato.LogLinearRisk("main", "pseudo-likelihood", variables=named),
+            sfumato.LogLinearRisk(variables=three),
+            sfumato.LogLinearRisk(weighting="Clogg-Eliason", variables=three),
+            sfumato.LogLinearRisk("main", "pseudo-likelihood", variables=three),
         ]
     if cls.__name__ in ("IndividualRisk", "SampleUniques", "TCloseness"):
         return [cls(), cls(variables=("region", "sex"))]

@@ -242,7 +242,7 @@ def test_equal_weights_make_no_difference_between_the_weightings(terms: Terms) -
     data, _, _ = simulated(1, 0.3)
     mean = LogLinearRisk(terms).evaluate(data, data)
     for weighting in ("Clogg-Eliason", "pseudo-likelihood"):
-        other = LogLinearRisk(terms, weighting).evaluate(data, data)  # type: ignore[arg-type]
+        other = LogLinearRisk(terms, weighting).evaluate(data, data)
         assert dict(other.parts) == pytest.approx(dict(mean.parts), rel=1e-6, abs=1e-6)
 
 
@@ -262,7 +262,7 @@ def test_fractions_that_differ_are_seen_by_both_weightings() -> None:
         data = Microdata.from_frame(table, schema)
         truth["true"] += float((1 / population[sample == 1]).sum())
         for weighting in ("mean", "Clogg-Eliason", "pseudo-likelihood"):
-            found = LogLinearRisk("main", weighting).evaluate(data, data)  # type: ignore[arg-type]
+            found = LogLinearRisk("main", weighting).evaluate(data, data)
             truth[weighting] += found.parts["tau2"]
     assert truth["Clogg-Eliason"] == pytest.approx(truth["true"], rel=0.05)
     assert truth["pseudo-likelihood"] == pytest.approx(truth["true"], rel=0.05)

@@ -40,8 +40,8 @@ def test_a_measurement_of_pairs_is_drawn_as_bars_and_a_map() -> None:
 def test_the_report_has_the_map(tmp_path: Path) -> None:
     results = Experiment(incomes(), [RankSwapping(0.1)], [DistanceLinkage(known=2), TableUtility()]).run()
     looked = examine(results, "RankSwapping(p=0.1)", what=("detail", "release"))
-    axes = {"risk": "DistanceLinkage", "utility": "TableUtility"}
-    summary = summarise(results, looked, **axes, at_most={"DistanceLinkage": 1.0}, file="incomes.csv")
+    bound = {"DistanceLinkage": 1.0}
+    summary = summarise(results, looked, risk="DistanceLinkage", utility="TableUtility", at_most=bound)
     assert summary.detail is not None
     (told,) = summary.detail.by_pair
     assert told.key == "TableUtility()" and len(told.figures) == len(results.rows[0].by_pair["TableUtility()"])

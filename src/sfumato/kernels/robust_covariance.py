@@ -186,8 +186,8 @@ def _small_sample(
     """Return the factor that takes the bias of few records away: 1 / (1 - exp(a) / n^b)."""
     if p in small:
         a, b = small[p]
-        return 1 / (1 - exp(a) / n**b)
+        return 1 / (1 - exp(a - b * log(n)))
     heights = [log(-c) - power * log(p) for c, power in large]
     sizes = [log(times * p**2) for times in (2, 3)]
     b = (heights[0] - heights[1]) / (sizes[1] - sizes[0])
-    return 1 / (1 - exp(heights[0] + b * sizes[0]) / n**b)
+    return 1 / (1 - exp(heights[0] + b * (sizes[0] - log(n))))

@@ -69,7 +69,7 @@ class RobustMahalanobisRisk(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names, notes = self.shared(pair)
         tables = [table.numeric(names) for table in pair.tables()]
-        whole = ~(np.isnan(tables[0]).any(axis=1) | np.isnan(tables[1]).any(axis=1))
+        whole: Flags = np.asarray(~np.isnan(np.hstack(tables)).any(axis=1))
         if not whole.all():
             notes = (*notes, f"{int((~whole).sum()):,} of {len(whole):,} records left out: a value is missing")
         before, after = (_scores(table[whole]) for table in tables)

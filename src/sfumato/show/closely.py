@@ -10,7 +10,8 @@ from sfumato.restoration.findings import Checked
 from sfumato.show.release import release_of
 from sfumato.show.summary import Detail, MeasureLine, PairFigures
 from sfumato.show.usefulness import arranged
-from sfumato.utility import GlobalDataUtility
+
+OF_USEFULNESS = "GlobalDataUtility"
 
 
 def detail_of(results: Results, found: Examination, *, first: str | None, checked: Checked | None = None) -> Detail:
@@ -42,8 +43,8 @@ def detail_of(results: Results, found: Examination, *, first: str | None, checke
 
 
 def _by_pair(row: Row, results: Results, keys: list[str]) -> tuple[PairFigures, ...]:
-    """Tell what measures say of pairs of variables, but for the global data utility, which has a section of its own."""
-    told = {repr(measure) for measure in results.measures if isinstance(measure, GlobalDataUtility)}
+    """Tell what measures say of pairs of variables, but for that of ``usefulness``, which has a section of its own."""
+    told = {repr(measure) for measure in results.measures if type(measure).__name__ == OF_USEFULNESS}
     return tuple(
         PairFigures(key, tuple((first, second, value) for (first, second), value in row.by_pair[key].items()))
         for key in keys

@@ -247,7 +247,7 @@ def _parts(
     expected: dict[tuple[str, ...], dict[Statistic, float]],
     ratios: dict[tuple[str, ...], dict[Statistic, float]],
 ) -> dict[str, float]:
-    parts = {}
+    parts: dict[str, float] = {}
     for told in STATISTICS:
         having = [names for names, found in ratios.items() if told in found]
         if having:
