@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
 
 _INTERNAL = (
-    "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing by\n"
-    "# suppression: do not publish it unseen.\n"
+    "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
+    "# by suppression: do not publish it unseen.\n"
 )
 
 
