@@ -252,11 +252,12 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     import importlib
 
     demo = importlib.import_module("sfumato.cli.demo")
-    monkeypatch.setattr(demo, "HOUSEHOLDS", 200)
-    monkeypatch.setattr(demo, "BOUNDS", ("Reidentification=20%", "ExposedAmounts=0%"))
+    monkeypatch.setattr(demo, "HOUSEHOLDS", 60)
+    monkeypatch.setattr(demo, "BOUNDS", ("Reidentification=30%", "ExposedAmounts=0%"))  # few persons, so few may hide
     result = run("demo", "--out", tmp_path / "demo", "--workers", 1)
     assert result.exit_code == 0, result.output
     assert result.stdout.rstrip().endswith(str(tmp_path / "demo" / "report.html"))
+    assert "Publish: " in result.stdout and "Expected re-identifications: " in result.stdout
     for name in ("survey.csv", "schema.toml", "release/survey.protected.csv", "report.html", "plots/pairs.svg"):
         assert (tmp_path / "demo" / name).is_file()
 
