@@ -32,6 +32,7 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         samples=save_pictures({_file("data", sample.name): drawn(sample) for sample in study.samples}, plots),
         scatters=save_pictures({_file("", s.name): scattered(study, s) for s in study.scatters}, plots),
         figure=figure,
+        place="{:.0f}".format,
         command=command,
         isnan=math.isnan,
     )

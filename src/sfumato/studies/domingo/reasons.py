@@ -23,7 +23,7 @@ SETTING = (
 
 _BLOCKS = (
     "Deterministic. IL follows from the heuristic; what is left comes from ties and from records for which both groups "
-    "of a pair compete, the order not being printed. ID is up to 0.6 above print: printed values must have been "
+    "of a pair compete, the order not being printed. ID is up to 0.6 above print, as if printed values had been "
     "averaged as z-scores of few digits, for then original values no longer fall exactly on the ends of intervals "
     "(with four decimals ID comes within 0.13). DLD: see the order of the keys."
 )
