@@ -23,6 +23,7 @@ from sfumato.kernels.probabilistic_linkage import (
     pattern_counts,
     raked,
 )
+from sfumato.kernels.probabilistic_linkage.graded import graded_assignment, graded_linkage, likeness
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -372,3 +373,48 @@ def test_values_missing_in_the_release_only_do_not_hide_the_matches() -> None:
     protected = np.where(rng.random(original.shape) < 0.4, np.nan, original)
     last = links(original, protected, 20, rng)[-1]
     np.testing.assert_allclose(last.model.match_agreement, 0.6, atol=0.1)  # what is not missing agrees
+
+
+# --- graded comparison --------------------------------------------------------------------------------
+
+
+def test_likeness_by_hand() -> None:
+    left, right = np.array([0.0, 10.0, np.nan]), np.array([1.0, 10.0, np.nan, 14.0])
+    expected = [[0.75, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    np.testing.assert_allclose(likeness(left, right, 4.0), expected)
+    # no width: alike if equal
+    np.testing.assert_allclose(likeness(left, right, 0.0), [[0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+
+
+@given(st.integers(0, 2**32), st.integers(2, 25), st.integers(1, 4))
+@settings(deadline=None, max_examples=60)
+def test_graded_links_are_the_heaviest_by_the_formula(seed: int, records: int, variables: int) -> None:
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 12, (records, variables)).astype(float)
+    right = np.where(rng.random(left.shape) < 0.1, np.nan, left + rng.integers(-1, 2, left.shape))
+    widths = np.full(variables, 3.0)
+    results = graded_linkage(left, right, widths, np.random.default_rng(1))
+    assert [result.variables for result in results] == list(range(1, variables + 1))
+    for result in results:
+        known, m, u = result.variables, result.model.match_agreement, result.model.non_match_agreement
+        weight = np.zeros((records, records))
+        for i, k, j in product(range(records), range(records), range(known)):
+            s = max(0.0, 1 - abs(left[i, j] - right[k, j]) / 3) if not np.isnan(right[k, j]) else 0.0
+            if m[j] != u[j]:
+                weight[i, k] += s * np.log2(m[j] / u[j]) + (1 - s) * np.log2((1 - m[j]) / (1 - u[j]))
+        weight = np.maximum(weight, 0)
+        best = weight[linear_sum_assignment(-weight)].sum()
+        partner = graded_assignment(left[:, :known], right[:, :known], widths, result.model)
+        linked = np.flatnonzero(partner >= 0)
+        assert len(set(partner[linked])) == len(linked)
+        assert weight[linked, partner[linked]].sum() == pytest.approx(best, abs=1e-9)
+        assert ((result.probability >= 0) & (result.probability <= 1)).all()
+
+
+def test_graded_agreement_is_counted_at_half_the_width() -> None:
+    # by hand: 0 and 2 are alike by 1/2 with width 4 and agree, 0 and 3 by 1/4 and do not. Of the nine pairs of (0, 2,
+    # 50) and (2, 3, 50) agree 0-2, 2-2, 2-3 and 50-50: u_1 = 4/9 before EM, which one variable leaves at its start
+    left, right = np.array([[0.0], [2.0], [50.0]]), np.array([[2.0], [3.0], [50.0]])
+    (result,) = graded_linkage(left, right, np.array([4.0]), np.random.default_rng(0))
+    assert result.model.match_agreement[0] == pytest.approx(1 - 1 / 8)  # 0.9, no nearer to 1 than 1 / (2 * 3 + 2)
+    assert result.model.non_match_agreement[0] == pytest.approx(4 / 9, abs=0.01)  # half a pair is added to each pattern

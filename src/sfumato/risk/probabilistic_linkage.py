@@ -1,6 +1,7 @@
 """Probabilistic record linkage: agreement patterns, Fellegi-Sunter weights, one-to-one assignment."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +10,13 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.errors import NotApplicable
+from sfumato.kernels.spread import mean_and_spread
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.risk.known_variables import Known, check_known, known_sets
+
+if TYPE_CHECKING:
+    from sfumato.kernels.probabilistic_linkage import LinkageResult
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +38,9 @@ Floats = NDArray[np.float64]
         "weight of g = log2( prod_j m_j^g_j (1 - m_j)^(1 - g_j) / U(g) ), no less than of less agreement\n"
         "m_j = agreement of matches, by EM with n matches in n^2 pairs;   U = patterns of non-matches\n"
         "links = one-to-one assignment of greatest total weight, pairs of weight <= 0 left out\n"
-        "PLD = mean over the sets of known variables of the share of records linked to their own",
+        "PLD = mean over the sets of known variables of the share of records linked to their own\n"
+        "comparator='graded':  weight = sum_j s_j log2(m_j / u_j) + (1 - s_j) log2((1 - m_j) / (1 - u_j)),\n"
+        "s_j = max(0, 1 - |x_ij - y_lj| / (width sd_j));  for EM, g_j = 1 if s_j >= 1/2",
         reading="The share an intruder re-identifies who knows these variables of everybody and links the two files "
         "as statisticians do: 0.5 is every other record. A blind assignment finds one record in n. Compare it with "
         "DistanceLinkage: the larger of the two is the risk, since an intruder would use the better one. ``bins`` "
@@ -49,18 +56,29 @@ class ProbabilisticLinkage(Measure):
     weights follow, and a one-to-one assignment of greatest total weight gives the pairs. Pairs of weight zero or less
     are not made. The figure is the mean over the sets of variables that become ``known`` (as in
     :class:`DistanceLinkage`). Records with equal bins cannot be told apart, so each gets the probability that a random
-    pairing among them hits its own (``by_record``); among assignments of equal weight one is drawn. Limits: after heavy
+    pairing among them hits its own (``by_record``); among assignments of equal weight one is drawn.
+
+    ``comparator="graded"`` lets numbers agree more or less, as linkage programs compare strings: wholly if equal, not
+    at all if ``width`` standard deviations of the original or more apart, and in proportion between; a pair's weight
+    lies between those of agreement and disagreement accordingly. It looks at all pairs, so it takes at most 5,000
+    records. Which rule the paper's program used is not printed.
+
+    Limits: after heavy
     masking EM may find no agreement to build on, so that a further variable can even lower the share (a note says so);
     time grows faster than quadratically, some ten seconds at 10,000 records and minutes at 20,000.
     """
 
     known: Known = 7
     bins: int = 20
+    comparator: Literal["bins", "graded"] = "bins"
+    width: float = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "known", check_known(self, self.known))
         parameters.whole(self, "bins", least=2)
+        parameters.one_of(self, "comparator", ("bins", "graded"))
+        parameters.number(self, "width", above=0)
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         from sfumato.kernels import probabilistic_linkage as linkage
@@ -80,9 +98,7 @@ class ProbabilisticLinkage(Measure):
         nested = all(known == longest[: len(known)] for known in sets)
         found = {}
         for chain in [longest] if nested else sets:  # prefixes of one list share their pattern counts
-            first = _first_file(pair.original, chain, self.bins)
-            right = linkage.agreement_bins(protected.numeric(chain), first.cuts)
-            for result in linkage.nested_linkage(first.codes, right, first.apart, rng):
+            for result in self._linked(pair, chain, rng):
                 found[chain[: result.variables]] = result
         by_record = np.mean([found[known].probability for known in sets], axis=0)
         faint = sum(bool((m.match_agreement <= m.non_match_agreement).any()) for m in (found[k].model for k in sets))
@@ -100,6 +116,25 @@ class ProbabilisticLinkage(Measure):
             by_record=by_record,
             notes=notes,
         )
+
+    def _linked(self, pair: Pair, chain: tuple[str, ...], rng: np.random.Generator) -> "list[LinkageResult]":
+        """Link the two tables by the first variable of a list, the first two, and so on."""
+        from sfumato.kernels import probabilistic_linkage as linkage
+
+        protected = pair.protected.table.numeric(chain)
+        if self.comparator == "bins":
+            first = _first_file(pair.original, chain, self.bins)
+            right = linkage.agreement_bins(protected, first.cuts)
+            return linkage.nested_linkage(first.codes, right, first.apart, rng)
+        from sfumato.kernels.probabilistic_linkage import graded
+
+        if len(protected) > graded.MOST_RECORDS:
+            raise NotApplicable(
+                f"the graded comparator looks at all pairs, of at most {graded.MOST_RECORDS:,} records; there are "
+                f"{len(protected):,}. Take comparator='bins'"
+            )
+        original = pair.original.table.numeric(chain)
+        return graded.graded_linkage(original, protected, self.width * mean_and_spread(original)[1], rng)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ def write_study(study: Study, directory: str | Path, command: str = "") -> Path:
         curves=save_pictures({_file("", c.name): curved(c) for c in study.curves}, plots),
         ranked=save_pictures({"ranked": ranked(study)} if study.ranking else {}, plots),
         figure=figure,
+        place="{:.0f}".format,
         command=command,
         isnan=math.isnan,
     )

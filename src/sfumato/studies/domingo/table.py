@@ -37,8 +37,12 @@ ORDERS = {
     "DLD, AFNLWGT first": ("AFNLWGT", "EMCONTRB", "POTHVAL", "STATETAX", "AGI", "TAXINC", "FEDTAX"),
 }
 KEYS = ORDERS["DLD, AFNLWGT first"]
+GRADED = (  # the rows compared by degrees, which looks at all pairs: some of each family
+    *("MicIR03", "MicIR10", "MicZ05", "Mic2mul03", "Mic2mul08", "Mic3mul03", "Mic4mul03", "Micmul05"),
+    *("Rank02", "Rank05", "Noise0.02", "Noise0.08", "Noise0.16", "JPEG070", "JPEG090", "JPEG100"),
+)
 COLUMNS = (
-    *("IL", *ORDERS, "PLD", "ID", "Score", "Score2"),
+    *("IL", *ORDERS, "PLD", "PLD graded", "ID", "Score", "Score2"),
     *(f"{column} rank" for column in (*MEASURED, *SCORES)),
 )
 
@@ -75,6 +79,11 @@ def measures() -> dict[str, Measure]:
     }
 
 
+def graded() -> Measure:
+    """Build the probabilistic linkage in which numbers agree by degrees."""
+    return ProbabilisticLinkage(known=KEYS, comparator="graded")
+
+
 def printed_table(path: Path) -> dict[str, dict[str, float]]:
     """Read the printed table: a column ``method``, then IL, DLD, PLD, ID and score, and their ranks where given."""
     table = read(path).to_arrow()
@@ -89,8 +98,11 @@ def printed_table(path: Path) -> dict[str, dict[str, float]]:
     return rows
 
 
-def compared(results: Results, printed: Mapping[str, Mapping[str, float]]) -> tuple[Line, ...]:
-    """Put our figures, in percent as in print, beside the printed ones, best score first."""
+def compared(results: Results, by_degrees: Results, printed: Mapping[str, Mapping[str, float]]) -> tuple[Line, ...]:
+    """Put our figures, in percent as in print, beside the printed ones, best score first.
+
+    ``by_degrees`` holds the figures of the graded comparator, of one draw, for the rows that have them.
+    """
     keys = {name: repr(measure) for name, measure in measures().items()} | {score: score for score in SCORES}
     shown = [column for column in COLUMNS if column in keys]
     lines = []
@@ -100,13 +112,16 @@ def compared(results: Results, printed: Mapping[str, Mapping[str, float]]) -> tu
             column: _figure(row, keys[column], column, beside.get("DLD" if column in ORDERS else column, math.nan))
             for column in shown
         }
+        if name in GRADED:
+            row = by_degrees.row(repr(method))
+            figures["PLD graded"] = _figure(row, repr(graded()), "PLD graded", beside.get("PLD", math.nan))
         lines.append(Line(name, name.rstrip("0123456789."), repr(method), figures))
     ranked = _with_ranks(lines, printed)
     return tuple(sorted(ranked, key=lambda line: line.figures["Score"].ours))
 
 
 def _figure(row: Row, key: str, column: str, printed: float) -> Figure:
-    factor = 100.0 if column in (*ORDERS, "PLD", "ID") else 1.0
+    factor = 100.0 if column in (*ORDERS, "PLD", "PLD graded", "ID") else 1.0
     spread = row.errors.get(key, math.nan) * math.sqrt(len(row.values.get(key, ())))
     return Figure(factor * row.means.get(key, math.nan), factor * spread, printed)
 
