@@ -55,8 +55,8 @@ SETTING = (
     "and the propensity measures with its two logistic models, its trees (cp = 0.001, 0.0001) and its modified "
     f"logistic models (g = 1 % of n; groups of fewer than {LEAST_GROUP} records have the share of protected ones as "
     "propensity, which is fitted: Resampling then scores 7 to 31, with a model in every group 31 to 64, in print 13 to "
-    "34). By chance alone, two samples of one population score about 125 and 250 in the cluster measure with g = 500 and 1000, "
-    "which is where the printed figures of Rank lie.",
+    "34). By chance alone, two samples of one population score about 125 and 250 in the cluster measure with g = 500 "
+    "and 1000, which is where the printed figures of Rank lie.",
     "Rank has the window of the paper's text, p = .15. The printed figures fit a window near .05, so that this stands "
     "beside it, called fitted, with the same printed figures. A statement holds if it does in as large a share of our "
     "rows as of the printed ones.",
