@@ -164,10 +164,12 @@ def main() -> None:
         print(*measure(options.measure[0], int(options.measure[1]), int(options.measure[2])))
         return
     compare_logistic(200_000)
+    compare_tree(10_000, 6)
     compare_tree(100_000, 2)
     compare_tree(100_000, 6)
     growth("logistic", (125_000, 250_000, 500_000, 1_000_000), 6)
     growth("tree", (25_000, 50_000, 100_000), 3)
+    growth("tree", (10_000, 20_000, 40_000, 80_000), 6)
     growth("modified", (25_000, 50_000, 100_000), 2)
 
 

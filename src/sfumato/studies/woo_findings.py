@@ -78,7 +78,7 @@ STATEMENTS = (
         rank=True,
     ),
     Statement(
-        "The same, non-symmetric data",
+        "Rank and Resampling beat the other three in every measure but the logistic models, non-symmetric data",
         NONSYMMETRIC,
         JOINT,
         _swapping_and_resampling,

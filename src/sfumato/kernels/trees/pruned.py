@@ -40,13 +40,22 @@ def grow_pruned(
 ) -> Pruned:
     """Grow a tree by the shares of two files; collapse what lowers the lack of fit by less than ``cp`` of the root's.
 
-    ``rows`` lists the records in ascending order of each ordered column, of which there is one at least, and ``ranks``
-    the ranks of their values; ``codes`` holds the categories of the nominal columns, ``counts`` of them, by record.
+    ``rows`` lists the records in ascending order of each ordered column, of which there is one at least; ``ranks`` has
+    the ranks of their values and ``codes`` the categories of the nominal columns, ``counts`` of them, by record.
     ``signed`` is the weight of each record, negative for those of the first file. A node of ``least_split`` records or
     more is split, into sides of ``least_leaf`` or more.
     """
     least_split = max(least_split, 2 * least_leaf)  # fewer have no two sides
-    growing = _Growing(rows.copy(), ranks.copy(), signed[rows], codes, counts, cp, lack, least_split, least_leaf)
+    if worth_compiling(signed.size) and (np.abs(signed) == 1.0).all():
+        from sfumato.kernels.trees import two_files
+
+        second, squared = (signed > 0).view(np.uint8), int(lack == "squared error")
+        shares, columns, gains = two_files.grow(
+            rows, ranks, codes, counts, second, cp, squared, least_leaf, least_split, DEEPEST
+        )
+        return Pruned(shares, list(zip(columns.tolist(), gains.tolist(), strict=True)))
+    ordered = np.take_along_axis(ranks, rows, axis=1)
+    growing = _Growing(rows.copy(), ordered, signed[rows], codes, counts, cp, lack, least_split, least_leaf)
     growing.grow(0, signed.size, float(np.abs(signed).sum()), float(signed[signed > 0].sum()), 0, np.inf)
     return Pruned(growing.shares, growing.gains)
 

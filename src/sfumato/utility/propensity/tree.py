@@ -31,7 +31,7 @@ class Sorted:
     """The columns of the pooled records as splitting needs them; sorted once for any number of trees."""
 
     rows: Codes  # the records in ascending order of each number column
-    ranks: Codes  # the rank of their values, equal for equal values
+    ranks: Codes  # the rank of the value of each record, equal for equal values
     codes: Codes  # the category of each record, for each nominal column
     counts: NDArray[np.int64]  # how many categories these have
     variables: tuple[str, ...]  # the variable of each column, numbers first
@@ -53,7 +53,7 @@ def sort(pooled: Pooled) -> Sorted:
     for j, values in enumerate(columns):
         rows[j] = np.argsort(values, kind="stable")
         ordered = values[rows[j]]
-        ranks[j] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
+        ranks[j, rows[j]] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
     codes = np.empty((len(pooled.categories), len(pooled)), dtype=np.int32)
     for j, category in enumerate(pooled.categories):
         codes[j] = category.codes
@@ -85,9 +85,11 @@ def chance(
     """Return pMSE of the trees grown when the files are assigned to the pooled records by lot."""
     from concurrent.futures import ThreadPoolExecutor
 
+    alike = bool((pooled.weights == 1.0).all())  # then so they are in any two files
+
     def one(own: np.random.Generator) -> float:
         protected = own.permutation(pooled.protected)
-        weights = balanced(pooled.weights, protected)
+        weights = pooled.weights if alike else balanced(pooled.weights, protected)
         return sum(fit(columns, protected, weights, cp, lack, sizes).by_variable.values()) / len(pooled)
 
     with ThreadPoolExecutor(available_threads()) as pool:  # each draw has its own generator, whichever thread takes it
