@@ -80,6 +80,6 @@ def _print(found: "Audit") -> None:
                 inner = len(line) - len(line.lstrip())
                 out.print(Padding(Text(line.lstrip()), (0, 0, 0, 2 + inner)))
             out.print()
-    small = [*(f"not tried: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
+    small = [*(f"no figure: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
     for line in (*small, *found.notes):
         out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
