@@ -28,7 +28,7 @@ def test_a_file_that_gives_values_back(files: tuple[Path, Path, Path, Microdata,
     result = run("audit", original, protected, "--schema", schema)
     assert result.exit_code == 1
     assert "gives protected values back" in " ".join(result.stdout.split())
-    for said in ("survey weight", "restored", "guess", "what to do", "coarsen the weight", "not tried: other releases"):
+    for said in ("survey weight", "restored", "guess", "what to do", "coarsen the weight", "no figure: other releases"):
         assert said in result.stdout
     assert "record" in result.stdout and all(len(line) <= 80 for line in result.stdout.splitlines())
 

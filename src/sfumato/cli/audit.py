@@ -48,9 +48,13 @@ def audit(
     from sfumato.restoration.audit import audit as audited
 
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-    release = read_protected(protected, data, protected_schema, as_written=True, **dialect)
-    others = {path.name: read_protected(path, data, None, **dialect) for path in beside or []}
+    release = read_protected(
+        protected, data, protected_schema, as_written=True, encoding=encoding, delimiter=delimiter, decimal=decimal
+    )
+    others = {
+        path.name: read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
+        for path in beside or []
+    }
     if len(others) < len(beside or []):
         raise ParameterError("two files beside this release have the same name; give each its own")
     order = order_of(protected, len(release)) if len(release) == len(data) else None
@@ -81,6 +85,6 @@ def _print(found: "Audit") -> None:
                 inner = len(line) - len(line.lstrip())
                 out.print(Padding(Text(line.lstrip()), (0, 0, 0, 2 + inner)))
             out.print()
-    small = [*(f"not tried: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
+    small = [*(f"no figure: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
     for line in (*small, *found.notes):
         out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))

@@ -14,13 +14,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.figures import listed
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable
 from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
 from sfumato.restoration.findings import Audit, Checked, Restored
+from sfumato.restoration.wording import listed
 
 ROUNDS = 4  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
@@ -107,7 +107,7 @@ def _without_names(work: _Work) -> None:
     gone = tuple(name for name in work.table.names if name not in kept.names)
     if gone:
         work.table = kept
-        work.done.append(f"left out, for they name the units: {listed(gone, 8)}")
+        work.done.append(f"left out, for they name the units: {listed(gone)}")
 
 
 def _new_households(work: _Work, seed: int) -> None:
@@ -161,12 +161,12 @@ def _raked(work: _Work) -> None:
     )
     new, apart = raked(codes, old)
     work.table = work.table.replace({name: np.round(new, 6)}, treatment=PERTURBED)
-    said = f"{name} is raked anew to the margins of {listed(tuple(names), 6)}, because the exact one gave values back"
+    said = f"{name} is raked anew to the margins of {listed(names)}, because the exact one gave values back"
     cost = _moved(work.table, schema.analysed("numeric"), old, new)
     left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
     work.done.append(f"{said}{left}{cost}")
     work.public.append(
-        f"The survey weights {name} were computed anew: weighted counts of {listed(tuple(names), 12)} hold."
+        f"The survey weights {name} were computed anew: weighted counts of {listed(names, most=12)} hold."
     )
 
 

@@ -22,7 +22,7 @@ Found = list[Trial] | str  # the best trial of each variable, or why there is no
 
 FEW = 500  # different values up to which a column is combined with others
 PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
-PAIRS = 6_000  # pairs of columns tried in all
+PAIRS = 4_500  # pairs of columns tried in all
 ALONE = 0.95  # a column that restores so much alone is combined with no other
 MORE = 0.05  # a combination must restore so much more than one of its columns
 

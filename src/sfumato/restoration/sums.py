@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-RECORDS = 1_000  # on which a relation is looked for
+RECORDS = 600  # on which a relation is looked for
 LEAST = 30  # records with all values present
 MOSTLY = 0.8  # of the records a relation must hold for
 PILE = 0.3  # of the records with one value, such as no income from capital, are left aside
-ROUNDS = 25
+ROUNDS, HOPE = 25, 8  # steps of the fit; after so many, some records must be met exactly
 WHOLE = 1e-3  # a coefficient this near to a whole number is one
 
 
@@ -114,9 +114,9 @@ def _complete(target: Floats, columns: dict[str, Floats]) -> tuple[list[str], ND
     kept: list[str] = []
     for name in names:
         fewer = there & ~gaps[name]
-        if np.count_nonzero(fewer) >= max(LEAST, np.count_nonzero(there) // 2):
-            values = columns[name][fewer]
-            if values.min() < values.max():
+        if int(np.count_nonzero(fewer)) >= max(LEAST, int(np.count_nonzero(there)) // 2):
+            shown = columns[name][fewer]
+            if float(shown.min()) < float(shown.max()):
                 kept.append(name)
                 there = fewer
     rows = np.flatnonzero(there)
@@ -130,13 +130,15 @@ def _robust(X: Floats, y: Floats, tolerance: float) -> tuple[Floats, NDArray[np.
     design = np.column_stack([np.ones(len(y)), X])
     weight = np.ones(len(y))
     beta = np.zeros(design.shape[1])
-    for _ in range(ROUNDS):
+    for step in range(ROUNDS):
         root = np.sqrt(weight)
         beta = np.linalg.lstsq(design * root[:, None], y * root, rcond=1e-12)[0]
         off = np.abs(y - design @ beta)
         exact = off <= tolerance
         if exact.mean() >= MOSTLY:
             return beta, exact
+        if step >= HOPE and exact.mean() < 0.05:
+            break
         weight = 1 / np.maximum(off, max(tolerance, 1e-6 * float(np.median(off))))
         weight /= weight.max()
     return beta, exact

@@ -32,10 +32,10 @@ def verdict(worst: Restored) -> str:
 
 def repair(name: Name, alarms: Sequence[Restored]) -> str:
     """Say what closes a route."""
-    variables = _listed(list(dict.fromkeys(found.variable for found in alarms)))
-    columns = _listed(sorted({column for found in alarms for column in found.evidence}))
-    telling = _listed([f"{' with '.join(found.evidence)} tells {found.variable}" for found in alarms])
-    equal = _listed([f"{found.variable} = {' '.join(found.evidence)}" for found in alarms], most=2)
+    variables = listed(list(dict.fromkeys(found.variable for found in alarms)))
+    columns = listed(sorted({column for found in alarms for column in found.evidence}))
+    telling = listed([f"{' with '.join(found.evidence)} tells {found.variable}" for found in alarms])
+    equal = listed([f"{found.variable} = {' '.join(found.evidence)}" for found in alarms], most=2)
     return {
         "weight": f"coarsen the weight, add noise to it or rake it to margins, so that it no longer tells {variables}",
         "order": f"write the records in random order: their neighbours tell {variables}",
@@ -97,7 +97,8 @@ def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' if number != 1 else ''}"
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """List names in a sentence, the first few of them."""
     shown = list(names[:most])
     more = len(names) - len(shown)
     if more:
