@@ -10,6 +10,8 @@ from sfumato.cli.options import (
     Delimiter,
     Encoding,
     Json,
+    KeepOrder,
+    KeepWeights,
     SchemaFile,
     Seed,
     print_json,
@@ -31,6 +33,15 @@ def protect(
         Path | None, typer.Option(help="Where to write; census.protected.csv for census.csv if not said.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    keep_order: KeepOrder = False,
+    keep_weights: KeepWeights = False,
+    as_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-is",
+            help="Write the table as the method made it, in order, with ids and weights: for use inside the house.",
+        ),
+    ] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
@@ -38,7 +49,8 @@ def protect(
 ) -> None:
     """Protect a file by one method; write it in the format it came in, and a note on how it was made.
 
-    With the seed of a sweep it makes the very table of that candidate.
+    As in a sweep, the table is made ready to go out: ids are left out, records stand in random order, and what the
+    rest of the file gives back is audited and repaired. With a sweep's seed it is the very table of that candidate.
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
@@ -46,6 +58,8 @@ def protect(
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
     from sfumato.data.files import read
+    from sfumato.restoration.findings import Checked
+    from sfumato.restoration.repairs import Prepared, prepare
 
     found = read_methods([method])
     if len(found) != 1:
@@ -60,19 +74,28 @@ def protect(
     with speaking(found[0]):
         masked = found[0].masked(data)
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
-    note = write_protected(protected, target, source=file, method=found[0], seed=seed, figures={})
+    ready = Prepared(protected, None, Checked())
+    if not as_is:
+        ready = prepare(data, protected, seed=seed, keep_order=keep_order, keep_weights=keep_weights)
+    done, shuffled = ready.checked.done, ready.order is not None
+    note = write_protected(
+        ready.table, target, source=file, method=found[0], seed=seed, figures={}, notes=done, shuffled=shuffled
+    )
     if json:
-        print_json(
-            {"table": str(target), "provenance": str(note), "method": repr(found[0]), "seed": seed, "masked": masked}
-        )
+        told = {"table": str(target), "provenance": str(note), "method": repr(found[0]), "seed": seed, "masked": masked}
+        print_json({**told, "done": done, "audit": ready.checked.audit})
         return
-    for line in protected.notes:
+    for line in (*protected.notes, *done):
         say(line)
+    for route in ready.checked.audit.routes if ready.checked.audit is not None else ():
+        if route.alarm:
+            say(f"warning: {route.title} {route.verdict}; {route.repair}")
     untouched = [name for name in protected.schema.analysed() if name not in masked]
     if untouched:
         say(f"left as they are: {', '.join(untouched)}")
-    kept = [v for v in protected.schema if v.role == "identifier" or v.name == protected.schema.id]
+    schema_out = ready.table.schema
+    kept = [v for v in schema_out if v.role == "identifier" or v.name == schema_out.id]
     naming = [v.name for v in kept if not v.treatment.perturbed]  # a synthetic table numbers its records anew
     if naming:
-        say(f"still in the file, and naming the units: {', '.join(naming)}; take them out with ... + VariableRemoval()")
+        say(f"still in the file, and naming the units: {', '.join(naming)}; leave out --as-is before it goes out")
     typer.echo(f"wrote {target} and {note}")

@@ -19,7 +19,7 @@ from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable
 from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
-from sfumato.restoration.findings import Audit, Checked, Restored
+from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.wording import listed
 
 ROUNDS = 4  # of repairs, each followed by an audit
@@ -99,7 +99,13 @@ def _stream(seed: int, what: str) -> np.random.Generator:
 
 def _audited(work: _Work) -> Audit:
     order = np.arange(len(work.table)) if work.order is None else work.order
-    return audit(work.original, work.shuffled(), order=order)
+    table, weight = work.shuffled(), work.table.schema.weight
+    if weight is None or weight not in work.renewed:
+        return audit(work.original, table, order=order)
+    # a raked weight is a function of published columns, which are tried by themselves and together
+    found = audit(work.original, table.without([weight]), order=order)
+    closed = Route("weight", untried="it was computed anew from what is published, so it tells no more")
+    return replace(found, routes=tuple(closed if route.name == "weight" else route for route in found.routes))
 
 
 def _without_names(work: _Work) -> None:

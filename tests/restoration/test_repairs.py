@@ -1,0 +1,151 @@
+"""Repairs before a release: what was leaking no longer does, and nothing else is touched."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato import GlobalRecoding, LocalSuppression, Microdata, Scenario, Schema, Variable
+from sfumato.kernels.raking import raked
+from sfumato.restoration.audit import audit
+from sfumato.restoration.repairs import prepare, record_order
+
+
+def leaking(records: int = 400) -> Microdata:
+    """Return persons in households, sorted by region, whose weight, cohort and stratum give region or age away."""
+    rng = np.random.default_rng(3)
+    homes = np.sort(np.arange(records) // 3)
+    region = np.sort(rng.integers(0, 5, homes[-1] + 1))[homes]
+    age = rng.integers(18, 80, records).astype(float)
+    table = pa.table(
+        {
+            "person": np.arange(records).astype(float),
+            "home": homes.astype(float),
+            "weight": (100.0 + 7 * region),
+            "region": [f"r{r}" for r in region],
+            "age": age,
+            "cohort": 2020 - age,
+            "sex": rng.choice(["f", "m"], records),
+            "pay": np.round(rng.lognormal(8, 1, records)),
+        }
+    )
+    schema = Schema(
+        (
+            Variable("person", role="identifier"),
+            Variable("home", role="identifier"),
+            Variable("weight"),
+            Variable("region", "nominal", role="key"),
+            Variable("age", role="key"),
+            Variable("sex", "nominal", role="key"),
+        ),
+        weight="weight",
+        household="home",
+        id="person",
+    )
+    return Microdata.from_frame(table, schema)
+
+
+def protected(data: Microdata) -> Microdata:
+    rng = np.random.default_rng(5)
+    blank = rng.random(len(data)) < 0.15
+    region = np.where(blank, -1, data.columns["region"]).astype(np.int32)
+    made = GlobalRecoding(bins={"age": (30, 50, 65)}).protect(data)
+    return made.replace({"region": region}, treatment=sfumato.Treatment(suppressed=int(blank.sum())))
+
+
+def test_what_leaks_before_the_repairs_does_not_after() -> None:
+    data = leaking()
+    made = protected(data)
+    before = audit(data, made)
+    assert {route.name for route in before.routes if route.alarm} >= {"weight", "order", "columns"}
+    ready = prepare(data, made, seed=11)
+    assert ready.checked.audit is not None and ready.checked.audit.passed, ready.checked.audit
+    assert "person" not in ready.table.names and "home" not in ready.table.names
+    assert "cohort" not in ready.table.names, "it gives age back"
+    assert "pay" in ready.table.names and "sex" in ready.table.names
+    said = " ".join(ready.checked.done)
+    assert "random order" in said and "raked" in said and "cohort is left out" in said
+
+
+def test_the_order_is_the_seeds_and_can_be_undone_with_it_alone() -> None:
+    data = leaking()
+    ready = prepare(data, protected(data), seed=11)
+    assert ready.order is not None
+    np.testing.assert_array_equal(ready.order, record_order(len(data), 11))
+    assert not np.array_equal(ready.order, record_order(len(data), 12))
+    back = ready.table.take(np.argsort(ready.order))
+    np.testing.assert_array_equal(back.columns["pay"], data.columns["pay"])
+
+
+def test_what_is_to_be_kept_is_kept() -> None:
+    data = leaking()
+    ready = prepare(data, protected(data), seed=11, keep_order=True, keep_weights=True)
+    assert ready.order is None
+    np.testing.assert_array_equal(ready.table.columns["weight"], data.columns["weight"])
+    np.testing.assert_array_equal(ready.table.columns["pay"], data.columns["pay"])
+    assert ready.checked.audit is not None
+    assert {route.name for route in ready.checked.audit.routes if route.alarm} >= {"weight", "order"}
+
+
+def test_a_household_that_goes_out_has_new_numbers_that_keep_members_together() -> None:
+    data = leaking()
+    schema = data.schema.replace(replace(data.schema["home"], role="other"))
+    data = replace(data, schema=schema)
+    ready = prepare(data, protected(data), seed=2, keep_order=True)
+    old, new = data.columns["home"], ready.table.columns["home"]
+    assert len(np.unique(new)) == len(np.unique(old))
+    assert len(np.unique(np.column_stack([old, new]), axis=0)) == len(np.unique(old))
+    assert abs(np.corrcoef(old, new)[0, 1]) < 0.3
+
+
+def test_a_sample_is_shuffled_and_not_audited() -> None:
+    data = leaking()
+    ready = prepare(data, sfumato.Sampling(0.5).protect(data, rng=1), seed=1)
+    assert ready.checked.audit is None and "not those of the original" in ready.checked.unaudited
+    assert "random order" in " ".join(ready.checked.done)
+
+
+def test_the_demo_survey_passes_after_recoding_and_suppression() -> None:
+    data = sfumato.household_survey(300)
+    data = replace(data, schema=replace(data.schema, scenarios=(Scenario("all", ("region", "sex", "age")),)))
+    made = (GlobalRecoding(bins={"age": 20}, rare=0.1, variables=("region",)) + LocalSuppression(3)).protect(data)
+    ready = prepare(data, made, seed=7)
+    assert ready.checked.audit is not None and ready.checked.passed, ready.checked.audit
+    weighted, anew = made.weights(), ready.table.take(np.argsort(record_order(len(data), 7))).weights()
+    for name in made.schema.analysed("nominal", "ordinal"):
+        codes = made.columns[name]
+        for code in np.unique(codes):  # the margins hold, blanks too
+            assert anew[codes == code].sum() == pytest.approx(weighted[codes == code].sum(), rel=1e-6)
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 3),
+    st.integers(2, 40),
+)
+def test_raked_weights_keep_every_margin_and_depend_on_the_columns_alone(seed: int, columns: int, records: int) -> None:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(-1, 3, (records, columns))
+    weights = rng.uniform(0.5, 20, records)
+    new, apart = raked(codes, weights)
+    assert apart < 1e-6
+    for j in range(columns):
+        for code in np.unique(codes[:, j]):
+            chosen = codes[:, j] == code
+            assert new[chosen].sum() == pytest.approx(weights[chosen].sum(), rel=1e-5)
+    for row in np.unique(codes, axis=0):
+        alike = (codes == row).all(axis=1)
+        assert np.ptp(new[alike]) <= 1e-9 * new.max()
+
+
+def test_raking_equals_the_closed_form_of_independence() -> None:
+    # two columns whose weights are a product already: raking from equal ones reproduces them
+    a, b = np.array([0.2, 0.8]), np.array([0.5, 0.3, 0.2])
+    codes = np.array([(i, j) for i in range(2) for j in range(3)])
+    new, _ = raked(codes, np.array([a[i] * b[j] for i, j in codes]))
+    np.testing.assert_allclose(new, [a[i] * b[j] for i, j in codes], rtol=1e-9)
