@@ -37,13 +37,8 @@ def demo(
     survey, schema = out / "survey.csv", out / "schema.toml"
     made = household_survey(HOUSEHOLDS)
     intruders = (
-        Scenario(
-            "register",
-            keys=("region", "urbanity", "sex", "age", "marital", "household_size"),
-            k=3,
-            knows_membership=False,
-        ),
-        Scenario("acquaintance", keys=("region", "sex", "age", "education", "occupation"), k=5),
+        Scenario("register", keys=("region", "sex", "age", "marital"), k=3, knows_membership=False),
+        Scenario("acquaintance", keys=("sex", "age", "education", "occupation"), k=5),
     )
     made = replace(made, schema=replace(made.schema, scenarios=intruders))
     write(made, survey)

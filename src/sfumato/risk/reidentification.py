@@ -137,7 +137,7 @@ class Reidentification(Measure):
         if self.above is not None:
             parameters.share(self, "above")
             whose = f"{self.unit.capitalize()}s with a chance above {self.above:g} to be found"
-            self.known_as(title=f"{whose}, under the worst scenario")
+            self.known_as(title=f"{whose}, under the worst scenario", beside=())  # its parts are those of the mean
         elif self.unit == "household":
             self.known_as(title="Re-identification of households under the worst scenario")
         if self.scenarios is not None and self.variables is not None:

@@ -57,7 +57,7 @@ def _of_tables(results: Results, facts: CautionFacts, *, released: Checked | Non
     said = [*_of_gaps(facts), *_of_unseen(results, facts), *_of_keys(results, facts)]
     kept = tuple(f"{c.name} ({c.role})" for c in facts.special if not _gone(c, released))
     if kept:
-        said.append(f"Look before you publish: the table still holds, unmasked, {listed(kept, 8)}.")
+        said.append(f"Look before you publish: the table still holds, as it was, {listed(kept, 8)}.")
     return said
 
 
