@@ -26,8 +26,8 @@ from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
+from sfumato.kernels.suppression import MOST_KEYS
 from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemoval
-from sfumato.methods.local_suppression import MOST_KEYS
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
 from sfumato.risk import ExposedAmounts

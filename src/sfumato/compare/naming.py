@@ -211,10 +211,24 @@ def _unrecoded(steps: Iterable[Method]) -> Iterator[Phrase]:
     for _, run in groupby(steps, lambda step: isinstance(step, LocalSuppression)):
         several = tuple(run)
         if isinstance(several[0], LocalSuppression):
-            ks = dict.fromkeys(str(step.k) for step in several if isinstance(step, LocalSuppression))
-            yield Phrase("suppress", "", f"k={'/'.join(ks)}")
+            told = dict.fromkeys(_suppressing(step) for step in several if isinstance(step, LocalSuppression))
+            yield Phrase("suppress", "", "/".join(told).replace("/k=", "/"))
         else:
             yield from map(phrase, several)
+
+
+def _suppressing(step: LocalSuppression) -> str:
+    """Say by what a suppression is bounded: the k of each set of keys, the scenarios, a risk.
+
+    >>> _suppressing(LocalSuppression(sets=((("town", "age"), 3), (("job",), 5)), risk=0.1))
+    'k=3/5 risk 0.1'
+    """
+    ks = [] if step.k is None else [step.k]
+    if isinstance(step.sets, tuple):
+        ks = [max(own, step.k or 1) for _, own in step.sets]
+    said = ["scenarios"] if step.sets == "scenarios" else []
+    said += [f"k={'/'.join(map(str, dict.fromkeys(ks)))}"] if ks else []
+    return " ".join([*said, *([f"risk {step.risk:g}"] if step.risk is not None else [])])
 
 
 def _coarse(run: Run, number: int | None) -> Phrase:

@@ -44,6 +44,17 @@ def refuse_special(data: Microdata, names: Iterable[str]) -> None:
             )
 
 
+def refuse_small_weights(data: Microdata) -> None:
+    """Refuse weights that have been rescaled: a record stands at least for itself."""
+    small = np.flatnonzero(data.weights() < 1)
+    if small.size:
+        records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
+        raise NotApplicable(
+            f"the weight {data.schema.weight!r} is below one in {records} (first in row "
+            f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Strata:
     """The parts of a table that are treated each by itself: each record's part, and the values that make each part."""
