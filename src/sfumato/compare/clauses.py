@@ -10,7 +10,7 @@ from functools import singledispatch
 from itertools import groupby, pairwise
 
 from sfumato.compare.figures import listed, written
-from sfumato.core import Chain, Method
+from sfumato.core import Chain, Method, Within
 from sfumato.data.schema import Schema
 from sfumato.methods import (
     JPEG,
@@ -86,6 +86,17 @@ def sentence(parts: Iterable[str]) -> str:
 def steps_of(method: Method) -> tuple[Method, ...]:
     """Return the steps of a chain, or the method itself."""
     return method.steps if isinstance(method, Chain) else (method,)
+
+
+def inside(method: Method) -> tuple[Method, ...]:
+    """Return the methods that a method is made of: of a chain its steps, of blocks what is done in each.
+
+    >>> [type(part).__name__ for part in inside((Noise(0.1) + MDAV(3)).within("region") + Rounding(5))]
+    ['Noise', 'MDAV', 'Rounding']
+    """
+    if isinstance(method, Within):
+        return inside(method.method)
+    return tuple(part for step in steps_of(method) for part in inside(step)) if isinstance(method, Chain) else (method,)
 
 
 def recoded(steps: Sequence[GlobalRecoding], schema: Schema | None = None) -> str:
@@ -165,6 +176,12 @@ def clause(method: Method) -> str:
     title = method.about.title
     title = title if title[1:2].isupper() else title[:1].lower() + title[1:]
     return f"{title} is applied to {named(method)}"
+
+
+@clause.register
+def _(method: Within) -> str:
+    said = "; ".join(clauses(steps_of(method.method)))
+    return f"{said}, within each {' and '.join(method.by)} by itself"
 
 
 @clause.register

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.figures import written
-from sfumato.core import Method
+from sfumato.core import Method, Within
 from sfumato.methods import (
     PRAM,
     GlobalRecoding,
@@ -256,6 +256,16 @@ def phrase(method: Method) -> Phrase:
             said.append(str(value) if place == 0 else f"{entry.name}={value}")
     name = type(method).__name__
     return Phrase(name, name, _cut(", ".join(said), DETAIL))
+
+
+@phrase.register
+def _(method: Within) -> Phrase:
+    said = _phrases(method.method, dict.fromkeys(_runs(method.method), 1))
+    by = _cut(", ".join(method.by), DETAIL)
+    words = " · ".join(filter(None, (one.words for one in said)))
+    brief = " · ".join(filter(None, (one.brief for one in said)))
+    detail = " ".join(filter(None, (one.detail for one in said)))
+    return Phrase(f"by {by}: {words}", f"by {by}: {brief}".rstrip(), detail)
 
 
 @phrase.register
