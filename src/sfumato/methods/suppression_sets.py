@@ -8,10 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato import parameters
-from sfumato.data.keys import key_codes, key_names
+from sfumato.data.keys import key_names
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
+from sfumato.pair import Half
+from sfumato.pair.keys import countable
 
 Sets = Literal["scenarios"] | tuple[tuple[tuple[str, ...], int], ...]
 EXAMPLE = '(("region", "sex", "age"), 3), (("occupation", "education"), 5)'
@@ -43,12 +45,12 @@ def checked_sets(owner: object, value: Any) -> Sets | None:
     for keys, _ in sets:
         if len(set(keys)) < len(keys):
             raise parameters.refuse(owner, f"sets names a variable twice in one set: {keys!r}")
-    return sets  # type: ignore[no-any-return]
+    return sets
 
 
 def _is_set(keys: object, k: object) -> bool:
     names = isinstance(keys, tuple) and bool(keys) and all(isinstance(name, str) and name for name in keys)
-    return names and isinstance(k, Integral) and not isinstance(k, bool) and k >= 1
+    return names and isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1
 
 
 def sets_asked(data: Microdata, sets: Sets | None, variables: tuple[str, ...] | None, k: int) -> tuple[KeysAlike, ...]:
@@ -75,16 +77,8 @@ def _all_keys(schema: Schema, variables: tuple[str, ...] | None) -> tuple[str, .
 
 def _counted(data: Microdata, keys: tuple[str, ...], about: Iterable[str]) -> tuple[str, ...]:
     """Leave out what an intruder knows about but not exactly, if hardly two records have the same value of it."""
-    vague = set(about)
-    return tuple(name for name in keys if name not in vague or _can_be_counted(data, name))
-
-
-def _can_be_counted(data: Microdata, name: str) -> bool:
-    try:
-        key_codes(data, (name,))
-    except NotApplicable:
-        return False
-    return True
+    vague, half = set(about), Half.of(data)
+    return tuple(name for name in keys if name not in vague or countable(half, (name,)))
 
 
 def places(names: tuple[str, ...], keys: Iterable[str]) -> tuple[int, ...]:

@@ -134,7 +134,8 @@ class _Judge:
         answers = self.known.setdefault(keys, np.full(len(self.rows), -1, dtype=np.int8))
         new = asked[answers[asked] < 0]
         answers[new] = self._counted(new, keys)
-        return answers[asked] == 1
+        found: Flags = answers[asked] == 1
+        return found
 
     def _counted(self, asked: Rows, keys: tuple[int, ...]) -> Flags:
         if not asked.size:

@@ -79,8 +79,8 @@ def _with(
         limits[key] -= int((~found[:, place[key]]).sum())
     told: dict[int | None, int] = dict(answer.stuck)
     for number, records in stuck.items():
-        key = None if number is None else keys[number]
-        told[key] = told.get(key, 0) + records
+        which = None if number is None else keys[number]
+        told[which] = told.get(which, 0) + records
     return Answer(shown, told, answer.exact)
 
 
