@@ -33,6 +33,7 @@ from .core import Chain as Chain
 from .core import Measure as Measure
 from .core import Measurement as Measurement
 from .core import Method as Method
+from .core import Within as Within
 from .data.files import read as read
 from .data.files import write as write
 from .data.microdata import Microdata as Microdata

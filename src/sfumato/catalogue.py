@@ -17,7 +17,7 @@ import sfumato.methods
 import sfumato.risk
 import sfumato.utility  # noqa: F401 - their classes enter the catalogue as they are imported
 from sfumato.about import MethodAbout
-from sfumato.core import Measure, Method
+from sfumato.core import Measure, Method, Within
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.parameters import frozen
 from sfumato.registry import MEASURES, METHODS, PARAMETERS, catalogued
@@ -83,8 +83,9 @@ def parse(text: str) -> list[Method | Measure]:
     A name alone takes the class's own grid (methods) or defaults (measures). Of a method, a list gives one instance per
     entry; where the parameter is itself a list (names of variables, say), a list of lists does. Of a measure, a list is
     one value, as in Python. Methods joined by ``+`` are done one after the other: ``Rounding(10) + Noise([0.1, 0.2])``
-    gives two chains. A dict is one value, lists inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``. A measure
-    that has no parameter to be given by position takes names of variables there: ``Suppressed(region)``.
+    gives two chains, and ``MDAV([3, 5]).within("region")`` two methods that work region by region. A dict is one value,
+    lists inside it too: ``GlobalRecoding(bins={"age": [18, 65]})``. A measure that has no parameter to be given by
+    position takes names of variables there: ``Suppressed(region)``.
 
     >>> parse("Suppressed(region, sex)")
     [Suppressed(variables=('region', 'sex'))]
@@ -93,6 +94,8 @@ def parse(text: str) -> list[Method | Measure]:
         call = ast.parse(text.strip(), mode="eval").body
         if isinstance(call, ast.BinOp) and isinstance(call.op, ast.Add):
             return _chained(call)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "within":
+            return _by_blocks(call, call.func.value)
         name = call.id if isinstance(call, ast.Name) else call.func.id  # type: ignore[attr-defined]
         call = _with_variables(name, call)
         positional = [_value(value) for value in getattr(call, "args", [])]
@@ -150,6 +153,21 @@ def _chained(call: ast.BinOp) -> list[Method | Measure]:
         if not isinstance(part, Method):
             raise ParameterError(f"only methods can be chained with +; {part!r} is a measure")
     return [first + second for first, second in product(firsts, seconds)]  # type: ignore[operator]
+
+
+def _by_blocks(call: ast.Call, inside: ast.expr) -> list[Method | Measure]:
+    """Build the methods of a text such as ``MDAV(k=[3, 5]).within("region")``."""
+    by = [_value(value) for value in call.args]
+    options = {str(k.arg): _value(k.value) for k in call.keywords}
+    made: list[Method | Measure] = []
+    for method in parse(ast.unparse(inside)):
+        if not isinstance(method, Method):
+            raise ParameterError(f"only methods work by blocks; {method!r} is a measure")
+        try:
+            made.append(method.within(*by, **options))
+        except TypeError as error:
+            raise _misused(Within, error) from None
+    return made
 
 
 def _misused(cls: Any, error: TypeError) -> ParameterError:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar, overload
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import Better, MeasureAbout, MethodAbout
 from sfumato.data.frames import FrameKind, Origin, from_arrow
+from sfumato.data.joined import joined
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
+from sfumato.data.strata import Strata, strata
 from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Pair
@@ -27,6 +30,7 @@ from sfumato.pair import Pair
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
 Table = tuple[Mapping[str, Any], ...]
+MOST_NOTES = 6  # of single blocks
 
 
 class _Described:
@@ -77,6 +81,10 @@ class Method(_Described, ABC):
         if not isinstance(then, Method):
             return NotImplemented
         return Chain((*_steps(self), *_steps(then)))
+
+    def within(self, *by: str, least: int = 2) -> "Within":
+        """Return the method done inside each category of these variables: ``MDAV(3).within("region")``."""
+        return Within(self, by, least=least)
 
     @abstractmethod
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -143,6 +151,89 @@ class Chain(Method):
             with speaking(step):
                 data = step.apply(data, stream)
         return data
+
+
+@dataclass(frozen=True, repr=False)
+class Within(Method):
+    """A method done separately inside each category of one or more variables; itself a method.
+
+    The records with the same values of ``by`` are a block, a missing value being a value like any other. Each block is
+    protected as if it were the whole table, without the variables that make the blocks: these stay as they are. Means,
+    ranks, spreads and counts are therefore those of the block. A block of fewer than ``least`` records is refused, and
+    so is one that the method refuses, because it would go out as it is. Each block draws from a stream of its own name,
+    so that a further block changes no other.
+    """
+
+    method: Method
+    by: tuple[str, ...]
+    least: int = field(default=2, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.method, Method):
+            raise parameters.refuse(self, f"a method is needed, as in MDAV(3).within('region'); got {self.method!r}")
+        if self.variables is not None:
+            raise parameters.refuse(self, "the method inside names its own variables")
+        parameters.names(self, "by")
+        parameters.whole(self, "least")
+        both = [name for name in self.by if name in (self.method.variables or ())]
+        if both:
+            raise parameters.refuse(self, f"{both[0]!r} makes the blocks, so it cannot be masked within them")
+
+    def __repr__(self) -> str:
+        inner = f"({self.method!r})" if isinstance(self.method, Chain) else repr(self.method)
+        least = "" if self.least == 2 else f", least={self.least}"
+        return f"{inner}.within({', '.join(map(repr, self.by))}{least})"
+
+    @property
+    def family(self) -> str:
+        """The name of the method inside, and the variables."""
+        return f"{self.method.family} within {' and '.join(self.by)}"
+
+    @cached_property
+    def about(self) -> MethodAbout:  # type: ignore[override]
+        """What is known of the method inside."""
+        inner = self.method.about
+        return replace(inner, title=f"{inner.title}, within each {' and '.join(self.by)}", grid={}, neutral=None)
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the variables that the method inside masks."""
+        self._blocks(data)
+        with speaking(self.method):
+            return self.method.masked(data.without(self.by))
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Protect block by block, and put the blocks together again."""
+        blocks = self._blocks(data)
+        rows = np.split(np.argsort(blocks.codes, kind="stable"), np.cumsum(np.bincount(blocks.codes))[:-1])
+        root, inner = int(rng.integers(2**63)), data.without(self.by)
+        parts, notes = [], []
+        for block, there in enumerate(rows):
+            stream = np.random.default_rng([root, crc32(repr(blocks.values[block]).encode())])
+            try:
+                with speaking(self.method):
+                    if len(there) < self.least:
+                        raise NotApplicable(f"it has fewer records than least={self.least}")
+                    parts.append(self.method.apply(inner.take(there), stream))
+            except NotApplicable as refusal:
+                where = f"block {' and '.join(self.by)} = {blocks.spelled(block)}, records {len(there)}"
+                advice = "make larger blocks, of a coarser variable or with GlobalRecoding before"
+                raise NotApplicable(f"{where}: {refusal.text}; {advice}", who=refusal.who) from None
+            notes += [f"{blocks.spelled(block)}: {note}" for note in parts[-1].notes[len(data.notes) :]]
+        with speaking(self.method):
+            together = joined(data, rows, parts, self.by)
+        if len(notes) > MOST_NOTES:
+            notes[MOST_NOTES:] = [f"notes on other blocks, left out here: {len(notes) - MOST_NOTES:,}"]
+        sizes = [len(there) for there in rows]
+        said = f"{self!r}: blocks {len(rows):,}, records in the smallest {min(sizes):,}, in the largest {max(sizes):,}"
+        return replace(together, notes=(*data.notes, said, *notes))
+
+    def _blocks(self, data: Microdata) -> Strata:
+        with speaking(self):
+            special = {name: what for what, name in data.schema.special().items()}
+            for name in self.by:
+                if name in special:
+                    raise NotApplicable(f"{name!r} is the {special[name]} of the records, which makes no blocks")
+            return strata(data, self.by, "block")
 
 
 @dataclass(frozen=True, repr=False)

@@ -71,6 +71,19 @@ def test_inspect_keeps_names_whole_at_80_columns_and_says_what_it_left_out(
     assert "no room" not in run("inspect", file, "--out", tmp_path / "s.toml").stdout
 
 
+def test_inspect_shows_what_the_file_gives_away(
+    survey: Path, schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("inspect", survey, "--schema", schema, "--risk").stdout
+    told = text[text.index("What the file gives away") :]
+    assert "alone with these values" in told and max(map(len, told.splitlines())) <= 80
+    plain = json.loads(run("inspect", survey, "--schema", schema, "--risk", "--json").stdout)
+    seen = plain["risk"]["scenarios"][0]
+    assert set(seen["without"]) == set(seen["keys"]) and seen["unique"] <= seen["below"] <= plain["records"]
+    assert "risk" not in json.loads(run("inspect", survey, "--schema", schema, "--json").stdout)
+
+
 def test_inspect_never_overwrites_an_edited_schema(survey: Path, tmp_path: Path) -> None:
     out = tmp_path / "new.toml"
     run("inspect", survey, "--out", out)

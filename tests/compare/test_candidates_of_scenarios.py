@@ -15,6 +15,8 @@ from sfumato.data.microdata import Microdata
 NEIGHBOUR = Scenario("neighbour", keys=("region", "sex", "age"), k=5)
 COLLEAGUE = Scenario("colleague", keys=("occupation", "education", "earnings"), about=("earnings",), k=3)
 
+LANDLORD = Scenario("landlord", keys=("region", "household_size", "marital", "sex"), k=5)
+
 
 def _survey(*scenarios: Scenario) -> Microdata:
     """Return a survey in which education is known to a colleague and has not the role key."""
@@ -60,6 +62,36 @@ def test_each_scenario_gets_its_own_k_over_its_own_keys(survey: Microdata, found
         assert not {"marital", "household_size", "urbanity"} & masked  # nobody knows these: they stay as they came
     assert any("education" in candidate.method.masked(survey) for candidate in suppressed)
     assert any(neighbours >= 10 and colleagues >= 10 for neighbours, colleagues in least)  # more is tried too
+
+
+@pytest.mark.parametrize("other", [COLLEAGUE, LANDLORD], ids=lambda scenario: scenario.name)
+def test_one_step_serves_all_scenarios_and_blanks_no_more_than_one_for_each(other: Scenario) -> None:
+    survey = _survey(NEIGHBOUR, other)
+    several = 0
+    for candidate in compose(survey, [Reidentification()], {"Reidentification": 0.05}):
+        steps = _steps(candidate.method)
+        suppressions = [step for step in steps if isinstance(step, LocalSuppression)]
+        assert len(suppressions) <= 1, candidate.why
+        if not suppressions or not isinstance(suppressions[0].sets, tuple):
+            continue
+        several += 1
+        (joint,) = suppressions
+        data = survey
+        for recoding in steps[: steps.index(joint)]:
+            data = recoding.protect(data)
+        assert isinstance(joint.sets, tuple)
+        worth = joint.importance or {}
+        blank = {name: np.zeros(len(data), dtype=bool) for keys, _ in joint.sets for name in keys}
+        for keys, k in joint.sets:  # each by itself, and all that goes
+            own = {name: value for name, value in worth.items() if name in keys}
+            alone = LocalSuppression(k, importance=own or None, variables=keys).protect(data)
+            for name in keys:
+                blank[name] |= alone.missing(name) & ~data.missing(name)
+        apart = sum(worth.get(name, 1) * int(lost.sum()) for name, lost in blank.items())
+        after = joint.protect(data)
+        assert sum(worth.get(v.name, 1) * v.treatment.suppressed for v in after.schema) <= apart
+        assert all(_least_alike(after, keys) >= k for keys, k in joint.sets)
+    assert several >= 3
 
 
 def test_candidates_are_few_and_randomising_is_among_them(survey: Microdata, found: tuple[Candidate, ...]) -> None:

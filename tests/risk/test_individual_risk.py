@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from sfumato import IndividualRisk, Microdata, NotApplicable
+from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.pair.statistics import UnitSums
-from sfumato.risk.individual import any_member, expected_inverse
+from sfumato.risk.individual import any_member
 from tables import persons
 
 SHARES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5, 0.51, 0.7, 0.9, 0.999, 1 - 1e-9]

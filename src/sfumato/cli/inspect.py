@@ -1,10 +1,12 @@
 """``sfumato inspect``: look at a file, and write the schema to edit."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli.inspect_risk import print_exposure
 from sfumato.cli.options import (
     Decimal,
     Delimiter,
@@ -20,7 +22,9 @@ from sfumato.errors import FileError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sfumato.compare.exposure import Exposure
     from sfumato.data.describe import Finding
+    from sfumato.data.microdata import Microdata
 
 DEFAULT = Path("schema.toml")
 BETWEEN = 2  # spaces after a column
@@ -34,6 +38,9 @@ def inspect(
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)
     ] = None,
     schema: SchemaFile = None,
+    risk: Annotated[
+        bool, typer.Option("--risk", help="Show too what the file gives away before anything is done.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a schema file that was edited.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -50,15 +57,25 @@ def inspect(
 
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
+    exposed = _exposed(data) if risk else None
     if json:
-        print_json({"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]})
+        plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
+        print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
         _print(file, len(data), findings)
+        if exposed is not None:
+            print_exposure(exposed)
     for note in data.notes:
         say(note)
     written = _write(schema_text(data), out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
+
+
+def _exposed(data: "Microdata") -> "Exposure":
+    from sfumato.compare.exposure import exposure
+
+    return exposure(data)
 
 
 def _write(text: str, out: Path | None, schema: Path | None, *, force: bool) -> Path | None:

@@ -23,11 +23,13 @@ from sfumato.compare.figures import listed
 from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
 from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
+from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes
+from sfumato.kernels.suppression import MOST_KEYS
 from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemoval
-from sfumato.methods.local_suppression import MOST_KEYS
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
 from sfumato.risk import ExposedAmounts
@@ -262,16 +264,21 @@ def _suppressed(
     for place in list(dict.fromkeys(found))[: len(enough)]:
         blanked = lost[place]
         said = (_coarser(ladders, stages[place], kept), _blanking(blanked))
-        steps = (*ladders.recodings(stages[place]), *(_suppression(table, one) for one in blanked.sets))
+        steps = (*ladders.recodings(stages[place]), *_suppression(table, blanked.sets))
         yield Part(steps, "; ".join(filter(None, said)))
 
 
-def _suppression(table: _Table, one: KeySet) -> LocalSuppression:
-    """Return the step that makes records alike in a set of keys; the keys are named unless a method takes them."""
-    worth = {name: WORTH for name in one.keys if _spared(name)}
-    importance = worth if 0 < len(worth) < len(one.keys) else None
-    by_role = one.keys == table.data.schema.analysed(role="key")
-    return LocalSuppression(one.k, importance=importance, variables=None if by_role else one.keys)
+def _suppression(table: _Table, sets: Sequence[KeySet]) -> tuple[LocalSuppression, ...]:
+    """Return the step that makes records alike in all sets of keys; the keys are named unless a method takes them."""
+    if not sets:
+        return ()
+    keys = tuple(dict.fromkeys(name for one in sets for name in one.keys))
+    worth = {name: WORTH for name in keys if _spared(name)}
+    importance = worth if 0 < len(worth) < len(keys) else None
+    if len(sets) > 1:
+        return (LocalSuppression(importance=importance, sets=tuple((one.keys, one.k) for one in sets)),)
+    by_role = keys == table.data.schema.analysed(role="key")
+    return (LocalSuppression(sets[0].k, importance=importance, variables=None if by_role else keys),)
 
 
 def _blanking(blanked: "_Blanked") -> str:
@@ -299,20 +306,18 @@ class _Blanked:
 
 def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
     """Try what is blanked after the recodings; all values where suppression does not apply."""
-    data, asking = table.data, []
+    before = table.data
     for recoding in recodings:
-        data = recoding.protect(data)
-    before = data
+        before = recoding.protect(before)
+    after = before
     try:
-        for one in sets:
-            after = _suppression(table, one).protect(data)
-            if any((after.missing(name) != data.missing(name)).any() for name in one.keys):
-                asking.append(one)
-            data = after
+        asking = tuple(one for one in sets if frequencies(key_codes(before, one.keys)).min() < one.k)
+        for step in _suppression(table, asking):
+            after = step.protect(after)
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
         return _Blanked((1.0,), tuple(sets))
-    lost = tuple(float((data.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
-    return _Blanked(lost, tuple(asking))
+    lost = tuple(float((after.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
+    return _Blanked(lost, asking)
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:

@@ -10,7 +10,7 @@ from functools import singledispatch
 from itertools import groupby, pairwise
 
 from sfumato.compare.figures import listed, written
-from sfumato.core import Chain, Method
+from sfumato.core import Chain, Method, Within
 from sfumato.data.schema import Schema
 from sfumato.methods import (
     JPEG,
@@ -86,6 +86,17 @@ def sentence(parts: Iterable[str]) -> str:
 def steps_of(method: Method) -> tuple[Method, ...]:
     """Return the steps of a chain, or the method itself."""
     return method.steps if isinstance(method, Chain) else (method,)
+
+
+def inside(method: Method) -> tuple[Method, ...]:
+    """Return the methods that a method is made of: of a chain its steps, of blocks what is done in each.
+
+    >>> [type(part).__name__ for part in inside((Noise(0.1) + MDAV(3)).within("region") + Rounding(5))]
+    ['Noise', 'MDAV', 'Rounding']
+    """
+    if isinstance(method, Within):
+        return inside(method.method)
+    return tuple(part for step in steps_of(method) for part in inside(step)) if isinstance(method, Chain) else (method,)
 
 
 def recoded(steps: Sequence[GlobalRecoding], schema: Schema | None = None) -> str:
@@ -168,6 +179,12 @@ def clause(method: Method) -> str:
 
 
 @clause.register
+def _(method: Within) -> str:
+    said = "; ".join(clauses(steps_of(method.method)))
+    return f"{said}, within each {' and '.join(method.by)} by itself"
+
+
+@clause.register
 def _(method: GlobalRecoding) -> str:
     return recoded([method])
 
@@ -175,12 +192,37 @@ def _(method: GlobalRecoding) -> str:
 @clause.register
 def _(method: LocalSuppression) -> str:
     what = f"values of {listed(method.variables, MOST)}" if method.variables else "key values"
-    which = f" in any {method.subsets} of them" if method.subsets else ""
     worth = method.importance or {}
     most = max(worth.values(), default=1.0)
     last = tuple(name for name, value in worth.items() if value == most > 1)
     spared = f", {listed(last, MOST)} last" if last else ""
-    return f"{what} are blanked where fewer than {method.k} records look alike{which}{spared}"
+    capped = ", ".join(
+        f"{written(share, 'share')} of {name}" if share else f"none of {name}"
+        for name, share in (method.caps or {}).items()
+    )
+    return f"{what} are blanked where {_too_few(method)}{spared}{f', at most {capped}' if capped else ''}"
+
+
+def _too_few(method: LocalSuppression) -> str:
+    """Say when values are blanked.
+
+    >>> _too_few(LocalSuppression(sets=((("town", "age"), 3), (("job",), 5)), risk=0.1))
+    'fewer than 3 records look alike in town and age, or fewer than 5 in job, or the individual risk is above 0.1'
+    """
+    which = f" in any {method.subsets} of them" if method.subsets else ""
+    k, sets = method.k or 1, method.sets
+    said = []
+    if sets == "scenarios":
+        said.append("fewer records look alike than a scenario asks for")
+    elif sets is not None:
+        (keys, first), *others = sets
+        said.append(f"fewer than {max(first, k)} records look alike in {listed(keys)}{which}")
+        said += [f"fewer than {max(own, k)} in {listed(keys)}" for keys, own in others]
+    if method.k is not None and (sets is None or sets == "scenarios"):
+        said.append(f"fewer than {k} {'do' if said else 'records look alike'}{which}")
+    if method.risk is not None:
+        said.append(f"the individual risk is above {method.risk:g}")
+    return ", or ".join(said)
 
 
 @clause.register

@@ -1,14 +1,14 @@
 """The parameters that a search may turn: of a method, or of a step of a chain, named such as ``RankSwapping.p``."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, get_type_hints
 
 from sfumato.compare.curve import lattice
 from sfumato.compare.experiment import grid
-from sfumato.core import Chain, Method
+from sfumato.core import Chain, Method, Within
 from sfumato.errors import ParameterError
 
 Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid
@@ -25,9 +25,11 @@ class Dial:
 
 
 def steps(method: Method | type[Method]) -> tuple[Method | type[Method], ...]:
-    """Return the steps of a chain, or the one method or class."""
+    """Return the steps of a chain, or the one method or class; what is done by blocks as it is done in each."""
+    if isinstance(method, Within):
+        return steps(method.method)
     if isinstance(method, Chain):
-        return method.steps
+        return tuple(inner for step in method.steps for inner in steps(step))
     if not isinstance(method, Method) and not (isinstance(method, type) and issubclass(method, Method)):
         raise ParameterError(f"tune: {method!r} is not a method")
     return (method,)
@@ -40,7 +42,16 @@ def turned(method: Method | type[Method], values: Mapping[Dial, float]) -> Metho
         given: dict[str, Any] = {dial.name: value for dial, value in values.items() if dial.step == place}
         if given:
             made[place] = grid(step, **given)[0] if isinstance(step, type) else replace(step, **given)
-    return Chain(tuple(made)) if len(made) > 1 else made[0]
+    return _put_back(method, iter(made))
+
+
+def _put_back(method: Method | type[Method], made: Iterator[Method]) -> Method:
+    """Return the method with other steps, in chains and blocks as they were."""
+    if isinstance(method, Within):
+        return replace(method, method=_put_back(method.method, made))
+    if isinstance(method, Chain):
+        return Chain(tuple(_put_back(step, made) for step in method.steps))
+    return next(made)
 
 
 def dial(method: Method | type[Method], text: str | None, between: Range, tolerance: float | None = None) -> Dial:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.figures import written
-from sfumato.core import Method
+from sfumato.core import Method, Within
 from sfumato.methods import (
     PRAM,
     GlobalRecoding,
@@ -211,10 +211,24 @@ def _unrecoded(steps: Iterable[Method]) -> Iterator[Phrase]:
     for _, run in groupby(steps, lambda step: isinstance(step, LocalSuppression)):
         several = tuple(run)
         if isinstance(several[0], LocalSuppression):
-            ks = dict.fromkeys(str(step.k) for step in several if isinstance(step, LocalSuppression))
-            yield Phrase("suppress", "", f"k={'/'.join(ks)}")
+            told = dict.fromkeys(_suppressing(step) for step in several if isinstance(step, LocalSuppression))
+            yield Phrase("suppress", "", "/".join(told).replace("/k=", "/"))
         else:
             yield from map(phrase, several)
+
+
+def _suppressing(step: LocalSuppression) -> str:
+    """Say by what a suppression is bounded: the k of each set of keys, the scenarios, a risk.
+
+    >>> _suppressing(LocalSuppression(sets=((("town", "age"), 3), (("job",), 5)), risk=0.1))
+    'k=3/5 risk 0.1'
+    """
+    ks = [] if step.k is None else [step.k]
+    if isinstance(step.sets, tuple):
+        ks = [max(own, step.k or 1) for _, own in step.sets]
+    said = ["scenarios"] if step.sets == "scenarios" else []
+    said += [f"k={'/'.join(map(str, dict.fromkeys(ks)))}"] if ks else []
+    return " ".join([*said, *([f"risk {step.risk:g}"] if step.risk is not None else [])])
 
 
 def _coarse(run: Run, number: int | None) -> Phrase:
@@ -242,6 +256,16 @@ def phrase(method: Method) -> Phrase:
             said.append(str(value) if place == 0 else f"{entry.name}={value}")
     name = type(method).__name__
     return Phrase(name, name, _cut(", ".join(said), DETAIL))
+
+
+@phrase.register
+def _(method: Within) -> Phrase:
+    said = _phrases(method.method, dict.fromkeys(_runs(method.method), 1))
+    by = _cut(", ".join(method.by), DETAIL)
+    words = " · ".join(filter(None, (one.words for one in said)))
+    brief = " · ".join(filter(None, (one.brief for one in said)))
+    detail = " ".join(filter(None, (one.detail for one in said)))
+    return Phrase(f"by {by}: {words}", f"by {by}: {brief}".rstrip(), detail)
 
 
 @phrase.register

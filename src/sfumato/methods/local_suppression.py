@@ -1,7 +1,7 @@
 """Local suppression: single values made missing until k records share what each one shows."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from numbers import Real
 from typing import Literal, get_args
 
@@ -11,17 +11,26 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.keys import key_codes, key_names
+from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.kernels.suppression import MOST_ENTRIES, cheapest_classes, cheapest_shown
+from sfumato.kernels.suppression import (
+    MOST_ENTRIES,
+    MOST_KEYS,
+    Answer,
+    RiskBound,
+    Shared,
+    cheapest_classes,
+    cheapest_shown,
+)
 from sfumato.methods.merging import only_present
+from sfumato.methods.selection import refuse_small_weights
+from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, most_values, places, sets_asked
 from sfumato.registry import catalogued
 
 Missing = Literal["matches", "category"]
-MOST_KEYS = 16  # the sets of keys that may stay double with each key
 
 
 @catalogued(
@@ -40,6 +49,7 @@ MOST_KEYS = 16  # the sets of keys that may stay double with each key
         formula="for each record: the cheapest set of its key values to make missing, so that\n"
         "#{records of the table given that agree with all it still shows} >= k   (subsets=s: any s of it)\n"
         "two values agree if they are equal or either is missing;  cost = sum of the importances (1 each)\n"
+        "sets: so for each set of keys, with its own k;   risk: E(1 / F | f) <= risk, as in IndividualRisk\n"
         'missing="category": so that k records publish the same keys, missing a value like any other',
         reading="``k`` is the least number of records that share what each one shows: 3 to 5 are the usual limits. "
         "The note tells how many values went and of which keys: a few percent is a fair price, more says that the "
@@ -55,15 +65,25 @@ class LocalSuppression(Method):
     record that k records share is not touched. The keys are ``variables``, or the variables of role key, or, where no
     variable has that role, all ordinal and nominal ones; numeric keys must be whole numbers that repeat, such as age.
 
-    A value costs 1, or what ``importance`` says: ``importance={"age": 3}`` gives up to three other values rather than
-    an age. Where sets of values cost the same, the keys with the most different values lose theirs (then the first by
-    name); nothing is drawn. ``subsets=3`` asks that every combination of three keys be shared by k records, not all
-    keys together: fewer suppressions, and an intruder who knows more than three keys may still find somebody unique.
+    ``sets`` are several sets of keys, each with its own k, all satisfied in one step: ``sets="scenarios"`` takes those
+    of the schema, ``sets=((("region", "age"), 3), (("job", "education"), 5))`` states them. ``k`` is then the least for
+    every set. One value blanked may serve several sets, so that fewer go than with one step for each. What a scenario
+    knows about but not exactly is left out if hardly two records agree in it. ``risk=0.1`` blanks until no record's
+    individual risk (as of :class:`IndividualRisk`, in each set of keys) is above 0.1, with ``k`` or in its place.
 
-    The result is optimal for this rule, for every record. The rule counts the records of the table given, not the
-    missing values made here: counted those too, the fewest suppressions would be to blank k - 1 whole records, which
-    then match everybody and protect nobody. It misleads in one way: a lone record among five that differ in the value
-    it lost is counted with them, though an intruder who knows that value can rule the five out.
+    A value costs 1, or what ``importance`` says: ``importance={"age": 3}`` gives up to three other values rather than
+    an age. ``caps={"age": 0.02}`` lets at most that share of the values present of a variable go (0: none), and refuses
+    if no way is found. Where sets of values cost the same, the keys with the most different values lose theirs (then
+    the first by name); nothing is drawn. ``subsets=3`` asks that every combination of three keys be shared by k
+    records, not all keys together: fewer suppressions, and an intruder who knows more than three keys may still find
+    somebody unique. ``LocalSuppression(3).within("region")`` counts inside each region alone.
+
+    The result is optimal for this rule, for every record, with caps on one variable too; with caps on several it is
+    usually near. Sets that hang together over more than 16 keys are done one after the other, and the note says so. The
+    rule counts the records of the table given, not the missing values made here: counted those too, the fewest
+    suppressions would be to blank k - 1 whole records, which then match everybody and protect nobody. It misleads in
+    one way: a lone record among five that differ in the value it lost is counted with them, though an intruder who
+    knows that value can rule the five out.
 
     ``missing="category"`` closes that gap: a missing value equals only a missing value, so k records publish exactly
     the same keys. It costs a few per cent more values. That problem is hard: the result, by local search, is usually
@@ -76,53 +96,106 @@ class LocalSuppression(Method):
     ['a', 'a', None, 'a', 'a']
     """
 
-    k: int
+    k: int | None = None
     importance: Mapping[str, float] | None = None
     subsets: int | None = None
     missing: Missing = "matches"
+    sets: Sets | None = field(default=None, kw_only=True)
+    risk: float | None = field(default=None, kw_only=True)
+    caps: Mapping[str, float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parameters.whole(self, "k")
-        if self.subsets is not None:
-            parameters.whole(self, "subsets")
+        object.__setattr__(self, "sets", checked_sets(self, self.sets))
+        if self.k is None and self.sets is None and self.risk is None:
+            raise parameters.refuse(self, "say how many records must agree: k=3, or sets=..., or risk=0.1")
+        for name in ("k", "subsets"):
+            if getattr(self, name) is not None:
+                parameters.whole(self, name)
+        if self.risk is not None:
+            parameters.share(self, "risk")
         parameters.one_of(self, "missing", get_args(Missing))
-        if self.missing == "category" and self.subsets is not None:
-            raise parameters.refuse(self, "subsets needs missing='matches'")
+        for name in ("subsets", "sets", "risk", "caps"):
+            if self.missing == "category" and getattr(self, name) is not None:
+                raise parameters.refuse(self, f"{name} needs missing='matches'")
+        if self.sets is not None and self.variables is not None:
+            raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
+        self._check_worth()
+
+    def _check_worth(self) -> None:
         parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
         for name, worth in (self.importance or {}).items():
             if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
                 raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.by_variable(self, "caps", '{"age": 0.02, "sex": 0}')
+        for name, most in (self.caps or {}).items():
+            if isinstance(most, bool) or not isinstance(most, Real) or not 0 <= most <= 1:
+                raise parameters.refuse(self, f"the cap of {name!r} must be a share from 0 to 1; got {most!r}")
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""
-        if self.variables is None and not data.schema.analysed(role="key"):
-            return key_names(data.schema, data.schema.analysed("ordinal", "nominal") or None)
-        return key_names(data.schema, self.variables)
+        return tuple(dict.fromkeys(name for one in self._asked(data) for name in one.keys))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        names = tuple(sorted(self.masked(data)))  # by name, so that the order of the columns decides no tie
+        asked = self._asked(data)
+        # by name, so that the order of the columns decides no tie
+        names = tuple(sorted({name for one in asked for name in one.keys}))
         codes = key_codes(data, names)
-        self._check(data, names)
+        self._check(data, names, asked)
         worth = self.importance or {}
-        costs = np.array([worth.get(name, 1.0) for name in names])
+        costs = np.array([float(worth.get(name, 1.0)) for name in names])
         # where costs are equal, keys with more different values are suppressed first
         preference = [-len(np.unique(column[column >= 0])) for column in codes.T]
         if self.missing == "category":
-            shown = cheapest_classes(codes, self.k, costs, preference)
-        else:
-            shown = cheapest_shown(codes, self.k, costs, self.subsets or len(names), preference)
-        return self._suppressed(data, names, shown)
+            shown = cheapest_classes(codes, asked[0].k, costs, preference)
+            return self._suppressed(data, names, shown, asked)
+        sets = [
+            Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
+        ]
+        limits = dict(zip(places(names, self.caps or ()), most_values(data, self.caps or {}).values(), strict=True))
+        found = cheapest_shown(codes, sets, costs, preference, self._bound(data), limits)
+        if found.stuck:
+            raise NotApplicable(self._stuck(found, names))
+        said = "" if found.exact else f"; one set after the other, because they hang together over {len(names)} keys"
+        return self._suppressed(data, names, found.shown, asked, said)
 
-    def _check(self, data: Microdata, names: tuple[str, ...]) -> None:
-        if len(data) < self.k:
+    def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
+        return sets_asked(data, self.sets, self.variables, self.k or 1)
+
+    def _bound(self, data: Microdata) -> RiskBound | None:
+        if self.risk is None:
+            return None
+        refuse_small_weights(data)
+        return RiskBound(self.risk, data.weights())
+
+    def _stuck(self, found: Answer, names: tuple[str, ...]) -> str:
+        """Say what could not be done."""
+        place, records = next(iter(found.stuck.items()))
+        several = f"{records:,} record{'s' if records != 1 else ''}"
+        if place is None:
+            return (
+                f"{several} would be above risk={self.risk:g} with all key values missing; the weights of all records "
+                "together allow no less, so choose a larger risk"
+            )
+        name = names[place]
+        most = (self.caps or {})[name]
+        return (
+            f"caps lets {100 * most:g} % of {name!r} be suppressed, but {several} more could not be protected "
+            f"otherwise; raise the cap, make {name!r} or other keys coarser first (GlobalRecoding), or ask for less"
+        )
+
+    def _check(self, data: Microdata, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
+        most = max(one.k for one in asked)
+        if len(data) < most:
             raise NotApplicable(
-                f"the table has {len(data)} records, fewer than k={self.k}, so no suppression can "
+                f"the table has {len(data)} records, fewer than k={most}, so no suppression can "
                 "make k of them agree; choose a smaller k"
             )
-        if len(names) > MOST_KEYS:
+        wide = max((one.keys for one in asked), key=len)
+        if len(wide) > MOST_KEYS:
+            wide = tuple(sorted(wide))
             raise NotApplicable(
-                f"{len(names)} keys ({', '.join(names[:5])}, ...) are more than {MOST_KEYS}; name "
+                f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MOST_KEYS}; name "
                 "fewer in variables=[...]"
             )
         if self.missing == "category" and len(data) * 2 ** len(names) > MOST_ENTRIES:
@@ -130,16 +203,24 @@ class LocalSuppression(Method):
                 f"{len(names)} keys of {len(data):,} records are too many for missing='category' "
                 f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
             )
-        if self.subsets is not None and self.subsets > len(names):
+        if self.subsets is not None and self.subsets > len(wide):
             raise NotApplicable(
                 f"subsets={self.subsets} asks for combinations of more keys than there are "
                 f"({', '.join(names)}); leave it out"
             )
-        strangers = [name for name in self.importance or () if name not in names]
-        if strangers:
-            raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+        for what in ("importance", "caps"):
+            strangers = [name for name in getattr(self, what) or () if name not in names]
+            if strangers:
+                raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
 
-    def _suppressed(self, data: Microdata, names: tuple[str, ...], shown: NDArray[np.bool_]) -> Microdata:
+    def _suppressed(
+        self,
+        data: Microdata,
+        names: tuple[str, ...],
+        shown: NDArray[np.bool_],
+        asked: tuple[KeysAlike, ...],
+        said: str = "",
+    ) -> Microdata:
         changed: dict[str, tuple[Variable, NDArray[np.generic]]] = {}
         for name, kept in zip(names, shown.T, strict=True):
             if not kept.all():
@@ -155,7 +236,10 @@ class LocalSuppression(Method):
         note = (
             f"{self!r}: {sum(lost.values()):,} of {shown.size:,} key values suppressed in {touched_records}: {counts}"
         )
-        if self.variables is None and not data.schema.analysed(role="key"):
+        note += said
+        if self.sets == "scenarios":
+            note += f" ({'; '.join(map(str, asked))})"
+        if self.sets is None and self.variables is None and not data.schema.analysed(role="key"):
             note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
         listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
         return replace(data.recast(changed, note), origin=data.origin.listing(listed))

@@ -12,10 +12,11 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
+from sfumato.data.strata import Strata, strata
 from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.methods.merging import only_present
-from sfumato.methods.selection import Strata, strata
+from sfumato.methods.selection import refuse_small_weights
 from sfumato.registry import catalogued
 
 Rows = NDArray[np.intp]
@@ -89,7 +90,7 @@ class Sampling(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         self.masked(data)
-        _refuse_small_weights(data)
+        refuse_small_weights(data)
         parts = strata(data, self.strata or ())
         fractions = self._fractions(parts)
         unit = units(data)
@@ -157,16 +158,6 @@ def _without_unseen(data: Microdata) -> Microdata:
     apart = set(data.schema.special().values())
     naming = [v for v in data.schema if v.kind != "numeric" and (v.name in apart or v.role == "identifier")]
     return data.recast({v.name: only_present(v, data.columns[v.name]) for v in naming})
-
-
-def _refuse_small_weights(data: Microdata) -> None:
-    small = np.flatnonzero(data.weights() < 1)
-    if small.size:
-        records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
-        raise NotApplicable(
-            f"the weight {data.schema.weight!r} is below one in {records} (first in row "
-            f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
-        )
 
 
 def _weighted(data: Microdata, factor: NDArray[np.float64]) -> Microdata:

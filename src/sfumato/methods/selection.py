@@ -1,16 +1,12 @@
-"""Which variables and strata a method for categories works on."""
+"""Which variables a method for categories works on."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable
-from sfumato.kernels.groups import classes
 
 
 def keys_or_all(data: Microdata, kinds: tuple[Kind, ...], apart: Iterable[str] = ()) -> tuple[str, ...]:
@@ -44,33 +40,12 @@ def refuse_special(data: Microdata, names: Iterable[str]) -> None:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Strata:
-    """The parts of a table that are treated each by itself: each record's part, and the values that make each part."""
-
-    codes: NDArray[np.int64]
-    values: tuple[tuple[object, ...], ...]
-
-    def spelled(self, stratum: int) -> str:
-        """Write a stratum as a reader knows it."""
-        return " and ".join("missing" if value is None else str(value) for value in self.values[stratum]) or "all"
-
-
-def strata(data: Microdata, names: tuple[str, ...]) -> Strata:
-    """Part a table by variables; a missing value is a value like any other, no names give one part."""
-    if not names:
-        return Strata(np.zeros(len(data), dtype=np.int64), ((),))
-    checked(data, names)
-    part, counts = classes(key_codes(data, names, "strata: key"))
-    first = np.empty(len(counts), dtype=np.intp)
-    first[part[::-1]] = np.arange(len(data))[::-1]
-    return Strata(part, tuple(tuple(_value(data, name, row) for name in names) for row in first.tolist()))
-
-
-def _value(data: Microdata, name: str, row: int) -> object:
-    found = data.columns[name][row]
-    if data.schema[name].kind != "numeric":
-        return None if found < 0 else data.schema[name].categories[found]
-    if np.isnan(found):
-        return None
-    return int(found) if found == int(found) else float(found)
+def refuse_small_weights(data: Microdata) -> None:
+    """Refuse weights that have been rescaled: a record stands at least for itself."""
+    small = np.flatnonzero(data.weights() < 1)
+    if small.size:
+        records = f"{small.size:,} record{'s' if small.size > 1 else ''}"
+        raise NotApplicable(
+            f"the weight {data.schema.weight!r} is below one in {records} (first in row "
+            f"{small[0] + 1}), but a record stands for itself at least; give weights that add up to the population"
+        )

@@ -17,6 +17,7 @@ from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
+from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.pair import Pair, design_weights
@@ -25,7 +26,7 @@ from sfumato.registry import catalogued
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.distance_linkage import own_is_nearest_mixed
 from sfumato.risk.household_attack import alike_households
-from sfumato.risk.individual import any_member, expected_inverse
+from sfumato.risk.individual import any_member
 from sfumato.risk.mixed_points import points
 
 Codes = NDArray[np.int32]

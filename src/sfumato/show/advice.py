@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from sfumato.compare.clauses import inside
 from sfumato.compare.examine.findings import ReleasedVariable
 from sfumato.compare.figures import listed
 from sfumato.core import Method
@@ -61,7 +62,8 @@ def advice_on(variables: Sequence[ReleasedVariable], steps: Iterable[Method]) ->
                 "computed as usual leave out what the protection added.",
             )
         )
-    topics = dict.fromkeys(TOPIC_OF[type(step).__name__] for step in steps if type(step).__name__ in TOPIC_OF)
+    done = [type(part).__name__ for step in steps for part in inside(step)]
+    topics = dict.fromkeys(TOPIC_OF[name] for name in done if name in TOPIC_OF)
     return (*said, *(Advice(topic, TEXTS[topic]) for topic in topics))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato import catalogue
-from sfumato.core import Measure, Method
+from sfumato.core import Chain, Measure, Method, Within
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
 
@@ -15,8 +15,15 @@ Owner = Method | Measure
 
 def names_itself(owner: Owner, refusal: SfumatoError) -> None:
     """Require that a refusal names the class that refuses."""
-    steps = {type(step).__name__ for step in getattr(owner, "steps", (owner,))}
-    assert any(name in str(refusal) for name in steps), f"a refusal must name the class that refuses: {refusal}"
+    assert any(name in str(refusal) for name in _speakers(owner)), (
+        f"a refusal must name the class that refuses: {refusal}"
+    )
+
+
+def _speakers(owner: Owner) -> set[str]:
+    """Name the classes that may refuse: of a chain its steps, of blocks the method inside too."""
+    inside = getattr(owner, "steps", ()) or ((owner.method,) if isinstance(owner, Within) else ())
+    return {type(owner).__name__}.union(*map(_speakers, inside))
 
 
 def it_is_described(owner: Owner, _: Microdata) -> None:
@@ -30,13 +37,13 @@ def its_repr_evaluates_back(owner: Owner, _: Microdata) -> None:
     """Repr, pickle, hash and the text of the command line all give the same thing."""
     assert pickle.loads(pickle.dumps(owner)) == owner
     assert hash(owner) == hash(replace(owner))
-    if type(owner).__name__ in {**catalogue.methods(), **catalogue.measures()}:
+    if _speakers(owner) <= {*catalogue.methods(), *catalogue.measures(), "Chain", "Within"}:
         assert catalogue.parse(repr(owner)) == [owner], f"{owner!r} does not read back as itself"
 
 
 def an_unknown_variable_is_refused(owner: Owner, data: Microdata) -> None:
-    """A variable that the table lacks is named in the refusal; in a chain each step names its own."""
-    if hasattr(owner, "steps"):
+    """A variable that the table lacks is named in the refusal; chains and blocks leave that to what is inside."""
+    if isinstance(owner, Chain | Within):
         return
     told: Any = replace(owner, variables=("no such variable",))
     try:

@@ -1,0 +1,76 @@
+"""``sfumato inspect --risk``: what a file gives away before anything is done, on a screen of 80 columns."""
+
+from typing import TYPE_CHECKING
+
+from sfumato.cli.options import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sfumato.compare.exposure import Exposure, ScenarioExposure
+
+WORDS = {
+    "id": "behaves like an id",
+    "household": "behaves like the number of a household",
+    "weight": "behaves like a survey weight",
+    "labelled codes": "is read as a number, but may be codes",
+}
+NUMBERS = ("one value", "two", "three")
+ADVICE = {
+    "id": "name it in the schema as id, or give it the role identifier",
+    "household": "name it in the schema as household",
+    "weight": "name it in the schema as weight",
+    "labelled codes": 'give it kind = "nominal" or "ordinal"',
+}
+
+
+def print_exposure(found: "Exposure") -> None:
+    """Print what a file gives away."""
+    out = console()
+    _line(out, "\nWhat the file gives away before anything is done", style="bold")
+    if not found.scenarios:
+        _line(out, "  No variable can be counted over: give some the role key, or coarsen them.")
+    for seen in found.scenarios:
+        _print_scenario(out, seen, found.records)
+    if found.found:
+        _line(out, "\nFound by behaviour, and not said in the schema", style="bold")
+    for one in found.found:
+        _line(out, f"  {one.name} {WORDS[one.behaves]}: {one.evidence}.", "    ")
+        _line(out, f"    If so, {ADVICE[one.behaves]}.", "    ")
+
+
+def _print_scenario(out: "Console", seen: "ScenarioExposure", records: int) -> None:
+    from sfumato.compare.exposure import coarsen_first
+    from sfumato.show.wording import count, percentage
+
+    _line(out, f"\n{seen.name}: knows {', '.join(seen.keys)}; k = {seen.k}", "  ", style="bold")
+    if seen.left_out:
+        _line(out, f"  Continuous, so not counted over: {', '.join(seen.left_out)}.", "  ")
+    for words, number in (("alone with these values", seen.unique), (f"with fewer than {seen.k} alike", seen.below)):
+        _line(out, f"  {number:>9,}  {percentage(number / records):>7}  records {words}", "    ")
+    if seen.households:
+        several = count(seen.households, "household")
+        _line(out, f"  {several} of two or more members hold such a record: who finds it finds all.", "    ")
+    alone = [f"on {keys} {number:,}" for keys, number in zip(NUMBERS, seen.alone_on, strict=False) if number]
+    if alone:
+        _line(out, f"  Records that few values suffice to find: {', '.join(alone)}.", "    ")
+    first = coarsen_first(seen)
+    if first:
+        effects = ", ".join(f"{name} ({seen.without[name]:,} left below {seen.k} without it)" for name in first)
+        _line(out, f"  To coarsen first: {effects}.", "    ")
+    if seen.riskiest:
+        _line(out, "  Riskiest combinations, each of one record:")
+    for one in seen.riskiest:
+        values = ", ".join(f"{name} {value}" for name, value in one.values.items())
+        _line(out, f"    row {one.row:,}: {values}", "      ")
+
+
+def _line(out: "Console", text: str, indent: str = "", *, style: str = "") -> None:
+    """Print a text, broken between words and indented where it goes on."""
+    import textwrap
+
+    from rich.text import Text
+
+    break_before, body = ("\n", text[1:]) if text.startswith("\n") else ("", text)
+    lines = textwrap.wrap(body, out.width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    out.print(Text(break_before + "\n".join(lines), style=style))

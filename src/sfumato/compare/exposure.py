@@ -1,0 +1,145 @@
+"""What a file gives away before anything is done to it: who is alone, by which values, and which key makes it so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.behaviour import Behaviour, behaviours
+from sfumato.data.microdata import Microdata
+from sfumato.data.scenario import Scenario
+from sfumato.data.units import units
+from sfumato.kernels.groups import class_sizes
+from sfumato.kernels.uniques import minimal_uniques
+from sfumato.pair import Half
+from sfumato.pair.keys import countable
+from sfumato.pair.statistics import KeyClasses
+
+SHOWN = 8  # combinations that are listed
+WIDEST = 3  # keys of a combination
+MOST_KEYS = 30  # of a scenario, beyond which combinations are not searched
+ASSUMED = "all categories, because the schema names no keys"
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Values on which one record is alone, though on no part of them: the fewer they are, the easier it is found."""
+
+    row: int  # from 1
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ScenarioExposure:
+    """What one intruder finds in the file as it is."""
+
+    name: str
+    keys: tuple[str, ...]
+    k: int
+    unique: int  # records that are alone with their keys
+    below: int  # records that fewer than k agree with
+    households: int | None  # with such a record, where the schema names a household
+    without: Mapping[str, int]  # by key: records that would still be below k if it were not known, the fewest first
+    alone_on: tuple[int, ...]  # records alone on one key, on two but not one, on three but not two
+    riskiest: tuple[Combination, ...]
+    left_out: tuple[str, ...] = ()  # keys that are continuous, so that counting over them says nothing
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What a file gives away: under each scenario, and by columns that are ids, households or weights unsaid."""
+
+    records: int
+    scenarios: tuple[ScenarioExposure, ...]
+    found: tuple[Behaviour, ...]
+
+
+def exposure(data: Microdata) -> Exposure:
+    """Look at a file as it is: under the scenarios of its schema, or by all keys, or else by all categories.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"town": ["A", "A", "A", "B", "B", "B"], "job": ["x", "x", "y", "x", "x", "x"]})
+    >>> seen = exposure(Microdata.from_frame(people)).scenarios[0]
+    >>> seen.unique, seen.below, dict(seen.without), [dict(one.values) for one in seen.riskiest]
+    (1, 3, {'job': 0, 'town': 1}, [{'job': 'y'}])
+    """
+    schema = data.schema
+    intruders = schema.intruders()
+    if not intruders and schema.analysed("ordinal", "nominal"):
+        intruders = (Scenario(ASSUMED, schema.analysed("ordinal", "nominal")),)
+    half = Half.of(data)
+    seen = (_seen(half, data, intruder) for intruder in intruders)
+    return Exposure(len(data), tuple(one for one in seen if one is not None), behaviours(data))
+
+
+def _seen(half: Half, data: Microdata, intruder: Scenario) -> ScenarioExposure | None:
+    keys = tuple(name for name in intruder.keys if countable(half, (name,)))
+    if not keys:
+        return None
+    found = half.classes(keys)
+    below = found.counts < intruder.k
+    without = {}
+    for place, name in enumerate(keys):
+        fewer = found.of_keys([other for other in range(len(keys)) if other != place])
+        without[name] = int(fewer.sizes[fewer.counts < intruder.k].sum()) if len(keys) > 1 else 0
+    alone_on, riskiest = _riskiest(half, keys, found)
+    return ScenarioExposure(
+        name=intruder.name,
+        keys=keys,
+        k=intruder.k,
+        unique=int(found.sizes[found.counts == 1].sum()),
+        below=int(found.sizes[below].sum()),
+        households=_households(data, found, below),
+        without=dict(sorted(without.items(), key=lambda entry: (entry[1], entry[0]))),
+        alone_on=alone_on,
+        riskiest=riskiest,
+        left_out=tuple(name for name in intruder.keys if name not in keys),
+    )
+
+
+def _households(data: Microdata, found: KeyClasses, below: NDArray[np.bool_]) -> int | None:
+    if data.schema.household is None or found.cell_of is None:
+        return None
+    unit = units(data)
+    several = class_sizes(unit[:, None]) > 1
+    return len(np.unique(unit[below[found.cell_of] & several]))
+
+
+def _riskiest(half: Half, keys: tuple[str, ...], found: KeyClasses) -> tuple[tuple[int, ...], tuple[Combination, ...]]:
+    """Count the records by the fewest keys on which they are alone, and spell out the riskiest of these sets."""
+    if len(keys) > MOST_KEYS or found.cell_of is None:
+        return (), ()
+    cell, sets = minimal_uniques(found.cells, found.counts == 1, min(WIDEST, len(keys)))
+    size = np.array([int(one).bit_count() for one in sets.tolist()], dtype=np.int64)
+    fewest = np.full(len(found), WIDEST + 1)
+    np.minimum.at(fewest, cell, size)
+    counted = tuple(int((fewest == number).sum()) for number in range(1, min(WIDEST, len(keys)) + 1))
+    row_of = np.empty(len(found), dtype=np.int64)
+    row_of[found.cell_of[::-1]] = np.arange(len(found.cell_of))[::-1]
+    often = np.bincount(cell, minlength=len(found))  # of records alone on as few keys, those that are so in more ways
+    order = np.lexsort((sets, row_of[cell], -often[cell], size))
+    listed: dict[int, Combination] = {}
+    for place in order.tolist():
+        own = int(cell[place])
+        if own not in listed:
+            names = [name for column, name in enumerate(keys) if int(sets[place]) >> column & 1]
+            codes = [int(found.cells[own, keys.index(name)]) for name in names]
+            listed[own] = Combination(int(row_of[own]) + 1, half.spelled(names, codes))
+        if len(listed) == SHOWN:
+            break
+    return counted, tuple(listed.values())
+
+
+def coarsen_first(seen: ScenarioExposure) -> tuple[str, ...]:
+    """Name the keys to coarsen, the one that does most first; none where no record is below k.
+
+    Keys that would do the same are all named only as long as one of them does more than the next.
+    """
+    if not seen.below:
+        return ()
+    ranked = [name for name, left in seen.without.items() if left < seen.below]
+    worth = [seen.below - seen.without[name] for name in ranked]
+    few = next((place + 1 for place, (one, two) in enumerate(pairwise(worth)) if two < one / 4), len(ranked))
+    return tuple(ranked[: min(few, 3)])

@@ -1,0 +1,160 @@
+"""What a column is, told by how it behaves and not by its name: an id, a household's number, a survey weight."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.microdata import Microdata
+from sfumato.kernels.groups import classes
+
+Behaves = Literal["id", "household", "weight", "labelled codes"]
+Floats = NDArray[np.float64]
+
+ENOUGH = 20  # records from which on behaviour says something
+LARGEST = 12  # mean number of members from which on a group is no household
+BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
+ACCIDENT = 0.002  # chance below which a round total is no accident
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a variable behaves like, and how it shows."""
+
+    name: str
+    behaves: Behaves
+    evidence: str
+
+
+def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
+    """Return what behaves like an id, a household's number or a survey weight, and codes that are read as numbers.
+
+    An id has another value in every record, is text or whole, and counts or rises through the file. The number of a
+    household is shared by a few records, which stand together or agree in other variables in every group. A survey
+    weight is positive everywhere and has a mean of 1, or a total that is round or whole in spite of its decimals, or
+    one value for each category of another variable: body weight has none of these. Codes that are read as numbers have
+    a label for every value (the level "scale" of SPSS says nothing against it).
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"home": [i // 2 for i in range(40)], "weight": [60.5 + i % 17 for i in range(40)]})
+    >>> [(found.name, found.behaves) for found in behaviours(Microdata.from_frame(table))]
+    [('home', 'household')]
+    """
+    if len(data) < ENOUGH:
+        return ()
+    apart = set(data.schema.special().values())
+    names = [name for name in data.names if name not in apart]
+    found = [Behaviour(name, "id", said) for name in names if (said := _as_id(data, name))]
+    ids = {one.name for one in found}
+    homes = [(n, said) for n in names if n not in ids and (said := _as_household(data, n, names))]
+    found += [Behaviour(name, "household", said) for name, said in homes]
+    taken = ids | {name for name, _ in homes}
+    found += [Behaviour(n, "weight", said) for n in names if n not in taken and (said := _as_weight(data, n, names))]
+    found += [Behaviour(name, "labelled codes", said) for name in names if (said := _as_codes(data, name))]
+    order = {name: place for place, name in enumerate(data.names)}
+    return tuple(sorted(found, key=lambda one: order[one.name]))
+
+
+def _as_id(data: Microdata, name: str) -> str:
+    column = data.columns[name]
+    if data.missing(name).any() or len(np.unique(column)) < len(column):
+        return ""
+    if data.schema[name].kind != "numeric":
+        return "another text in every record" if data.schema[name].kind == "nominal" else ""
+    if not _whole(column):
+        return ""
+    if column.max() - column.min() + 1 == len(column):
+        return "counts the records without a gap"
+    rising = np.diff(column) > 0
+    return "rises from record to record" if rising.all() or not rising.any() else ""
+
+
+def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
+    column, present = data.columns[name], ~data.missing(name)
+    if data.schema[name].kind == "ordinal" or (data.schema[name].kind == "numeric" and not _whole(column[present])):
+        return ""
+    distinct = len(np.unique(column[present]))
+    records = int(present.sum())
+    if not records or not records / LARGEST < distinct < 0.95 * records:
+        return ""
+    group, sizes = classes(np.where(present, np.unique(column, return_inverse=True)[1], -1)[:, None])
+    several = np.flatnonzero(present & (sizes[group] > 1))
+    number = len(np.unique(group[several]))
+    runs = 1 + int(np.count_nonzero(column[1:] != column[:-1]))
+    shared = [n for n in names if n != name and _constant_within(data, n, group, several)]
+    members = f"{number:,} groups of {several.size / max(number, 1):.1f} records"
+    if runs == distinct:
+        also = f"; constant in each: {', '.join(shared[:3])}" if shared else ""
+        return f"{members} that stand together{also}"
+    return f"{members}; constant in each: {', '.join(shared[:3])}" if len(shared) > 1 else ""
+
+
+def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> bool:
+    """Tell whether records of one group always agree in a variable, in which records agree seldom by chance."""
+    column = data.columns[name]
+    if data.missing(name)[rows].any():
+        return False
+    codes = np.unique(column, return_inverse=True)[1]
+    shares = np.bincount(codes) / len(codes)
+    if float((shares**2).sum()) > BY_CHANCE:
+        return False
+    first = np.full(int(group.max()) + 1, -1, dtype=np.int64)
+    first[group[rows[::-1]]] = codes[rows[::-1]]
+    return bool((codes[rows] == first[group[rows]]).all())
+
+
+def _as_weight(data: Microdata, name: str, names: Iterable[str]) -> str:
+    column = data.columns[name]
+    if data.schema[name].kind != "numeric" or data.missing(name).any() or column.min() <= 0 or np.ptp(column) == 0:
+        return ""
+    if _whole(column):
+        return ""  # a count, an age, an amount; what weighs by whole numbers cannot be told from these
+    decimals, total = _decimals(column), float(column.sum())
+    # what rounding each value does to the total: five standard deviations of a sum of rounding errors
+    slack = 5 * np.sqrt(len(column) / 12) * 10.0**-decimals
+    if abs(total / len(column) - 1) <= max(slack / len(column), 1e-6):
+        return "positive, with a mean of 1"
+    if total > 2 * len(column):
+        round_to = 10.0 ** (np.floor(np.log10(total)) - 2)
+        for unit, said in ((round_to, "round"), (1.0, "whole")):
+            nearest = round(total / unit) * unit
+            if 2 * slack < ACCIDENT * unit and abs(total - nearest) <= slack:
+                return f"positive, and its total is a {said} number ({nearest:,.0f}), as of a population"
+    if total > 2 * len(column) and column.min() >= 1:
+        for other in names:
+            if other != name and data.schema[other].kind != "numeric" and _function_of(data, name, other):
+                return f"positive, with one value for each category of {other}"
+    return ""
+
+
+def _function_of(data: Microdata, name: str, other: str) -> bool:
+    """Tell whether a number has one value for each category of another variable, several records each."""
+    codes = data.columns[other]
+    if (codes < 0).any():
+        return False
+    pairs, each = (len(classes(c)[1]) for c in (_pair(codes, data.columns[name]), codes[:, None]))
+    return pairs == each and 2 < each < len(codes) / 5
+
+
+def _pair(codes: NDArray[Any], values: Floats) -> NDArray[np.int64]:
+    return np.column_stack([codes, np.unique(values, return_inverse=True)[1]])
+
+
+def _as_codes(data: Microdata, name: str) -> str:
+    variable, column = data.schema[name], data.columns[name]
+    labelled = [value for value, _ in variable.labels if isinstance(value, int | float)]
+    if variable.kind != "numeric" or not labelled:
+        return ""
+    values = np.unique(column[~np.isnan(column)])
+    return f"every one of its {len(values)} values has a label" if np.isin(values, labelled).all() else ""
+
+
+def _whole(column: Floats) -> bool:
+    return bool(column.dtype.kind != "f" or np.array_equal(column, np.round(column)))
+
+
+def _decimals(column: Floats) -> int:
+    """Return how many decimals the values have, at most nine."""
+    return next((d for d in range(9) if np.allclose(column, np.round(column, d), rtol=0, atol=1e-10)), 9)
