@@ -13,11 +13,11 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
+from sfumato.data.present import only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.suppression import MOST_ENTRIES, cheapest_classes, cheapest_shown
-from sfumato.methods.merging import only_present
 from sfumato.registry import catalogued
 
 Missing = Literal["matches", "category"]
@@ -32,6 +32,7 @@ MOST_KEYS = 16  # the sets of keys that may stay double with each key
         missing="stays missing; a missing key value matches any value, or is a value of its own (missing='category')",
         kinds=("numeric", "ordinal", "nominal"),
         random=False,
+        households="suppressed",
         grid={"k": (2, 3, 5)},
         neutral={"k": 1},
         caveat="an intruder who knows that somebody is in the file and trusts every value shown can rule out records "
@@ -89,6 +90,8 @@ class LocalSuppression(Method):
         parameters.one_of(self, "missing", get_args(Missing))
         if self.missing == "category" and self.subsets is not None:
             raise parameters.refuse(self, "subsets needs missing='matches'")
+        if self.missing == "category":  # a value that goes for the other members may leave others alone with theirs
+            object.__setattr__(self, "about", replace(self.about, households="suppressed again"))
         parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
         for name, worth in (self.importance or {}).items():
             if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
