@@ -101,10 +101,10 @@ def _refuse_differing(data: Microdata, name: str, order: NDArray[np.intp], unit:
     if differ.any():
         rows = later[differ]
         number = len(np.unique(units(data)[rows]))
+        homes = f"{number:,} household{'s have' if number > 1 else ' has'} members"
         raise NotApplicable(
-            f"{name!r} is declared at the level of the household, but {number:,} "
-            f"household{'s have' if number > 1 else ' has'} members with different values (one in row {rows.min() + 1}); "
-            'correct the file, or write level = "record"'
+            f"{name!r} is declared at the level of the household, but {homes} with different values (one in row "
+            f'{rows.min() + 1}); correct the file, or write level = "record"'
         )
 
 
