@@ -91,6 +91,10 @@ class Method(_Described, ABC):
         if rule != "apart":
             again = rule == "suppressed again"
             return suppressed_for_all(data, lambda table: self.apply(table, rng), type(self).__name__, again=again)
+        return self.by_level(data, rng)
+
+    def by_level(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Mask what households share in a table of households, then the other variables record by record."""
         names, level = self.masked(data), household_level(data)
         shared = tuple(name for name in names if name in level)
         if not shared:

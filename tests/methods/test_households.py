@@ -12,6 +12,7 @@ import sfumato
 from sfumato import (
     MDAV,
     PRAM,
+    CARTSynthesis,
     CorrelatedNoise,
     GlobalRecoding,
     IndividualRanking,
@@ -281,3 +282,43 @@ def test_a_suppressed_size_that_can_be_counted_is_said() -> None:
     said = [note for note in after.notes if "can be counted" in note]
     assert after.missing("household_size").any() == bool(said)
     assert not said or "'household'" in said[0]
+
+
+# synthesis
+
+
+def test_a_variable_that_is_drawn_anew_is_drawn_once_per_household() -> None:
+    made = CARTSynthesis(variables=("rent", "tenure", "income"), order=("income", "tenure")).protect(SURVEY, rng=1)
+    for name in ("rent", "tenure"):
+        assert same_within(made, name, units(SURVEY))
+        assert not np.array_equal(made.columns[name], SURVEY.columns[name], equal_nan=True)
+    assert made.matched and np.array_equal(made.columns["age"], SURVEY.columns["age"])
+
+
+def test_households_are_drawn_whole() -> None:
+    survey = sfumato.household_survey(800)
+    made = CARTSynthesis(10, unit="household").protect(survey, rng=1)
+    unit = units(made)
+    assert made.schema.household == "household" and not made.matched
+    assert len(np.unique(unit)) == 800 and made.columns["household"].min() == 1
+    for name in SHARED:
+        assert same_within(made, name, unit)
+    # the size that is told is the number of members, in every household
+    assert np.array_equal(made.columns["household_size"], np.bincount(unit)[unit])
+    before, after = (np.bincount(np.bincount(units(data)), minlength=8)[1:8] / 800 for data in (survey, made))
+    assert np.abs(before - after).max() < 4 * np.sqrt(0.25 / 800)  # as far as draws of 800 households go
+    # who stands first in a household is an adult in the survey, and nearly always here; of all, a fifth are not
+    first = np.unique(unit, return_index=True)[1]
+    assert (survey.columns["age"] < 18).mean() > 0.15
+    assert (made.columns["age"][first] < 18).mean() < 0.01
+    assert made.weights().sum() == pytest.approx(survey.weights().sum())
+    fewer = CARTSynthesis(10, unit="household", records=50).protect(survey, rng=1)
+    assert len(np.unique(units(fewer))) == 50
+    assert len(CARTSynthesis(10, unit="household").copies(survey, 2, rng=1)) == 2
+
+
+def test_households_cannot_be_drawn_without_any_or_in_part() -> None:
+    with pytest.raises(NotApplicable, match="CARTSynthesis: unit='household' needs a schema that names the household"):
+        CARTSynthesis(unit="household").protect(pa.table({"age": [1.0, 2.0] * 10}))
+    with pytest.raises(sfumato.ParameterError, match="leave variables out"):
+        CARTSynthesis(unit="household", variables=("age",))
