@@ -1,5 +1,6 @@
 """Households as units: what the members share is masked once, and suppressed for all of them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,7 +39,7 @@ SHARED = ("region", "urbanity", "household_size", "tenure", "rent", "weight")
 KEEPING = [cls for _, cls in sorted(catalogue.methods().items()) if cls.about.keeps_records]
 
 
-def home(schema: Schema = IN_HOMES, **columns: list[object]) -> Microdata:
+def home(schema: Schema = IN_HOMES, **columns: Sequence[object]) -> Microdata:
     return Microdata.from_frame(pa.table(columns), schema)
 
 
@@ -197,11 +198,9 @@ def test_noise_over_both_levels_has_the_covariance_of_each() -> None:
     of_home = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 4000)
     of_person = rng.multivariate_normal([0, 0], [[4, -1], [-1, 1]], 8000)
     names = ("rent", "heating", "pay", "hours")
-    data = home(
-        home=np.repeat(np.arange(4000), 2).tolist(),
-        **{name: np.repeat(column, 2).tolist() for name, column in zip(names[:2], of_home.T, strict=True)},
-        **{name: column.tolist() for name, column in zip(names[2:], of_person.T, strict=True)},
-    )
+    columns = [*np.repeat(of_home, 2, axis=0).T, *of_person.T]
+    frame = pa.table({"home": np.repeat(np.arange(4000), 2), **dict(zip(names, columns, strict=True))})
+    data = Microdata.from_frame(frame, IN_HOMES)
     noise = CorrelatedNoise(0.5).protect(data, rng=1).numeric(names) - data.numeric(names)
     expected = np.array([[0.5, 0.4, 0, 0], [0.4, 0.5, 0, 0], [0, 0, 2, -0.5], [0, 0, -0.5, 0.5]])
     # the standard error of the least exact entry, a variance of 2 over 8,000 records, is 0.03

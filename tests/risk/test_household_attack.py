@@ -1,5 +1,6 @@
 """Households found again: by hand, against every pairing of members tried, and beside the risk of single persons."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -26,7 +27,7 @@ from sfumato.risk.attacks import agree, alike
 from sfumato.risk.household_attack import _paired_by_subsets, _paired_one_by_one, alike_households
 
 
-def table(town: list[str | None], sex: list[str], home: list[float | None]) -> Microdata:
+def table(town: Sequence[str | None], sex: Sequence[str | None], home: Sequence[float | None]) -> Microdata:
     schema = Schema(
         (
             Variable("town", "nominal", "key", categories=("A", "B")),
@@ -145,11 +146,11 @@ def test_k_anonymity_of_households_is_that_of_all_pairings(seed: int, homes: int
     unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 4, homes))).astype(np.int64)
     codes = rng.integers(0, 2, (len(unit), 2)).astype(np.int32)
     codes = np.where(rng.random(codes.shape) < blank, -1, codes).astype(np.int32)
-    words = [
-        [None if code < 0 else letters[code] for code in column]
+    town, sex = (
+        [None if code < 0 else letters[code] for code in column.tolist()]
         for column, letters in zip(codes.T, ("AB", "fm"), strict=True)
-    ]
-    data = table(*words, unit.tolist())
+    )
+    data = table(town, sex, unit.tolist())
     alike = np.rint(1 / np.array(_brute(codes, codes, unit)))
     for k in (2, 3):
         found = KAnonymity(k, unit="household").evaluate(data, data)
