@@ -321,3 +321,20 @@ def test_households_cannot_be_drawn_without_any_or_in_part() -> None:
         CARTSynthesis(unit="household").protect(pa.table({"age": [1.0, 2.0] * 10}))
     with pytest.raises(sfumato.ParameterError, match="leave variables out"):
         CARTSynthesis(unit="household", variables=("age",))
+
+
+def test_several_records_of_a_person_are_refused_as_an_id_and_taken_as_a_unit() -> None:
+    """A panel: a person's sex is masked once; of persons, not of records, two are alike in both years."""
+    columns = {
+        "person": [1, 1, 2, 2, 3, 3],
+        "sex": ["f", "f", "f", "f", "m", "m"],
+        "job": ["a", "b", "a", "b", "a", "a"],
+    }
+    keys = tuple(Variable(name, "nominal", "key") for name in ("sex", "job"))
+    with pytest.raises(sfumato.DataError, match="several records per person, name the person as the household"):
+        Microdata.from_frame(pa.table(columns), Schema(keys, id="person"))
+    panel = Microdata.from_frame(pa.table(columns), Schema(keys, household="person"))
+    assert household_level(panel) == ("sex",)
+    assert same_within(PRAM(0.5, variables=("sex",)).protect(panel, rng=1), "sex", units(panel))
+    assert KAnonymity(2, unit="household").evaluate(panel, panel).value == pytest.approx(1 / 3)
+    assert KAnonymity(2).evaluate(panel, panel).value == 0
