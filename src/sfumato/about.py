@@ -11,6 +11,7 @@ Purpose = Literal["risk", "utility"]
 Unit = Literal["share", "percent", "number"]
 Records = Literal["original", "protected"]
 Parts = Literal["summaries", "columns", "memory"]
+Households = Literal["apart", "whole", "suppressed", "suppressed again"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,10 @@ class MethodAbout(About):
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # the values a sweep tries when nobody says
     neutral: Mapping[str, Any] | None = None  # parameters with which the table comes back as it was
     keeps_records: bool = True  # whether record i of the result is record i of what was given
+    # how the members of a household keep what they share: those variables are masked in a table of households, apart
+    # from the others; the whole table is masked at once, because equal values stay equal or whole households move; or
+    # what is made missing for one member is made missing for all, and if that makes other records rare, once again
+    households: Households = "apart"
 
 
 @dataclass(frozen=True, kw_only=True)

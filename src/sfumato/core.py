@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import Better, MeasureAbout, MethodAbout
 from sfumato.data.frames import FrameKind, Origin, from_arrow
+from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
@@ -63,7 +64,7 @@ class Method(_Described, ABC):
         """Return the masked table, of the kind that was given; the table given is not touched."""
         table = Microdata.from_frame(data)
         with speaking(self):
-            protected = self.apply(table, np.random.default_rng(rng))
+            protected = self.applied(table, np.random.default_rng(rng))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
     @property
@@ -75,6 +76,43 @@ class Method(_Described, ABC):
         """Name the variables this method masks in this table."""
         with speaking(self):
             return chosen(self, data.schema)
+
+    def only(self, names: tuple[str, ...], data: Microdata) -> "Method":
+        """Return the method for these variables alone, to be applied to a table that may lack others."""
+        return replace(self, variables=names)
+
+    def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Apply the method so that the members of a household keep in common what they had; ``protect`` calls it.
+
+        Variables at the level of the household are masked first, in a table of one record per household, then given to
+        the members; the other variables are masked after that, record by record (``about.households`` says otherwise of
+        methods that need not). A method over several variables at once works on each level by itself: what it keeps or
+        guarantees of variables together holds among those of one level.
+        """
+        rule = self.about.households
+        if data.schema.household is None or rule == "whole" or not self.about.keeps_records:
+            return self.apply(data, rng)
+        if rule != "apart":
+            again = rule == "suppressed again"
+            return suppressed_for_all(data, lambda table: self.apply(table, rng), type(self).__name__, again=again)
+        return self.by_level(data, rng)
+
+    def by_level(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Mask what households share in a table of households, then the other variables record by record."""
+        names, level = self.masked(data), household_level(data)
+        shared = tuple(name for name in names if name in level)
+        if not shared:
+            return self.apply(data, rng)
+        homes, place = once_per_household(data, level)
+        (stream,) = rng.spawn(1)  # the other variables draw what they would have drawn
+        try:
+            masked = self.only(shared, homes).apply(homes, stream)
+        except NotApplicable as refusal:
+            raise NotApplicable(f"{', '.join(shared)}, masked once per household: {refusal}") from refusal
+        note = f"{type(self).__name__}: masked once per household: {', '.join(shared)}"
+        data = given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
+        others = tuple(name for name in names if name not in shared)
+        return self.only(others, data).apply(data, rng) if others else data
 
     def __add__(self, then: "Method") -> "Chain":
         """Return the method that does this and then the other: ``GlobalRecoding(...) + LocalSuppression(3)``."""
@@ -130,6 +168,7 @@ class Chain(Method):
             caveat="; ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
             random=any(about.random for about in abouts),
             keeps_records=all(about.keeps_records for about in abouts),
+            households="whole",  # each step sees to it
         )
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
@@ -149,7 +188,7 @@ class Chain(Method):
         """Do one step after the other."""
         for step, stream in zip(self.steps, rng.spawn(len(self.steps)), strict=True):
             with speaking(step):
-                data = step.apply(data, stream)
+                data = step.applied(data, stream)
         return data
 
 

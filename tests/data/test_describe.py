@@ -91,4 +91,13 @@ def test_an_id_is_not_offered_twice() -> None:
 
 def test_every_doubt_has_its_sentence() -> None:
     sentences = [Suggestion("x", doubt).sentence for doubt in get_args(Doubt)]
-    assert len(set(sentences)) == len(sentences) == 10
+    assert len(set(sentences)) == len(sentences) == 11
+
+
+def test_what_the_members_of_a_household_share_is_pointed_out() -> None:
+    table = pa.table({"home": [1, 1, 2], "rent": [700.5, 700.5, 450.0], "age": [40.0, 71.5, 35.0]})
+    found = describe(Microdata.from_frame(table, Schema(household="home")))
+    assert [finding.suggestion and finding.suggestion.doubt for finding in found] == [None, "shared", None]
+    assert found[1].suggestion is not None and 'level = "household"' in found[1].suggestion.sentence
+    said = Schema((Variable("rent", level="household"),), household="home")
+    assert not any(finding.suggestion for finding in describe(Microdata.from_frame(table, said)))

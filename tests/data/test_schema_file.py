@@ -141,3 +141,12 @@ def test_suggestions_stand_in_the_file_as_comments() -> None:
     assert tomllib.loads(text)["variables"].keys() == {'od"d\nweight', "sex"}
     assert "# 2 distinct; 0 missing; from 1 to 2\n# nominal? 2 distinct whole numbers" in text
     assert '# weight = "..."' in text
+
+
+def test_the_level_goes_to_the_file_and_back(tmp_path: Path) -> None:
+    said = Schema((Variable("rent", level="household"), Variable("age", level="record"), Variable("pay")))
+    write_schema(said, tmp_path / "schema.toml")
+    assert read_schema(tmp_path / "schema.toml") == said
+    (tmp_path / "schema.toml").write_text('[variables.rent]\nkind = "numeric"\nlevel = "houshold"\n')
+    with pytest.raises(SchemaError, match=r"level must be one of household, record; .* \(did you mean 'household'"):
+        read_schema(tmp_path / "schema.toml")

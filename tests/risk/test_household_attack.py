@@ -1,7 +1,8 @@
 """Households found again: by hand, against every pairing of members tried, and beside the risk of single persons."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,22 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sfumato
-from sfumato import Microdata, NotApplicable, ParameterError, Reidentification, Scenario, Schema, Variable
+from sfumato import (
+    IndividualRisk,
+    KAnonymity,
+    Microdata,
+    NotApplicable,
+    ParameterError,
+    Reidentification,
+    Scenario,
+    Schema,
+    Variable,
+)
 from sfumato.risk.attacks import agree, alike
 from sfumato.risk.household_attack import _paired_by_subsets, _paired_one_by_one, alike_households
 
 
-def table(town: list[str | None], sex: list[str], home: list[float | None]) -> Microdata:
+def table(town: Sequence[str | None], sex: Sequence[str | None], home: Sequence[float | None]) -> Microdata:
     schema = Schema(
         (
             Variable("town", "nominal", "key", categories=("A", "B")),
@@ -78,8 +89,6 @@ def test_who_changed_is_found_by_one_member_at_most() -> None:
 def test_it_needs_the_same_households_in_both_tables() -> None:
     by_household = Reidentification(unit="household")
     alone = replace(HOMES, schema=replace(HOMES.schema, household=None))
-    with pytest.raises(NotApplicable, match="the protected table does not tell who lives together"):
-        by_household.evaluate(HOMES, alone)
     with pytest.raises(NotApplicable, match="the original table does not tell"):
         by_household.evaluate(alone, alone)
     others = HOMES.replace({"home": np.array([1.0, 2, 2, 1, 3, 3, 4, 5])})
@@ -89,6 +98,83 @@ def test_it_needs_the_same_households_in_both_tables() -> None:
     assert by_household.evaluate(HOMES, renumbered).value == by_household.evaluate(HOMES, HOMES).value
     with pytest.raises(ParameterError, match="unit must be one of"):
         Reidentification(unit="family")  # type: ignore[arg-type]
+
+
+def test_a_file_without_the_household_is_judged_with_the_original_s() -> None:
+    gone = HOMES.without(["home"])
+    for measure in (
+        Reidentification(unit="household"),
+        Reidentification(),
+        IndividualRisk(),
+        KAnonymity(unit="household"),
+    ):
+        there, left = measure.evaluate(HOMES, HOMES), measure.evaluate(HOMES, gone)
+        assert left.value == there.value and left.parts == there.parts
+        assert any("the original's household 'home' is used" in note for note in left.notes)
+        assert not any("household 'home'" in note for note in there.notes)
+    assert "records, with their household" not in IndividualRisk().evaluate(HOMES, replace(gone, matched=False)).parts
+    with pytest.raises(NotApplicable, match="KAnonymity: neither table tells who lives together"):
+        KAnonymity(unit="household").evaluate(gone, gone)
+
+
+def test_the_original_s_household_finds_its_records_by_id() -> None:
+    schema = replace(HOMES.schema, variables=(*HOMES.schema.variables, Variable("id")), id="id")
+    data = replace(HOMES, schema=schema, columns={**HOMES.columns, "id": np.arange(8.0)})
+    turned = data.without(["home"]).take(np.array([5, 0, 7, 3, 1, 6, 2, 4]))
+    for measure in (IndividualRisk(), KAnonymity(unit="household")):
+        straight, found = measure.evaluate(data, data), measure.evaluate(data, turned)
+        assert found.parts == pytest.approx(dict(straight.parts))
+        assert straight.by_record is not None and found.by_record is not None
+        assert found.by_record.tolist() == straight.by_record[[5, 0, 7, 3, 1, 6, 2, 4]].tolist()
+
+
+def test_k_anonymity_of_households_by_hand() -> None:
+    # two couples f + m are alike; two women, a woman alone and a man alone are each the only ones of their kind
+    found = KAnonymity(2, unit="household").evaluate(HOMES, HOMES)
+    assert found.value == 3 / 5
+    assert found.by_record is not None and found.by_record.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert found.parts["violating 3"] == 1 and found.parts["smallest class"] == 1
+    assert found.parts["households of 1"] == 1 and found.parts["households of 2"] == pytest.approx(1 / 3)
+    assert KAnonymity(2).evaluate(HOMES, HOMES).value == 1 / 8  # of records only the man in B is alone
+    assert KAnonymity(unit="household") != KAnonymity() and repr(KAnonymity(unit="household")).endswith("'household')")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.sampled_from((0.0, 0.2)))
+def test_k_anonymity_of_households_is_that_of_all_pairings(seed: int, homes: int, blank: float) -> None:
+    rng = np.random.default_rng(seed)
+    unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 4, homes))).astype(np.int64)
+    codes = rng.integers(0, 2, (len(unit), 2)).astype(np.int32)
+    codes = np.where(rng.random(codes.shape) < blank, -1, codes).astype(np.int32)
+    town, sex = (
+        [None if code < 0 else letters[code] for code in column.tolist()]
+        for column, letters in zip(codes.T, ("AB", "fm"), strict=True)
+    )
+    data = table(town, sex, unit.tolist())
+    alike = np.rint(1 / np.array(_brute(codes, codes, unit)))
+    for k in (2, 3):
+        found = KAnonymity(k, unit="household").evaluate(data, data)
+        assert found.value == pytest.approx((alike < k).mean())
+        assert found.by_record is not None and found.by_record.tolist() == (alike < k)[unit].tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 10))
+def test_one_member_found_finds_all_as_in_an_attack_that_is_tried(seed: int, homes: int) -> None:
+    """The risk of a household is the share of all ways to guess in which at least one member is hit."""
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(homes), rng.integers(1, 3, homes))
+    codes = rng.integers(0, 2, (len(unit), 2)).astype(np.int32)
+    data = table([("A", "B")[c] for c in codes[:, 0]], [("f", "m")[c] for c in codes[:, 1]], unit.tolist())
+    expected = []
+    for home in range(homes):
+        members = np.flatnonzero(unit == home)
+        crowds = [np.flatnonzero((codes == codes[member]).all(axis=1)) for member in members]
+        hits = [any(g == m for g, m in zip(guess, members, strict=True)) for guess in product(*crowds)]
+        expected += [np.mean(hits)] * len(members)
+    parts = Reidentification().evaluate(data, data.without(["home"])).parts
+    assert parts["records, with their household"] == pytest.approx(np.mean(expected))
+    assert parts["largest of a household"] == pytest.approx(np.max(expected))
 
 
 def _brute(before: NDArray[np.int32], after: NDArray[np.int32], unit: NDArray[np.int64]) -> list[float]:

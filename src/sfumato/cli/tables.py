@@ -179,7 +179,7 @@ def _publishable(protected: "Microdata") -> "Schema":
     """Return the schema with no category that no record has, and without the ids and names, which the table has."""
     from dataclasses import replace
 
-    from sfumato.methods.merging import only_present
+    from sfumato.data.present import only_present
 
     schema, changed = protected.schema, []
     for variable in schema:

@@ -1,13 +1,14 @@
 """What a look at the table tells of each variable, and where its kind or role is likely to be another."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.columns import short
+from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind
 from sfumato.data.suggestion import Suggestion
@@ -49,7 +50,15 @@ def describe(data: Microdata) -> list[Finding]:
     sex 2 10 codes
     income 40 0 None
     """
-    return [_finding(data, name) for name in data.names]
+    findings = [_finding(data, name) for name in data.names]
+    shared = {name for name in household_level(data) if data.schema[name].level is None}
+    told = shared & set(data.schema.analysed())
+    return [
+        replace(finding, suggestion=Suggestion(finding.name, "shared"))
+        if finding.suggestion is None and finding.name in told
+        else finding
+        for finding in findings
+    ]
 
 
 def _finding(data: Microdata, name: str) -> Finding:

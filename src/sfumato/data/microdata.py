@@ -276,5 +276,6 @@ def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
             shown = schema[schema.id].categories[twice] if schema[schema.id].categories else f"{twice:g}"
             raise DataError(
                 f"the id {schema.id!r} must tell records apart; {int((counts > 1).sum())} of its values occur more "
-                f"than once, for example {shown}"
+                f"than once, for example {shown}. If the file has several records per person, name the person as the "
+                f"household instead of the id: the records of a person are then one unit"
             )

@@ -14,6 +14,7 @@ from sfumato.errors import SchemaError
 Kind = Literal["numeric", "ordinal", "nominal"]
 Role = Literal["key", "confidential", "other", "identifier"]
 Special = Literal["weight", "household", "id"]
+Level = Literal["household", "record"]
 Category = object  # text, number, truth value or date: whatever the column held
 
 
@@ -25,7 +26,8 @@ class Variable:
     (key), would learn from them (confidential), neither (other), or whether they name the unit (identifier).
     ``categories`` lists the values of an ordinal variable from lowest to highest, or of a nominal one; ``missing`` the
     codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
-    protected variable's ``treatment`` says what was done to it.
+    protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
+    the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -39,6 +41,7 @@ class Variable:
     label: str = ""
     labels: tuple[tuple[Category, str], ...] = ()
     treatment: Treatment = UNTREATED
+    level: Level | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -47,6 +50,9 @@ class Variable:
             value = getattr(self, field)
             if value not in allowed:
                 raise SchemaError(f"variable {self.name!r}: {field} must be one of {', '.join(allowed)}; got {value!r}")
+        if self.level is not None and self.level not in get_args(Level):
+            levels = ", ".join(get_args(Level))
+            raise SchemaError(f"variable {self.name!r}: level must be one of {levels}; got {self.level!r}")
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))

@@ -9,6 +9,7 @@
     role = "confidential"              # key, confidential, other or identifier; other if left out
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
+    level = "household"                # its members share it; "record": they do not; as the table shows if left out
 
     [variables.education]
     kind = "ordinal"
@@ -39,14 +40,14 @@ from sfumato.data.atomic import reason, replacing
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Kind, Role, Schema, Special, Variable
+from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, SchemaError
 
 LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
-_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "treatment")
+_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "level", "treatment")
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
@@ -54,6 +55,7 @@ _HEADER = """\
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
+#   level = "household" says that the members of a household share it: it is masked once for each household
 #   [scenarios.neighbour] with keys = ["region", "age"] and k = 5 says what one intruder knows and how many records must
 #   look alike to him; about = ["age"] if he does not know it exactly. Without any, one knows all variables of role key
 # A variable that is taken out gets its kind by the rule again.
@@ -106,6 +108,8 @@ def schema_text(data: Microdata | Schema) -> str:
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding)
         lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
+        if variable.level is not None:
+            lines.append(f'level = "{variable.level}"')
         if variable.label:
             lines.append(f"label = {toml_text.quoted(variable.label)}")
         if variable.missing:
@@ -135,7 +139,7 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
     _known(where, said, _OF_VARIABLE)
     if "kind" not in said:
         raise SchemaError(f"{where} has no kind; write kind = one of {_listed(get_args(Kind))}")
-    for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
+    for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role)), ("level", get_args(Level))):
         if word in said and said[word] not in allowed:
             raise SchemaError(
                 f"{where}: {word} must be one of {_listed(allowed)}; got {said[word]!r}{_near(said[word], allowed)}"

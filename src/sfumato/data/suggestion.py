@@ -17,6 +17,7 @@ Doubt = Literal[
     "codes",  # few whole numbers
     "thousands",  # text: numbers with thousands separators
     "nearly numbers",  # text: numbers but for a few cells
+    "shared",  # the same for all members of each household
 ]
 
 
@@ -54,6 +55,7 @@ class Suggestion:
             "labelled codes": 'nominal or ordinal? every value has a label: kind = "nominal"',
             "codes": f'{either}? {self.distinct} distinct whole numbers look like codes: kind = "nominal"',
             "thousands": "numbers with thousands separators? they are read as text: remove the separators in the file",
+            "shared": 'the same in each household, so masked once for it: level = "household", or "record" if not so',
             "nearly numbers": f'numbers but for {self.cells:,} cells? kind = "numeric", {missing}',
         }
         return words[self.doubt]

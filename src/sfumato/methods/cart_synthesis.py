@@ -15,6 +15,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Variable
 from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
+from sfumato.methods.cart_households import MEMBERS, Levels
 from sfumato.methods.cart_smoothing import Smoothing, smoothing
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 from sfumato.methods.cart_uniques import alone, among, digests
@@ -39,8 +40,8 @@ Replicated = Literal["redraw", "keep"]
         random=True,
         grid={"min_leaf": (5, 20, 100)},
         keeps_records=False,
-        caveat="persons are drawn one by one, so households are not kept; single values, rare categories and extremes "
-        "among them, are real ones unless smoothing is set; sums that hold in the original hold only roughly",
+        caveat="persons are drawn one by one unless unit='household' is asked for; single values, rare categories and "
+        "extremes among them, are real ones unless smoothing is set; sums that hold in the original hold only roughly",
         formula="x_1 ~ its own distribution;   x_j | x_1 .. x_(j-1) ~ values of the donors of its leaf in tree j\n"
         "tree j splits to lower the sum of squares (numeric, ordinal) or the Gini impurity (nominal)\n"
         "leaves hold min_leaf donors or more; nodes under 3 min_leaf records, max_depth levels down,\n"
@@ -86,7 +87,15 @@ class CARTSynthesis(Method):
     In a table synthesised as a whole the survey weight is drawn last, like any other number, and scaled to the
     original's total; trees and donors do not use it: the file resembles the sample, not the population. The id is
     numbered anew from 1. The household and other identifiers are left out, as persons are drawn one by one; the donors
-    of a leaf are so many persons, though perhaps of one household.
+    of a leaf are so many persons, though perhaps of one household. Named variables that the members of a household
+    share are drawn once for each household.
+
+    ``unit="household"`` draws households: their number of members and what members share from trees over households,
+    then each member from trees over persons, given that, the number of members and the place among them in the file
+    (so that whoever stands first is drawn like those who stand first). ``records`` then counts households. Members
+    know of each other only what their household tells: put into the table what else must fit, such as the age of the
+    head. Replicated uniques are counted, not drawn anew.
+
     ``copies`` draws several tables from the trees fitted once; an experiment draws one per replicate.
     """
 
@@ -98,6 +107,7 @@ class CARTSynthesis(Method):
     replicated_uniques: Replicated = "redraw"
     max_depth: int = 30
     cp: float = 1e-8
+    unit: Literal["record", "household"] = "record"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,6 +120,9 @@ class CARTSynthesis(Method):
         parameters.one_of(self, "replicated_uniques", get_args(Replicated))
         parameters.whole(self, "max_depth", least=0)
         parameters.number(self, "cp", least=0)
+        parameters.one_of(self, "unit", ("record", "household"))
+        if self.unit == "household" and self.variables is not None:
+            raise parameters.refuse(self, "unit='household' draws whole households, so leave variables out")
 
     def copies(self, data: Any, m: int, *, rng: Seed = None) -> tuple[Any, ...]:
         """Draw ``m`` synthetic tables, of the kind that was given, from trees fitted once."""
@@ -117,12 +130,54 @@ class CARTSynthesis(Method):
             raise parameters.refuse(self, f"m must be a whole number of at least 1; got {m!r}")
         table = Microdata.from_frame(data)
         with speaking(self):
-            models = self._models(table)
-            drawn = [self._drawn(table, models, stream) for stream in np.random.default_rng(rng).spawn(m)]
+            models = None if self.unit == "household" else self._models(table)
+            drawn = [
+                self.apply(table, stream) if models is None else self._drawn(table, models, stream)
+                for stream in np.random.default_rng(rng).spawn(m)
+            ]
         return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
 
+    def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Draw named variables level by level, because the others stay with their records."""
+        partial = self.variables is not None and data.schema.household is not None
+        return self.by_level(data, rng) if partial and self._sequence(data)[0] else self.apply(data, rng)
+
+    def only(self, names: tuple[str, ...], data: Microdata) -> Method:
+        """Return the method for these variables alone."""
+        return replace(self, variables=names, order=tuple(name for name in self.order or () if name in names) or None)
+
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        if self.unit == "household":
+            return self._households(data, rng)
         return self._drawn(data, self._models(data), rng)
+
+    def _households(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Draw households, then their members given what the household has."""
+        for name in self.order or ():
+            if name not in data.schema:
+                raise NotApplicable(f"order: there is no variable {name!r}; there are {', '.join(data.names)}")
+        levels = Levels.of(data)
+        root = int(rng.integers(2**63))
+        homes = self._level(levels.homes, None, {}, self.records or len(levels.homes), root)
+        home, known = levels.members_of(homes)
+        columns = {name: known[name] for name in levels.shared} | dict.fromkeys(levels.counts, known[MEMBERS])
+        if levels.own:
+            columns |= self._level(levels.persons, levels.own, known, len(home), root)
+        columns = {name: columns[name] for name in data.names if name in columns}
+        names = [name for name in columns if name != data.schema.weight]
+        unique = alone(digests([data.columns[name] for name in names]))
+        copied = among(digests([columns[name] for name in names]), unique).size
+        return _table(data, columns, _said_of_copies(copied, len(home)), home)
+
+    def _level(
+        self, table: Microdata, names: tuple[str, ...] | None, known: Mapping[str, Column], count: int, root: int
+    ) -> dict[str, Column]:
+        """Draw the variables of households, or of members (``names``) given what is known of their household."""
+        drawn_here = table.names if names is None else names
+        order = tuple(name for name in (MEMBERS, *(self.order or ())) if name in drawn_here)
+        models = replace(self, unit="record", variables=names, order=order or None, records=None)._models(table)
+        streams = {name: np.random.default_rng([root, crc32(name.encode())]) for name in models.by_name}
+        return models.drawn(known, count, streams, proper=self.proper)
 
     def _sequence(self, data: Microdata) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Name the variables that stay, and those that are drawn, in their order."""
@@ -177,11 +232,7 @@ class CARTSynthesis(Method):
             return data.replace({name: columns[name] for name in models.by_name}, "; ".join(notes))
         if self.replicated_uniques == "redraw":
             copied = self._redrawn(data, models, columns, streams)
-            if copied:
-                notes.append(
-                    f"{copied:,} of {count:,} records equal, in every variable, an original that is alone with its "
-                    "values; smoothing, or larger leaves, make fewer"
-                )
+            notes += _said_of_copies(copied, count)
         return _table(data, columns, notes)
 
     def _redrawn(
@@ -291,8 +342,20 @@ def _predictor(data: Microdata, name: str) -> Predictor:
     return predictor(variable.kind, data.columns[name], len(variable.categories))
 
 
-def _table(data: Microdata, columns: dict[str, Column], notes: list[str]) -> Microdata:
-    """Dress the columns drawn as a table of its own: an id from 1, weights with the original's total."""
+def _said_of_copies(copied: int, count: int) -> list[str]:
+    """Say how many synthetic records equal an original that is alone with its values."""
+    if not copied:
+        return []
+    return [
+        f"{copied:,} of {count:,} records equal, in every variable, an original that is alone with its values; "
+        "smoothing, or larger leaves, make fewer"
+    ]
+
+
+def _table(
+    data: Microdata, columns: dict[str, Column], notes: list[str], home: NDArray[np.int64] | None = None
+) -> Microdata:
+    """Dress the columns drawn as a table of its own: ids and households from 1, weights with the original's total."""
     schema = data.schema
     count = len(next(iter(columns.values())))
     if schema.weight is not None:
@@ -303,10 +366,14 @@ def _table(data: Microdata, columns: dict[str, Column], notes: list[str]) -> Mic
     variables = {name: schema[name].treated(PERTURBED) for name in columns}
     if schema.id is not None:
         variables[schema.id], columns[schema.id] = _numbered(schema[schema.id], count)
+    if schema.household is not None and home is not None:
+        variables[schema.household], numbers = _numbered(schema[schema.household], int(home.max()) + 1)
+        columns[schema.household] = numbers[home]
     kept = [name for name in data.names if name in columns]
     gone = [name for name in data.names if name not in columns]
     if gone:
-        notes = [f"left out, as records are drawn one by one: {', '.join(gone)}", *notes]
+        why = "records are drawn one by one" if home is None else "they name the units"
+        notes = [f"left out, as {why}: {', '.join(gone)}", *notes]
     return replace(
         data,
         schema=schema.only(kept).replace(*variables.values()),

@@ -13,6 +13,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
+from sfumato.data.present import only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
@@ -25,7 +26,6 @@ from sfumato.kernels.suppression import (
     cheapest_classes,
     cheapest_shown,
 )
-from sfumato.methods.merging import only_present
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, most_values, places, sets_asked
 from sfumato.registry import catalogued
@@ -41,6 +41,7 @@ Missing = Literal["matches", "category"]
         missing="stays missing; a missing key value matches any value, or is a value of its own (missing='category')",
         kinds=("numeric", "ordinal", "nominal"),
         random=False,
+        households="suppressed",
         grid={"k": (2, 3, 5)},
         neutral={"k": 1},
         caveat="an intruder who knows that somebody is in the file and trusts every value shown can rule out records "
@@ -120,6 +121,8 @@ class LocalSuppression(Method):
                 raise parameters.refuse(self, f"{name} needs missing='matches'")
         if self.sets is not None and self.variables is not None:
             raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
+        if self.missing == "category":  # a value that goes for the other members may leave others alone with theirs
+            object.__setattr__(self, "about", replace(self.about, households="suppressed again"))
         self._check_worth()
 
     def _check_worth(self) -> None:

@@ -1,7 +1,7 @@
 """Post-randomisation of categories."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 from zlib import crc32
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
+from sfumato.data.households import household_level, once_per_household
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.strata import Strata, strata
@@ -126,12 +127,31 @@ class PRAM(Method):
         refuse_special(data, (*stated, *others))
         return tuple(name for name in data.names if name in stated or name in others)
 
+    def only(self, names: tuple[str, ...], data: Microdata) -> Method:
+        """Return the method for these variables alone: those with a stated matrix, and the others by retention."""
+        stated = {name: rows for name, rows in (self.transition or {}).items() if name in names}
+        others = tuple(name for name in names if name not in stated)
+        return replace(
+            self,
+            variables=others or None,
+            retention=self.retention if others else None,
+            transition=stated or None,
+        )
+
     def transitions(self, data: Any) -> dict[str, tuple[Transition, ...]]:
-        """Return the matrices by variable, one for each stratum in which the variable occurs."""
+        """Return the matrices by variable, one for each stratum in which the variable occurs.
+
+        Those of a variable at the level of the household are over households.
+        """
         table = Microdata.from_frame(data)
         with speaking(self):
-            parts, names = strata(table, self.strata or ()), self.masked(table)
-            return {name: tuple(made for _, _, made in self._matrices(table, name, parts)) for name in names}
+            names, level = self.masked(table), household_level(table)
+            homes = once_per_household(table, level)[0] if set(names) & set(level) else table
+            return {name: self._of_strata(homes if name in level else table, name) for name in names}
+
+    def _of_strata(self, data: Microdata, name: str) -> tuple[Transition, ...]:
+        parts = strata(data, self.strata or ())
+        return tuple(made for _, _, made in self._matrices(data, name, parts))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         root = int(rng.integers(2**63))

@@ -33,6 +33,7 @@ MOST_CLASSES = 10_000
         missing="stays missing; shares and groups are of the values present",
         kinds=("numeric", "ordinal", "nominal"),
         random=False,
+        households="whole",
         grid={"groups": (10, 5, 3), "rare": (0.05,)},
         caveat="published values are true but coarser; what an intruder knows exactly still matches its class, and "
         "another release with other classes of the same variable narrows them down",

@@ -29,6 +29,7 @@ Integers = NDArray[np.int64]
         "a record without a household is one of its own",
         kinds=("numeric", "ordinal", "nominal"),
         random=True,
+        households="whole",
         column_order=True,
         grid={"share": (0.02, 0.05, 0.1, 0.2)},
         caveat="records that were not swapped are published as they are, and the weights stay with the records, so "

@@ -17,6 +17,7 @@ from sfumato.registry import catalogued
         missing="goes with its variable",
         kinds=("numeric", "ordinal", "nominal"),
         random=False,
+        households="whole",
         caveat="the variables that stay are released as they are, and together may tell what was removed",
         formula="X' = X without the columns named; where none is, without the direct identifiers and the id",
         reading="The first step of nearly every release, and no more than a first step: it takes away names and "

@@ -29,6 +29,7 @@ NEARLY = 1e-9  # closer than this to a multiple, in bases, is that multiple: 0.3
         source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (rounding)",
         missing="stays missing",
         random=False,
+        households="whole",
         grid={"scale": (0.1, 0.2, 0.5, 1.0)},
         caveat="totals of rounded parts no longer add up; an outlier stays an outlier, and a known value leads to its "
         "multiple of the base",
@@ -78,7 +79,14 @@ class Rounding(Method):
         if not isinstance(self.random, bool):
             raise parameters.refuse(self, f"random must be True or False; got {self.random!r}")
         if self.random:  # what is known of the class holds for the nearest multiple
-            object.__setattr__(self, "about", replace(self.about, title="Random rounding", random=True))
+            about = replace(self.about, title="Random rounding", random=True, households="apart")
+            object.__setattr__(self, "about", about)
+
+    def only(self, names: tuple[str, ...], data: Microdata) -> Method:
+        """Return the method for these variables alone."""
+        if not isinstance(self.base, Mapping):
+            return super().only(names, data)
+        return replace(self, base={name: base for name, base in self.base.items() if name in names})
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method rounds in this table."""

@@ -11,11 +11,11 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
+from sfumato.data.present import only_present
 from sfumato.data.schema import Variable
 from sfumato.data.strata import Strata, strata
 from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
-from sfumato.methods.merging import only_present
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.registry import catalogued
 

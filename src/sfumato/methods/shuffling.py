@@ -1,5 +1,7 @@
 """Data shuffling: the confidential values dealt out anew, by what the other variables say of them."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,6 +78,11 @@ class Shuffling(Method):
         if not named:
             raise NotApplicable("every numeric variable is given, so none is left to shuffle")
         return named
+
+    def only(self, names: tuple[str, ...], data: Microdata) -> Method:
+        """Return the method for these variables alone, given those of the given that the table has."""
+        given = None if self.given is None else tuple(name for name in self.given if name in data.schema)
+        return replace(self, variables=names, given=given)
 
     def _given(self, data: Microdata, names: tuple[str, ...]) -> tuple[str, ...]:
         if self.given is None:

@@ -33,6 +33,7 @@ Limits = tuple[Any, Any]  # bottom and top; None where there is none
         kinds=("numeric", "ordinal"),
         weights=True,
         random=False,
+        households="whole",
         grid={"share": (0.01, 0.02, 0.05, 0.1)},
         caveat="everything between the limits is released as it is; means, variances and tails are biased unless the "
         "replacement is the mean",

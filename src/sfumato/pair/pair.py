@@ -126,6 +126,35 @@ class Pair:
             _order(name, before, after) for before, after in zip(self.original.parts, self.protected.parts, strict=True)
         )
 
+    # who lives together
+
+    def homes(self) -> tuple[Half | None, tuple[str, ...]]:
+        """Return the protected table with the household of each record, and what to say of it; None: nobody tells.
+
+        A table that lacks the household is given the original's where its records match, because members can be put
+        together again by what they share.
+        """
+        name = self.original.schema.household
+        if self.protected.schema.household is not None:
+            return self.protected, ()
+        if name is None or not self.matched:
+            return None, ()
+        said = f"the protected table does not tell who lives together: the original's household {name!r} is used"
+        return self._kept.get("homes", lambda: Half([self._housed(part, name) for part in range(len(self._orders))])), (
+            said,
+        )
+
+    def _housed(self, number: int, name: str) -> Microdata:
+        """Return a part of the protected table with the original's household."""
+        before, after, order = self.original.parts[number], self.protected.parts[number], self._orders[number]
+        column = before.columns[name]
+        if order is not None:
+            column = np.empty_like(column)
+            column[order] = before.columns[name]
+        variables = (*(v for v in after.schema if v.name != name), before.schema[name])
+        schema = replace(after.schema, variables=variables, household=name)
+        return replace(after, schema=schema, columns={**after.columns, name: column})
+
     # one footing
 
     def shared(

@@ -5,7 +5,7 @@ missing value with any. Where no value is missing that means the same members; e
 matchings, asked of each pair of different households in which every member agrees with somebody.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sfumato.kernels.groups import classes, first_records
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Unit = Literal["record", "household"]  # of which a measure tells how many are found
 
 AT_ONCE = 500  # original households that are compared with all protected ones at a time
 BY_SUBSETS = 8  # members up to which pairings are found over all subsets of them

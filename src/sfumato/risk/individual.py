@@ -10,7 +10,7 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure, Measurement
 from sfumato.data.units import units
 from sfumato.kernels.expected_inverse import expected_inverse
-from sfumato.pair import Keys, Pair
+from sfumato.pair import Half, Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
 from sfumato.pair.statistics import UnitSums
 from sfumato.registry import catalogued
@@ -56,7 +56,8 @@ class IndividualRisk(Measure):
     (p^f / f) 2F1(f, f; f + 1; q) in general, computed exactly and not by the approximation p / (f - 1 + p) of other
     programs. The value is the mean of r (``by_record``) and n times it the expected number of re-identifications
     (``parts``). Where the schema names a household, a household is re-identified when any member is: its risk is
-    1 - product of (1 - r), and the part "records, with their household" is the mean of that over the records.
+    1 - product of (1 - r), and the part "records, with their household" is the mean of that over the records. A
+    protected table that lacks the household is judged with the original's, where its records match.
 
     Without weights the file is taken for a census, p = 1 and r = 1/f, and a note says so. Weights below one are
     refused: a record stands at least for itself, so they have been rescaled. ``population`` is the number of units that
@@ -87,15 +88,16 @@ class IndividualRisk(Measure):
             "largest": float(risk.max()),
             f"records above {self.above:g}": found.share(risk > self.above),
         }
-        household = pair.protected.schema.household
-        if household is not None:
-            parts |= _of_households(keys, risk, household)
-        return self.measurement(value, parts=parts, by_record=found.by_record(risk), notes=(*keys.notes, *notes))
+        homes, said = pair.homes()
+        if homes is not None:
+            parts |= _of_households(keys, risk, homes)
+        notes = (*keys.notes, *notes, *said)
+        return self.measurement(value, parts=parts, by_record=found.by_record(risk), notes=notes)
 
 
-def _of_households(keys: Keys, risk: Floats, name: str) -> dict[str, float]:
+def _of_households(keys: Keys, risk: Floats, half: Half) -> dict[str, float]:
     """Return the mean over records and the largest of the risk that a member of the household is re-identified."""
-    half = keys.half
+    name = str(half.schema.household)
     with np.errstate(divide="ignore"):  # who is certain to be found: log 0
         safe = np.log1p(-np.minimum(risk, 1.0))
     found = half.total(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.spread import mean_and_spread, standardised
-from sfumato.pair import Pair, design_weights
+from sfumato.pair import Half, Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.registry import catalogued
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.distance_linkage import own_is_nearest_mixed
-from sfumato.risk.household_attack import alike_households
+from sfumato.risk.household_attack import Unit, alike_households
 from sfumato.risk.individual import any_member
 from sfumato.risk.mixed_points import points
 
@@ -37,7 +37,6 @@ Notes = tuple[str, ...]
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
 STATED = "the keys stated"
-Unit = Literal["record", "household"]
 
 
 @catalogued(
@@ -110,14 +109,14 @@ class Reidentification(Measure):
     protected records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row
     for each.
 
-    Where the protected table tells who lives together, finding one member finds all: the part "records, with their
+    Where the schema tells who lives together, finding one member finds all: the part "records, with their
     household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
     in :class:`IndividualRisk`). An intruder who knows a whole family does better. ``unit="household"`` judges him: he
     looks for the households whose members can be matched with those he knows so that all agree (*all members alike*),
     or takes one member and any of the attacks above, whichever finds more. The value is then the share of households
-    found. It is far larger where households are large, since k records alike seldom live in k households alike; without
-    the household in the file it cannot be done. Nearest households are not tried: of a perturbed file more may be
-    found.
+    found. It is far larger where households are large, since k records alike seldom live in k households alike. Nearest
+    households are not tried: of a perturbed file more may be found. A file without the household is judged with that
+    of the original, as if the members had been put together by what they share.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})
@@ -147,7 +146,8 @@ class Reidentification(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         original, _ = pair.tables()
         intruders, notes = self._intruders(original.schema)
-        unit = _households(pair) if self.unit == "household" else None
+        homes, said_of_homes = pair.homes()
+        unit = _households(pair, homes) if self.unit == "household" else None
         found = [
             pair.keep(("found under", scenario, self.unit), partial(_judge, pair, scenario, unit))
             for scenario in intruders
@@ -162,10 +162,10 @@ class Reidentification(Measure):
             f"largest chance of a {self.unit}": max(float(judged.chance.max()) for judged in found),
             f"{self.unit}s above 0.1": float((worst.chance > 0.1).mean()),
         }
-        if unit is None and pair.protected.schema.household is not None:
-            parts |= _with_households(worst.chance, pair.protected.units)
+        if unit is None and homes is not None:
+            parts |= _with_households(worst.chance, homes.units)
         said = dict.fromkeys(note for judged in found for note in judged.notes)
-        notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said)
+        notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said, *said_of_homes)
         return self.measurement(
             worst.value(self.above),
             parts=parts,
@@ -289,12 +289,11 @@ def _mean_of(figures: Floats, unit: Integers) -> Floats:
     return class_sums(unit, figures, counted(unit)) / np.bincount(unit)
 
 
-def _households(pair: Pair) -> Integers:
+def _households(pair: Pair, homes: Half | None) -> Integers:
     """Return the number of each record's household; refused where the protected table does not tell the same ones."""
-    if pair.original.schema.household is None or pair.protected.schema.household is None:
-        which = "original" if pair.original.schema.household is None else "protected"
-        raise NotApplicable(f"the {which} table does not tell who lives together: its schema names no household")
-    before, after = pair.original.units, pair.protected.units
+    if pair.original.schema.household is None or homes is None:
+        raise NotApplicable("the original table does not tell who lives together: its schema names no household")
+    before, after = pair.original.units, homes.units
     together, _ = classes(np.column_stack([before, after]))
     if not counted(together) == counted(before) == counted(after):
         raise NotApplicable("the households of the protected table are not those of the original")

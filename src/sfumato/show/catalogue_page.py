@@ -9,10 +9,16 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from sfumato import catalogue
-from sfumato.about import MeasureAbout, MethodAbout
+from sfumato.about import Households, MeasureAbout, MethodAbout
 from sfumato.core import Measure, Method
 
 Known = type[Method] | type[Measure]
+OF_HOUSEHOLDS: dict[Households, str] = {
+    "apart": "what the members of a household share is masked once for all, apart from the other variables",
+    "whole": "what the members of a household share, they share afterwards",
+    "suppressed": "what one member of a household loses of what they share, all lose",
+    "suppressed again": "what one member of a household loses of what they share, all lose",
+}
 IN_PARTS = {
     "summaries": "yes, from summaries of each part",
     "columns": "yes, with the whole columns that are compared in memory",
@@ -71,6 +77,8 @@ def facts(cls: Known) -> list[tuple[str, str]]:
     told.append(("Random", "yes: the seed decides the draw" if about.random else "no: the same again every time"))
     if isinstance(about, MethodAbout):
         told.append(("Records", "stay the same ones" if about.keeps_records else "are others: a sample, or synthetic"))
+        if about.keeps_records:
+            told.append(("Households", OF_HOUSEHOLDS[about.households]))
         if about.grid:
             told.append(("A sweep tries", "; ".join(f"{n} {_listed(values)}" for n, values in about.grid.items())))
         if about.neutral:

@@ -9,7 +9,7 @@ from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.testing.of_both import CHECKS_OF_BOTH, names_itself
-from sfumato.testing.tables import with_gaps
+from sfumato.testing.tables import in_households, with_gaps
 
 
 def protected(method: Method, data: Microdata, rng: int = 0) -> Microdata | None:
@@ -71,6 +71,21 @@ def records_are_kept_or_said_not_to_be(method: Method, data: Microdata) -> None:
         assert kept or not method.about.keeps_records, "records were added, dropped or mixed: say keeps_records=False"
 
 
+def households_keep_in_common_what_they_had(method: Method, data: Microdata) -> None:
+    """What the members of a household share, they share after it; what one lost, no other shows."""
+    for number in (1, 2):
+        lived_in = in_households(data, every=number)
+        masked = protected(method, lived_in)
+        if masked is None or not method.about.keeps_records:
+            return
+        home = np.arange(len(data)) // 3
+        first = np.flatnonzero(np.diff(home, prepend=-1))[home]
+        after = spelled(masked)
+        for name in (name for name in data.schema.analysed()[::number] if name in masked.schema):
+            apart = [row for row, one in enumerate(first.tolist()) if after[name][row] != after[name][one]]
+            assert not apart, f"{name} differs within the household of record {apart[0] + 1}"
+
+
 def frames_come_back_as_they_went_in(method: Method, data: Microdata) -> None:
     """An arrow table comes back as one."""
     table = data.to_arrow()
@@ -93,6 +108,7 @@ METHOD_CHECKS: tuple[Callable[[Any, Microdata], None], ...] = (
     missing_values_stay_missing,
     the_schema_tells_what_was_done,
     records_are_kept_or_said_not_to_be,
+    households_keep_in_common_what_they_had,
     frames_come_back_as_they_went_in,
     tiny_tables_give_a_table_or_a_refusal,
 )

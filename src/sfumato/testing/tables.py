@@ -1,5 +1,6 @@
 """Made-up tables to check methods and measures on."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+
+HOME = "lives in"
 
 
 def amounts(n: int = 200, seed: int = 0) -> Microdata:
@@ -65,6 +68,17 @@ def with_gaps(data: Microdata, share: float = 0.05, seed: int = 3) -> Microdata:
     """The same table with values of every variable missing at random."""
     rng = np.random.default_rng(seed)
     return data.replace({name: _holed(data.columns[name], share, rng) for name in data.schema.analysed()})
+
+
+def in_households(data: Microdata, *, every: int = 1, size: int = 3) -> Microdata:
+    """The same table in households of three, whose members share the first analysed variable and every so many more."""
+    home = np.arange(len(data)) // size
+    first = home * size
+    shared = {name: data.columns[name][first] for name in data.schema.analysed()[::every]}
+    columns = {**data.columns, **shared, HOME: home.astype(np.float64)}
+    variables = tuple(variable for variable in data.schema if variable.name != HOME)
+    schema = replace(data.schema, variables=(*variables, Variable(HOME, role="identifier")), household=HOME)
+    return replace(data, schema=schema, columns=columns)
 
 
 def shuffled(data: Microdata, seed: int = 1) -> Microdata:
