@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from sfumato.compare.rows import Row
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.restoration.findings import Checked
     from sfumato.show.summary import Summary
+
+
+MOST_AUDITED = 6  # candidates, from the best on, until one gives nothing back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,6 @@ class Plan:
 def carry_out(plan: Plan) -> "Summary":
     """Run the experiment, look closely at the chosen table, and write it and the report."""
     from sfumato.cli.release import (
-        checked_release,
         forget_release,
         protected_path,
         provenance_path,
@@ -55,7 +58,6 @@ def carry_out(plan: Plan) -> "Summary":
         write_chosen,
     )
     from sfumato.cli.tables import command_line, is_written
-    from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
     from sfumato.show.report import write_report
@@ -72,8 +74,7 @@ def carry_out(plan: Plan) -> "Summary":
     store = plan.out / "results.sqlite"
     _warn(experiment.measure_original(store=store), plan)
     results = _scored(experiment.run(workers=plan.workers, store=store, progress=True, original=True))
-    chosen = _chosen(results, plan)
-    table = ProtectedTable(results, chosen) if chosen is not None else None
+    table, checked, passed_over = _chosen(results, plan)
     summary = summarise(
         results,
         _examined(results, table, plan) if table is not None else None,
@@ -83,8 +84,9 @@ def carry_out(plan: Plan) -> "Summary":
         at_least=plan.at_least,
         least_risk=plan.least_risk,
         whys=plan.whys,
-        checked=checked_release(results, table, plan) if table is not None else None,
+        checked=checked,
         despite_audit=plan.despite_audit,
+        passed_over=passed_over,
         file=plan.file.name,
         released=protected_path(plan).name,
         command=command_line(plan.seed),
@@ -120,12 +122,27 @@ def _warn(before: "Row", plan: Plan) -> None:
             )
 
 
-def _chosen(results: "Results", plan: Plan) -> str | None:
-    """Return the candidate that the bounds choose."""
+def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Checked | None, tuple[str, ...]]":
+    """Return the best candidate within the bounds that gives nothing back, its check, and those that it comes after.
+
+    If the first few all give values back, the best of them is told of, and not written.
+    """
+    from sfumato.cli.release import checked_release
+    from sfumato.compare.examine import ProtectedTable
+
     if not plan.at_most and not plan.at_least:
-        return None
+        return None, None, ()
     wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
-    return results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least).chosen
+    choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)
+    tried: list[tuple[ProtectedTable, Checked]] = []
+    for candidate in choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]:
+        table = ProtectedTable(results, candidate)
+        checked = checked_release(results, table, plan)
+        if checked.passed:
+            return table, checked, tuple(before.candidate for before, _ in tried)
+        say(f"{choice.names.get(candidate, candidate)} would give values back")
+        tried.append((table, checked))
+    return (*tried[0], ()) if tried else (None, None, ())
 
 
 def _examined(results: "Results", table: "ProtectedTable", plan: Plan) -> "Examination":

@@ -1,7 +1,7 @@
 """The choice: most utility with risk at most alpha, or least risk with enough utility, and how sure it is."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,9 @@ class Choice(Preformatted):
     unknown: tuple[str, ...] = ()  # random, and one replicate does not tell how much
     left_out: Mapping[str, Reason] = field(default_factory=dict)
     shortfalls: tuple[Shortfall, ...] = ()  # one for each bound if nothing is chosen
+    passed_over: tuple[str, ...] = ()  # feasible, and not wanted for another reason
     idle: tuple[str, ...] = ()  # bounds on risk that the original keeps as it is: they ask for nothing
+    names: Mapping[str, str] = field(default_factory=dict)  # short ones, by candidate
     sentence: str = ""
 
     @property
@@ -64,11 +66,13 @@ def choose(
     risk: "Which | None" = None,
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
+    passed_over: Collection[str] = (),
 ) -> Choice:
     """Choose the best mean of one measure, ``utility`` or ``risk``, among the candidates that keep the bounds.
 
     ``at_most`` bounds measures that are better when lower, ``at_least`` those that are better when higher. A candidate
-    keeps a bound if its mean over the replicates does and the table that would be written, the first, too. Of equal
+    keeps a bound if its mean over the replicates does and the table that would be written, the first, too. Candidates
+    that are ``passed_over`` are not chosen, for a reason that no figure here tells. Of equal
     candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
     first by name.
     """
@@ -80,8 +84,8 @@ def choose(
         return (*(_cost(row.means[key], figures[key]) for key in (objective, *bounds)), row.candidate)
 
     feasible = sorted((row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
-    best = feasible[0] if feasible else None
-    ties = [row for row in feasible[1:] if best is not None and _same(row, best, objective)]
+    best = next((row for row in feasible if row.candidate not in passed_over), None)
+    ties = [row for row in feasible if best not in (None, row) and _same(row, best, objective)]
     unsure = [
         row
         for row in rows
@@ -97,12 +101,13 @@ def choose(
         unsure=_names(unsure),
         unknown=_names(unknown),
         left_out=left_out,
-        shortfalls=() if best is not None else _shortfalls(rows, bounds, figures),
+        shortfalls=() if feasible else _shortfalls(rows, bounds, figures),
+        passed_over=tuple(row.candidate for row in feasible if row.candidate in passed_over),
         idle=idle_bounds(results, bounds),
     )
     names = short_names({row.candidate: row.method for row in results.rows})
     sentence = _nobody(choice, figures, names) if best is None else _somebody(choice, best, len(rows), figures, names)
-    return replace(choice, sentence=sentence)
+    return replace(choice, names=names, sentence=sentence)
 
 
 def wishes(
@@ -220,6 +225,10 @@ def _somebody(
     among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
     lead = f"{names[best.candidate]} has the {most} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
+    if choice.passed_over:
+        said.append(
+            f"Passed over, for the rest of the file would give values back: {_called(choice.passed_over, names)}."
+        )
     if choice.ties:
         said.append(f"It cannot be told apart from {_called(choice.ties, names)}, by standard errors.")
     if best.candidate in choice.unsure:

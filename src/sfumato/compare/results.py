@@ -1,7 +1,7 @@
 """The figures of an experiment: one row per candidate, and the questions one asks of them."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -110,11 +110,13 @@ class Results:
         risk: Which | None = None,
         at_most: Mapping[Any, float] | None = None,
         at_least: Mapping[Any, float] | None = None,
+        passed_over: Collection[str] = (),
     ) -> "Choice":
         """Choose the candidate of most utility, or of least risk, among those within the bounds."""
         from sfumato.compare.choose import choose
 
-        return choose(self, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+        wish = {"utility": utility, "risk": risk, "at_most": at_most, "at_least": at_least}
+        return choose(self, **wish, passed_over=passed_over)
 
     def protect(self, candidate: str) -> Microdata:
         """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""

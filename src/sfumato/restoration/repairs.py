@@ -2,8 +2,8 @@
 
 In this order: ids and names are left out; households that stay get new numbers; records stand in random order; where
 the audit finds that the weight gives values back, it is raked anew from what is published; where a household shows a
-blanked value of one member at another, it is blanked for all; where another column gives values back, its values are
-blanked in these records, or it is left out. After each round the audit is run again.
+blanked value of one member at another, it is blanked for all; where another column is a copy that gives values back, it
+is blanked in these records, or left out. After each round the audit is run again.
 """
 
 from collections.abc import Iterable
@@ -22,6 +22,7 @@ from sfumato.restoration.audit import audit
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.wording import listed
 
+COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 4  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
 
@@ -208,7 +209,12 @@ def _blank_together(work: _Work, names: Iterable[str]) -> None:
 
 
 def _cut(work: _Work, found: Restored) -> None:
-    """Blank the column that gives values back in the records it does so for, or leave it out if these are many."""
+    """Blank a copy in the records it gives a value back in, or leave it out if these are many.
+
+    A column that is more than a copy is for whoever decides: to leave it out would cost what no figure has counted.
+    """
+    if found.restored < COPY or len(found.evidence) > 1:
+        return
     schema = work.table.schema
     free = [name for name in found.evidence if name in work.table.columns and name not in schema.special().values()]
     # the one that is least worth: no key and not confidential, if there is such a one

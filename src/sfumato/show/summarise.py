@@ -1,7 +1,7 @@
 """From results to the plain summary: who stands where, what was chosen and why. Nothing is masked or measured here."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +34,7 @@ def summarise(
     whys: Mapping[str, str] | None = None,
     checked: Checked | None = None,
     despite_audit: bool = False,
+    passed_over: Collection[str] = (),
     file: str = "the table",
     released: str = "",
     command: str = "",
@@ -44,10 +45,14 @@ def summarise(
     Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
     sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
-    its audit; one that fails is published ``despite_audit`` only.
+    its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs.
     """
     wish = {"risk": risk} if least_risk else {"utility": utility}
-    choice = results.choose(**wish, at_most=at_most, at_least=at_least) if at_most or at_least else None
+    choice = (
+        results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=passed_over)
+        if at_most or at_least
+        else None
+    )
     chosen = choice.chosen if choice is not None else None
     if examination is not None and examination.candidate != chosen:
         raise ParameterError(f"{examination.candidate} was examined, but {chosen or 'nothing'} is chosen")
