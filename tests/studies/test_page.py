@@ -1,0 +1,204 @@
+"""The page of the papers: whatever a paper names has a row that says where it is, what we get, what print says, why."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import sfumato
+from sfumato import catalogue
+from sfumato.studies import karr_findings, woo_findings
+
+PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+HEAD = ["the paper names", "where", "ours", "print", "why they differ"]
+
+# how the source of a class names each paper, and how the section of the page begins
+PAPERS = {
+    "domingo": (r"Domingo-Ferrer, Mateo-Sanz and Torres", "Domingo-Ferrer"),
+    "woo": (r"\bWoo\b", "Karr, Oganian, Reiter and Woo"),
+    "kim": (r"Kyu-Seong Kim", "Kyu-Seong Kim"),
+    "karr": (r"Karr, Kohnen", "Karr, Kohnen"),
+    "kocar": (r"\bKocar\b", "Kocar"),
+}
+
+# what each paper names: methods, measures, tables and figures; its sentences are in the findings of the studies
+NAMED = {
+    "domingo": (
+        "Noise p",
+        "Distr",
+        "Resamp1, Resamp3",
+        "MicIR k",
+        "MicZ k, MicPCP k",
+        "Mic2mul, Mic3mul, Mic4mul, Micmul",
+        "JPEG q",
+        "Rank p",
+        "Table 1, 15 measures",
+        "IL",
+        "DLD",
+        "linked to 2nd nearest",
+        "PLD",
+        "ID",
+        "IL of section 6",
+        "interval by standard deviations (section 6)",
+        "Score",
+        "Score2",
+        "Table 2",
+        "correlation of DLD and PLD",
+        "rank swapping scores best",
+        "microaggregation of three or four variables comes next",
+    ),
+    "woo": (
+        "Syn",
+        "Micz03",
+        "Micz03+Noise",
+        "Rank",
+        "Resampling",
+        "MD (2.2)",
+        "MCM (2.3)",
+        "cluster utility (2.4)",
+        "propensity score utility (2.5)",
+        "Logistic I (3.1), Logistic II (3.2)",
+        "Tree Model I, Tree Model II",
+        "Modified Logistic I, Modified Logistic II",
+        "eight types of data",
+        "Table 1",
+        "Tables 2 to 9",
+        "Figures 1 to 9",
+    ),
+    "kim": (
+        "noise addition",
+        "rank swapping",
+        "microaggregation",
+        "weighted empirical CDF (6)",
+        "DU_max (4), DU_sq (5)",
+        "DUW_max (7), DUW_sq (8)",
+        "Korea welfare panel, 5,712 households",
+        "samples of 100, 200 and 300 with unequal probabilities",
+        "Table 1",
+        "Table 2",
+        "data utility rises with the sample size",
+        "data utility falls as alpha grows",
+        "the new measures exceed the others in all cases",
+        "DUW_max is about 1.52 DU_max",
+        "DUW_sq is about 2.62 DU_sq",
+    ),
+    "karr": (
+        "Noise(.16)",
+        "Rank(.15)",
+        "Micir(p,10)",
+        "Micz(p,3), Micp(p,3)",
+        "Micm(p,3), Micm(3,7)",
+        "Resamp(3)",
+        "I of (3) and (4)",
+        "J of (5)",
+        "penalty where I is zero",
+        "EO",
+        "KL by (15)",
+        "KL by (6)",
+        "record linkage risk",
+        "choice under a bound (1)",
+        "frontier (2)",
+        "frontier of several utilities (11)",
+        "regression (10) and the six known variables",
+        "Figure 1 and the frontiers of section 3.2",
+        "Noise(.16) at a risk of 10 %",
+        "simulated data: six types, five replicates",
+        "Tables 1 and 2",
+        "bold figures",
+        "Table 3",
+        "wrong model (footnote 6)",
+        "directional switches",
+        "significance changes",
+        "weighted combination of models",
+    ),
+    "kocar": (
+        "GDU",
+        "LDUuni by tests",
+        "LDUuni of merged categories",
+        "biased allocation, heterogeneity",
+        "LDUbiv",
+        "removed variables, GRC",
+        "multivariate extension (3.6)",
+        "SUDA2",
+        "sample and population uniques, expected re-identifications",
+        "log-linear models",
+        "k-anonymity, l-diversity",
+        "propensity score, cluster and CDF measures of Woo",
+        "R-U confidentiality map",
+        "no data",
+    ),
+}
+
+
+def sections() -> dict[str, str]:
+    """Each paper's section of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = {part.partition("\n")[0]: part for part in text.split("\n## ")[1:]}
+    return {
+        paper: next(part for title, part in found.items() if title.startswith(start))
+        for paper, (_, start) in PAPERS.items()
+    }
+
+
+def rows(section: str) -> list[list[str]]:
+    """The rows of the tables that say where things are."""
+    found: list[list[str]] = []
+    inside = False
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if cells == HEAD:
+            inside = True
+        elif not cells:
+            inside = False
+        elif inside and set(cells[0]) != {"-"}:
+            found.append(cells)
+    return found
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_whatever_a_paper_names_has_a_row(paper: str) -> None:
+    found = rows(sections()[paper])
+    first = [cells[0] for cells in found]
+    missing = [name for name in NAMED[paper] if name not in first]
+    assert not missing, f"docs/studies.md has no row for {missing}"
+    assert len(first) == len(set(first)), "a row stands twice"
+    for cells in found:
+        assert len(cells) == 5 and all(cells), cells
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_class_that_names_a_paper_as_its_source_has_a_row(paper: str) -> None:
+    pattern, _ = PAPERS[paper]
+    where = " ".join(cells[1] for cells in rows(sections()[paper]))
+    sources = {name: cls.about.source for name, cls in catalogue.methods().items()}
+    sources |= {name: cls.about.source for name, cls in catalogue.measures().items()}
+    missing = [name for name, source in sources.items() if re.search(pattern, source) and f"`{name}" not in where]
+    assert not missing, f"docs/studies.md has no row for the classes {missing}"
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_where_things_are_is_where_they_are(paper: str) -> None:
+    for cells in rows(sections()[paper]):
+        for named in re.findall(r"`(\w+)[(`.]", cells[1]):
+            if named[0].isupper():
+                assert hasattr(sfumato, named), cells
+        assert "`" in cells[1], f"{cells[0]}: say where it is"
+
+
+def test_every_sentence_that_the_studies_judge_has_a_row() -> None:
+    woo, karr = (rows(sections()[paper]) for paper in ("woo", "karr"))
+    said = {"woo": {cells[0]: cells for cells in woo}, "karr": {cells[0]: cells for cells in karr}}
+    for statement in woo_findings.STATEMENTS:
+        row = said["woo"].get(statement.text)
+        assert row is not None, f"docs/studies.md has no row for {statement.text!r}"
+        assert row[3].startswith(f"{statement.printed} of "), row
+    for text, _, printed in karr_findings.STATEMENTS:
+        row = said["karr"].get(text)
+        assert row is not None, f"docs/studies.md has no row for {text!r}"
+        assert row[3] == f"{printed} of 6", row
+
+
+def test_a_missing_row_is_noticed() -> None:
+    section = f"Kim\n\n| {' | '.join(HEAD)} |\n|---|---|---|---|---|\n| MD | `CDFMaximum` | 1 | 1 | – |\n\ntext\n"
+    assert rows(section) == [["MD", "`CDFMaximum`", "1", "1", "–"]]
+    assert [name for name in ("MD", "MCM") if name not in [cells[0] for cells in rows(section)]] == ["MCM"]
