@@ -6,19 +6,20 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from sfumato import KAnonymity, Microdata, SampleUniques, Scenario, Schema, Variable
 from sfumato.compare.exposure import coarsen_first, exposure
 from tables import persons
 
 
-def alike(data: Microdata, keys: tuple[str, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def alike(data: Microdata, keys: tuple[str, ...]) -> NDArray[np.int64]:
     """How many records agree with each one, pair by pair, a missing value with every value."""
     same = np.ones((len(data), len(data)), dtype=bool)
     for name in keys:
         column, gap = data.columns[name], data.missing(name)
         same &= (column[:, None] == column) | gap[:, None] | gap
-    return same.sum(axis=1)
+    return np.asarray(same.sum(axis=1), dtype=np.int64)
 
 
 def test_by_hand() -> None:

@@ -1,5 +1,6 @@
 """Ids, households and weights by how they behave, whatever they are called."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,8 @@ from sfumato import Microdata, Schema, Variable
 from sfumato.data.behaviour import behaviours
 
 
-def found(columns: dict[str, object], schema: Schema | None = None) -> dict[str, str]:
-    table = Microdata.from_frame(pa.table(columns), schema)
+def found(columns: Mapping[str, object], schema: Schema | None = None) -> dict[str, str]:
+    table = Microdata.from_frame(pa.table(dict(columns)), schema)
     return {one.name: one.behaves for one in behaviours(table)}
 
 
