@@ -240,6 +240,23 @@ class Within(Method):
         with speaking(self.method):
             return self.method.masked(data.without(self.by))
 
+    def only(self, names: tuple[str, ...], data: Microdata) -> Method:
+        """Return the method inside for these variables alone, within the same variables."""
+        return replace(self, method=self.method.only(names, data))
+
+    def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Apply it so that the members of a household keep in common what they had, though they are in other blocks."""
+        if data.schema.household is not None and self.about.keeps_records and self.about.households == "whole":
+            level = household_level(data)
+            apart = [name for name in self.by if name not in level]
+            shared = [name for name in self.masked(data) if name in level]
+            if apart and shared:
+                raise NotApplicable(
+                    f"the members of a household share {shared[0]!r} but not {apart[0]!r}, so it would be masked in "
+                    "several ways within one household; make blocks of what members share, or name other variables"
+                )
+        return super().applied(data, rng)
+
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         """Protect block by block, and put the blocks together again."""
         blocks = self._blocks(data)

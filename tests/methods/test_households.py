@@ -338,3 +338,32 @@ def test_several_records_of_a_person_are_refused_as_an_id_and_taken_as_a_unit() 
     assert same_within(PRAM(0.5, variables=("sex",)).protect(panel, rng=1), "sex", units(panel))
     assert KAnonymity(2, unit="household").evaluate(panel, panel).value == pytest.approx(1 / 3)
     assert KAnonymity(2).evaluate(panel, panel).value == 0
+
+
+# within blocks
+
+
+def test_blocks_of_what_members_share_keep_them_together() -> None:
+    unit, amounts = units(SURVEY), ("rent", "income")
+    for method in (
+        RankSwapping(0.3, variables=amounts),
+        Noise(0.2, variables=amounts) + IndividualRanking(3, variables=amounts),
+        LocalSuppression(2, variables=("tenure", "sex", "age")),
+    ):
+        masked = method.within("urbanity").protect(SURVEY, rng=1)
+        for name in ("rent", "tenure"):
+            assert same_within(masked, name, unit)
+        assert not np.array_equal(masked.columns["income"], SURVEY.columns["income"], equal_nan=True) or isinstance(
+            method, LocalSuppression
+        )
+
+
+def test_blocks_that_part_members_cannot_mask_what_they_share() -> None:
+    with pytest.raises(NotApplicable, match=r"rent, masked once per household: .*there is no variable 'sex'"):
+        Noise(0.2, variables=("rent",)).within("sex").protect(SURVEY, rng=1)
+    chain = Noise(0.2, variables=("rent",)) + Rounding(10, variables=("rent",))
+    with pytest.raises(NotApplicable, match="the members of a household share 'rent' but not 'sex'"):
+        chain.within("sex").protect(SURVEY, rng=1)
+    closed = LocalSuppression(2, variables=("tenure", "age")).within("sex").protect(SURVEY)
+    assert same_within(closed, "tenure", units(SURVEY))
+    assert Noise(0.2, variables=("income",)).within("sex").protect(SURVEY, rng=1).matched

@@ -36,7 +36,7 @@ def risk_utility_map(summary: Summary, *, width: int | str = 720, height: int = 
     across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
     x = _channel("Disclosure risk", risk, across)
     y = _channel("Loss of utility" if utility.better == "lower" else "Utility", utility, upward)
-    points = [_point(summary, line, risk, utility) for line in summary.on_map]
+    points = [_on_axes(_point(summary, line, risk, utility), x=across, y=upward) for line in summary.on_map]
     layers = []
     for bound in summary.bounds:
         for measure, scale, axis, channel in ((risk, across, "x", x), (utility, upward, "y", y)):
@@ -142,6 +142,15 @@ def _point(summary: Summary, line: CandidateLine, risk: MeasureLine, utility: Me
         width = line.figures[key].width
         if width is not None:
             point[f"{axis}_low"], point[f"{axis}_high"] = point[axis] - width, point[axis] + width
+    return point
+
+
+def _on_axes(point: dict[str, Any], **scales: Scale) -> dict[str, Any]:
+    """End intervals where the axes end: if candidates hardly differ, an interval is many times as long as its axis."""
+    for axis, scale in scales.items():
+        for end in ("from", "to", "low", "high"):
+            if f"{axis}_{end}" in point:
+                point[f"{axis}_{end}"] = min(max(point[f"{axis}_{end}"], scale.low), scale.high)
     return point
 
 
