@@ -11,7 +11,7 @@ import pytest
 
 import sfumato
 from sfumato import Measure, Method, NotApplicable, SpreadInterval, StructureLoss, catalogue
-from sfumato.risk.individual import expected_inverse
+from sfumato.kernels.expected_inverse import expected_inverse
 from tables import incomes, persons
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"

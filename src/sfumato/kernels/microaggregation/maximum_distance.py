@@ -9,6 +9,7 @@ centre, the farthest first, then two of those not yet taken are at most twice th
 """
 
 from heapq import heappop, heappush, heapreplace
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from sfumato.kernels.microaggregation.compiled import equal_rows_together
 SLACK = 1 + 1e-9  # more than the rounding error of a squared distance, in any number of columns memory can hold
 UNDERFLOW = 1e-300
 
-Entry = tuple[float, int, int, int]
+Entry = tuple[float, int, int, Any]
 
 
 def maximum_distance_groups(X: Floats, k: int) -> Integers:
@@ -138,7 +139,7 @@ def _measured(tree: Tree, points: Points, point: int, partner: Integers) -> Entr
 
 
 @compiled
-def _lowest_row(points: Points, point: int) -> int:
+def _lowest_row(points: Points, point: int) -> Any:
     """The lowest row a point has left; NO_ROW if none."""
     if points.begin[point] == points.end[point]:
         return NO_ROW
@@ -152,7 +153,8 @@ def _most_distant(points: Points, top: Entry, partner: Integers) -> tuple[int, i
     if top[0] < 0.0:
         other = partner[point]
         return (point, other) if points.rows[points.begin[point]] == top[1] else (other, point)
-    first = second = np.intp(-1)
+    first: Any = np.intp(-1)
+    second: Any = first
     first_row = second_row = NO_ROW
     for point in range(len(points.begin)):
         for position in range(points.begin[point], min(points.begin[point] + 2, points.end[point])):
