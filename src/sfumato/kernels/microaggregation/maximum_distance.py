@@ -31,7 +31,7 @@ from sfumato.kernels.microaggregation.compiled import equal_rows_together
 SLACK = 1 + 1e-9  # more than the rounding error of a squared distance, in any number of columns memory can hold
 UNDERFLOW = 1e-300
 
-Entry = tuple[float, int, int, Any]
+Entry = tuple[float, int, int, int]
 
 
 def maximum_distance_groups(X: Floats, k: int) -> Integers:
@@ -46,7 +46,7 @@ def _groups(points: Points, k: int) -> Integers:
     labels = np.empty(left, np.intp)
     found = Nearest(np.empty(k), np.empty(k, np.intp), np.empty(k, np.intp))
     partner = np.full(points_left, -1, np.intp)  # the farthest point, -1 before it is looked for
-    heap = [(0.0, NO_ROW, NO_ROW, np.intp(-1))]  # minus the squared distance, the lower and higher row, the point
+    heap: Any = [(0.0, NO_ROW, NO_ROW, np.intp(-1))]  # minus the squared distance, the lower and higher row, the point
     heap.pop()
     label = 0
     while left >= 2 * k:
