@@ -149,3 +149,16 @@ def test_a_bound_on_extreme_amounts_codes_the_top_and_leaves_the_keys_to_the_oth
     kept = [c for c in found if exposed.evaluate(survey, c.method.protect(survey, rng=1)).value == 0]
     assert len(kept) >= 3
     assert any(found_again.evaluate(survey, c.method.protect(survey, rng=1)).value <= 0.1 for c in kept)
+
+
+def test_an_amount_that_few_have_does_not_set_the_limit_of_all_others() -> None:
+    survey = sfumato.household_survey(150)
+    farm = np.full(len(survey), np.nan)
+    farm[:4] = [10.0, 20.0, 30.0, 5000.0]
+    table = survey.to_arrow().append_column("farm", pa.array(farm, from_pandas=True))
+    schema = survey.schema
+    data = Microdata.from_frame(table, Schema((*schema, Variable("farm", role="confidential")), weight=schema.weight))
+    for candidate in compose(data, [sfumato.Reidentification()], {"Reidentification": 0.2}):
+        for step in candidate.method.steps if isinstance(candidate.method, Chain) else (candidate.method,):
+            if isinstance(step, sfumato.TopBottomCoding):
+                assert isinstance(step.share, float) and step.share <= 0.1

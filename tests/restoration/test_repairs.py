@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Scenario, Schema, Variable
+from sfumato.data.present import made_missing
 from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
 from sfumato.restoration.repairs import prepare, record_order
@@ -106,6 +107,7 @@ def test_a_sample_is_shuffled_and_not_audited() -> None:
     data = leaking()
     ready = prepare(data, sfumato.Sampling(0.5).protect(data, rng=1), seed=1)
     assert ready.checked.audit is None and "not those of the original" in ready.checked.unaudited
+    assert ready.checked.passed and ready.checked.excused
     assert "random order" in " ".join(ready.checked.done)
 
 
@@ -118,8 +120,9 @@ def test_the_demo_survey_passes_after_recoding_and_suppression() -> None:
     weighted, anew = made.weights(), ready.table.take(np.argsort(record_order(len(data), 7))).weights()
     for name in made.schema.analysed("nominal", "ordinal"):
         codes = made.columns[name]
-        for code in np.unique(codes):  # the margins hold, blanks too
-            assert anew[codes == code].sum() == pytest.approx(weighted[codes == code].sum(), rel=1e-6)
+        found, counts = np.unique(codes, return_counts=True)
+        for code in found[counts >= 100]:  # rare categories are taken together, and with the next if few are rare
+            assert anew[codes == code].sum() == pytest.approx(weighted[codes == code].sum(), rel=1e-4)
 
 
 @settings(max_examples=40)
@@ -149,3 +152,63 @@ def test_raking_equals_the_closed_form_of_independence() -> None:
     codes = np.array([(i, j) for i in range(2) for j in range(3)])
     new, _ = raked(codes, np.array([a[i] * b[j] for i, j in codes]))
     np.testing.assert_allclose(new, [a[i] * b[j] for i, j in codes], rtol=1e-9)
+
+
+def test_two_releases_of_one_seed_do_not_stand_in_the_same_order() -> None:
+    data = leaking()
+    one, other = (prepare(data, protected(data), seed=11, key=key).order for key in ("noise", "swap"))
+    assert one is not None and other is not None
+    assert (one == other).mean() < 0.05
+
+
+def test_a_column_of_many_categories_does_not_bring_the_weight_back() -> None:
+    # the weight tells the region, and 120 interviewers tell the weight: raking to them would reproduce it
+    rng = np.random.default_rng(1)
+    records = 1200
+    region = rng.integers(0, 6, records // 10).repeat(10)
+    table = pa.table(
+        {
+            "weight": 100.0 + 7 * region,
+            "region": [f"r{r}" for r in region],
+            "interviewer": [f"i{i}" for i in np.arange(records) // 10],
+            "sex": rng.choice(["f", "m"], records),
+        }
+    )
+    schema = Schema((Variable("weight"), Variable("region", "nominal", role="key")), weight="weight")
+    data = Microdata.from_frame(table, schema)
+    blank = np.isin(np.arange(records) // 10, rng.choice(120, 24, replace=False))
+    region_out = np.where(blank, -1, data.columns["region"]).astype(np.int32)
+    made = data.replace({"region": region_out}, treatment=sfumato.Treatment(suppressed=int(blank.sum())))
+    ready = prepare(data, made, seed=4, keep_order=True)
+    new, shown = ready.table.weights(), ~blank
+    nearest = np.abs(new[blank][:, None] - new[shown][None, :]).argmin(axis=1)
+    restored = (region[shown][nearest] == region[blank]).mean()
+    assert restored < 0.4
+
+
+def test_who_has_no_weight_gets_none_and_small_weights_keep_their_digits() -> None:
+    data = leaking()
+    weight = data.weights() / data.weights().sum() / 1000
+    weight[::7] = 0.0
+    data = data.replace({"weight": weight})
+    ready = prepare(data, protected(data), seed=11, keep_order=True)
+    anew = ready.table.weights()
+    assert "weight" in ready.checked.renewed
+    np.testing.assert_array_equal(anew == 0, weight == 0)
+    assert anew.sum() == pytest.approx(weight.sum(), rel=1e-4)
+
+
+def test_a_copy_of_the_household_number_does_not_go_out() -> None:
+    data = leaking()
+    copied = data.to_arrow().append_column("hh", pa.array([f"H{int(h):05}" for h in data.columns["home"]]))
+    data = Microdata.from_frame(copied, data.schema)
+    ready = prepare(data, protected(data), seed=11)
+    assert "hh" not in ready.table.names and "hh" in " ".join(ready.checked.done)
+
+
+def test_a_blanked_category_is_not_listed_any_more() -> None:
+    data = leaking()
+    blank = data.columns["region"] == 0
+    made = data.replace({"sex": np.where(blank, -1, data.columns["sex"]).astype(np.int32)})
+    hidden = made_missing(made, {"region": blank})
+    assert len(hidden.schema["region"].categories) == len(data.schema["region"].categories) - 1

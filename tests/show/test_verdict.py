@@ -118,3 +118,8 @@ def test_the_terminal_says_it_too(results: Results) -> None:
     assert summary.verdict.words in said and summary.verdict.found in said
     table = changes_table(summary)
     assert table is not None and table.row_count <= 12
+
+
+def test_without_a_bound_on_risk_the_verdict_says_so(results: Results) -> None:
+    assert any("No risk is bounded" in said for said in told(results, blank=1.0).verdict.warnings)
+    assert not any("No risk is bounded" in said for said in told(results, k=0.0).verdict.warnings)

@@ -138,11 +138,37 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
     for candidate in choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]:
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
-        if checked.passed:
+        broken = _broken_by_repairs(results, table, checked, plan) if checked.altered else ""
+        if checked.passed and not broken:
             return table, checked, tuple(before.candidate for before, _ in tried)
-        say(f"{choice.names.get(candidate, candidate)} would give values back")
+        say(f"{choice.names.get(candidate, candidate)} {broken or 'would give values back'}")
         tried.append((table, checked))
     return (*tried[0], ()) if tried else (None, None, ())
+
+
+def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:
+    """Say which bound the table breaks once the repairs have blanked or left out more than was measured."""
+    import numpy as np
+
+    from sfumato.cli.release import prepared_release
+    from sfumato.core import Measure
+    from sfumato.errors import NotApplicable
+
+    ready = prepared_release(results, table, plan)
+    after = ready.table if ready.order is None else ready.table.take(np.argsort(ready.order))
+    for which, limit in {**plan.at_most, **plan.at_least}.items():
+        key = results.key(which)
+        measure = next((m for m in results.measures if isinstance(m, Measure) and repr(m) == key), None)
+        if measure is None:
+            continue
+        try:
+            value = measure.evaluate(results.original, after, rng=plan.seed).value
+        except NotApplicable as refusal:
+            return f"has no {key} once {', '.join(checked.altered)} was repaired ({refusal})"
+        sign = 1 if measure.about.better == "lower" else -1
+        if sign * value > sign * limit:
+            return f"breaks the bound on {key} once {', '.join(checked.altered)} was repaired"
+    return ""
 
 
 def _examined(results: "Results", table: "ProtectedTable", plan: Plan) -> "Examination":

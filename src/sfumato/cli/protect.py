@@ -54,6 +54,7 @@ def protect(
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
+    from sfumato.cli.release import release_name
     from sfumato.cli.tables import drawn_seed, write_protected
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
@@ -76,17 +77,21 @@ def protect(
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
     ready = Prepared(protected, None, Checked())
     if not as_is:
-        ready = prepare(data, protected, seed=seed, keep_order=keep_order, keep_weights=keep_weights)
-    done, shuffled = ready.checked.done, ready.order is not None
+        key = release_name(data, found[0], "")
+        ready = prepare(data, protected, seed=seed, key=key, keep_order=keep_order, keep_weights=keep_weights)
+    done = ready.checked.done
+    order_key = None if ready.order is None else release_name(data, found[0], "")
     note = write_protected(
-        ready.table, target, source=file, method=found[0], seed=seed, figures={}, notes=done, shuffled=shuffled
+        ready.table, target, source=file, method=found[0], seed=seed, figures={}, notes=done, order_key=order_key
     )
     if json:
         told = {"table": str(target), "provenance": str(note), "method": repr(found[0]), "seed": seed, "masked": masked}
-        print_json({**told, "done": done, "audit": ready.checked.audit})
+        print_json({**told, "done": done, "audit": ready.checked.audit, "unaudited": ready.checked.unaudited})
         return
     for line in (*protected.notes, *done):
         say(line)
+    if ready.checked.unaudited:
+        say(f"what the rest of the file gives back was not tried: {ready.checked.unaudited}")
     for route in ready.checked.audit.routes if ready.checked.audit is not None else ():
         if route.alarm:
             say(f"warning: {route.title} {route.verdict}; {route.repair}")

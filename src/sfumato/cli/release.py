@@ -1,7 +1,9 @@
 """What may go out of a sweep: prepared, audited, written into a folder of its own, and removed when it is void."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from sfumato.cli.options import say
 from sfumato.errors import FileError
@@ -10,9 +12,13 @@ if TYPE_CHECKING:
     from sfumato.cli.outcome import Plan
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.results import Results
+    from sfumato.core import Method
+    from sfumato.data.microdata import Microdata
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.repairs import Prepared
     from sfumato.show.summary import Summary
+
+_READY: "WeakKeyDictionary[ProtectedTable, Prepared]" = WeakKeyDictionary()  # what was prepared in this run
 
 
 def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Checked":
@@ -33,9 +39,21 @@ def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") 
     """Make the chosen table ready to go out."""
     from sfumato.restoration.repairs import prepare
 
-    return prepare(
-        results.original, table.made, seed=plan.seed, keep_order=plan.keep_order, keep_weights=plan.keep_weights
-    )
+    if table not in _READY:
+        _READY[table] = prepare(
+            results.original,
+            table.made,
+            seed=plan.seed,
+            key=release_name(results.original, results.row(table.candidate).method, table.candidate),
+            keep_order=plan.keep_order,
+            keep_weights=plan.keep_weights,
+        )
+    return _READY[table]
+
+
+def release_name(original: "Microdata", method: "Method | None", candidate: str) -> str:
+    """Name a release by all that it is made of, so that the order of its records is its own."""
+    return f"{original.fingerprint} {method!r}" if method is not None else f"{original.fingerprint} {candidate}"
 
 
 def release_key(results: "Results", table: "ProtectedTable", summary: "Summary") -> str:
@@ -68,7 +86,7 @@ def write_chosen(results: "Results", table: "ProtectedTable", plan: "Plan", summ
         figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
         notes=(*prepared.checked.done, *summary.cautions),
         key=key,
-        shuffled=prepared.order is not None,
+        order_key=release_name(results.original, row.method, table.candidate) if prepared.order is not None else None,
     )
 
 
@@ -80,6 +98,7 @@ def forget_release(plan: "Plan") -> None:
     note = provenance_path(plan)
     places = [protected_path(plan), note, protected_schema_path(note), *(release_folder(plan) / n for n in names)]
     found = [place for place in places if place.exists()]
+    earlier = _seed_of(note)
     try:
         for place in found:
             place.unlink()
@@ -87,6 +106,16 @@ def forget_release(plan: "Plan") -> None:
         raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
     if found:
         say(f"removed the release of an earlier run from {release_folder(plan)}")
+    if earlier == plan.seed:
+        say("if it went out already, begin another folder: two tables of one seed share their random draws")
+
+
+def _seed_of(note: Path) -> int | None:
+    """Return the seed that the note of an earlier release holds."""
+    try:
+        return int(json.loads(note.read_text(encoding="utf-8"))["seed"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def release_folder(plan: "Plan") -> Path:

@@ -106,13 +106,13 @@ def order_of(path: Path, records: int) -> "NDArray[np.intp] | None":
     try:
         told = json.loads(note.read_text(encoding="utf-8"))
         shuffled = told["order"] == RANDOM and told["sha256"] == _digest(path)
-        seed = int(told["seed"])
+        seed, key = int(told["seed"]), str(told["order_key"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if not shuffled:
         return None
     say(f"{path.name} is in random order; {note} tells which record is which")
-    return record_order(records, seed)
+    return record_order(records, seed, key)
 
 
 def write_protected(
@@ -126,12 +126,12 @@ def write_protected(
     figures: dict[str, Any],
     notes: tuple[str, ...] = (),
     key: str = "",
-    shuffled: bool = False,
+    order_key: str | None = None,
 ) -> Path:
     """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
 
     ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
-    ``shuffled`` says that the records stand in the random order of the seed.
+    ``order_key`` names the random order of the seed in which the records stand; None: in the original's.
     """
     from sfumato.cli.options import say
     from sfumato.compare.plain import to_json
@@ -151,7 +151,8 @@ def write_protected(
         "made_from": {"file": source.name, "sha256": _digest(source)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
-        "order": RANDOM if shuffled else "as in the original",
+        "order": "as in the original" if order_key is None else RANDOM,
+        "order_key": order_key,
         "notes": [*protected.notes, *notes, *lost],
         "figures": figures,
         "sfumato": sfumato.__version__,

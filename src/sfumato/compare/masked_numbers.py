@@ -12,6 +12,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.methods import MDAV, IndividualRanking, Noise, RankSwapping, Rounding, Shuffling, TopBottomCoding
 from sfumato.risk.exposed_amounts import RECORDS_PER_EXTREME, ExposedAmounts
 
+MOST_TOP = 0.1  # the largest such share
 TOP = 0.01  # the share of records whose amounts are coded at the top
 
 
@@ -81,9 +82,11 @@ def known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Itera
 
 def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
     """Return the share of values to code at the top: those that are extreme by themselves, as ExposedAmounts counts."""
-    fewest = min(int((~data.missing(name)).sum()) for name in names)
+    present = sorted(int((~data.missing(name)).sum()) for name in names)
+    typical = present[len(present) // 2]  # an amount that few have must not set the limit of all others
     most = min(ExposedAmounts().most, len(data) // RECORDS_PER_EXTREME)
-    return max(TOP, math.ceil(1000 * (most + 2) / max(fewest, 1)) / 1000)  # two more: some tie at the limit
+    share = math.ceil(1000 * (most + 2) / max(typical, 1)) / 1000  # two more: some tie at the limit
+    return min(max(TOP, share), MOST_TOP)
 
 
 def _part(*steps: Method) -> Part:

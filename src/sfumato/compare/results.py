@@ -18,6 +18,7 @@ from sfumato.core import Measure, Measurement, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.pair import Pair
 
 if TYPE_CHECKING:
     from sfumato.compare.bootstrap import Bootstrap
@@ -122,7 +123,7 @@ class Results:
         """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""
         source = self._source(self.row(candidate))
         if isinstance(source, Microdata):
-            return source
+            return _in_order(self.original, source)
         return source.protect(self.original, rng=generator(self.seed, source, 0))
 
     def measurement(self, candidate: str, measure: Which) -> Measurement:
@@ -309,3 +310,11 @@ def _record(row: Row) -> dict[str, Any]:
 
 def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def _in_order(original: Microdata, table: Microdata) -> Microdata:
+    """Put a table protected elsewhere into the order of the original, if ids tell which record is which."""
+    try:
+        return Pair.of(original, table).in_order().protected.table
+    except NotApplicable:
+        return table

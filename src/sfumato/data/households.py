@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.frames import Origin
 from sfumato.data.microdata import Microdata
-from sfumato.data.present import only_present
+from sfumato.data.present import made_missing
 from sfumato.data.schema import Variable
-from sfumato.data.treatment import Treatment
 from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
@@ -137,7 +136,7 @@ def suppressed_for_all(
             break
         for variable, rows in hidden.items():
             further[variable] = further.get(variable, 0) + int(rows.sum())
-        after = _hidden(after, hidden)
+        after = made_missing(after, hidden)
         once_more = suppress(after) if again else after
         after = once_more if _missing(once_more) > _missing(after) else after
     said = [f"{variable} {number:,}" for variable, number in further.items()]
@@ -164,19 +163,6 @@ def _shown_by_others(before: Microdata, after: Microdata, names: Iterable[str]) 
         if rows.any():
             found[name] = rows
     return found
-
-
-def _hidden(data: Microdata, hidden: dict[str, NDArray[np.bool_]]) -> Microdata:
-    """Make these values missing."""
-    changed: dict[str, Column] = {}
-    for name, rows in hidden.items():
-        variable, column = data.schema[name], data.columns[name].copy()
-        column[rows] = np.nan if variable.kind == "numeric" else -1
-        variable = variable.treated(Treatment(suppressed=int(rows.sum())))
-        # a category listed that no record shows would tell what the missing values were
-        changed[name] = (variable, column) if variable.kind == "numeric" else only_present(variable, column)
-    listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
-    return replace(data.recast(changed), origin=data.origin.listing(listed))
 
 
 def _with_size_note(before: Microdata, after: Microdata, shared: Iterable[str], name: str) -> Microdata:

@@ -1,11 +1,15 @@
-"""The categories of a variable that some record has."""
+"""The categories of a variable that some record has, and values that are made missing."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
+from sfumato.data.treatment import Treatment
 
 Codes = NDArray[np.int32]
 
@@ -28,3 +32,16 @@ def only_present(variable: Variable, codes: Codes) -> tuple[Variable, Codes]:
     recode = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
     labels = tuple((category, text) for category, text in variable.labels if category in named)
     return replace(variable, categories=kept, labels=labels), recode[codes]
+
+
+def made_missing(data: Microdata, hidden: Mapping[str, NDArray[np.bool_]]) -> Microdata:
+    """Make the values of these records missing, by variable."""
+    changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
+    for name, rows in hidden.items():
+        variable, column = data.schema[name], data.columns[name].copy()
+        column[rows] = np.nan if variable.kind == "numeric" else -1
+        variable = variable.treated(Treatment(suppressed=int(rows.sum())))
+        # a category listed that no record shows would tell what the missing values were
+        changed[name] = (variable, column) if variable.kind == "numeric" else only_present(variable, column)
+    listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
+    return replace(data.recast(changed), origin=data.origin.listing(listed))

@@ -6,16 +6,18 @@ blanked value of one member at another, it is blanked for all; where another col
 is blanked in these records, or left out. After each round the audit is run again.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
-from sfumato.data.treatment import PERTURBED, Treatment
+from sfumato.data.present import made_missing
+from sfumato.data.treatment import PERTURBED
+from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
@@ -23,6 +25,8 @@ from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
+MANY_UNITS = 20  # households from which a column with as many values is a number of them
+MARGIN = 25  # records at least in a category that weights are raked to; smaller ones are taken together
 ROUNDS = 4  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
 
@@ -46,43 +50,61 @@ class _Work:
     done: list[str] = field(default_factory=list)
     public: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
+    altered: list[str] = field(default_factory=list)
 
-    def prepared(self, found: Audit | None = None, unaudited: str = "") -> Prepared:
-        missing = {name: float(self.table.missing(name).mean()) for name in self.table.names}
-        checked = Checked(tuple(self.done), tuple(self.public), found, unaudited, missing, tuple(self.renewed))
+    def prepared(self, found: Audit | None = None, unaudited: str = "", *, excused: bool = False) -> Prepared:
+        checked = Checked(
+            done=tuple(self.done),
+            public=tuple(self.public),
+            audit=found,
+            unaudited=unaudited,
+            excused=excused,
+            missing={name: float(self.table.missing(name).mean()) for name in self.table.names},
+            renewed=tuple(self.renewed),
+            altered=tuple(self.altered),
+        )
         return Prepared(self.shuffled(), self.order, checked)
 
     def shuffled(self) -> Microdata:
         return self.table if self.order is None else self.table.take(self.order)
 
 
-def record_order(records: int, seed: int) -> Order:
-    """Return the random order in which the records of a release stand: the same for the same seed.
+def record_order(records: int, seed: int, key: str = "") -> Order:
+    """Return the random order in which the records of a release stand: the same for the same seed and key.
+
+    The ``key`` names the release, so that two of one seed do not stand in the same order and cannot be laid side by
+    side.
 
     >>> sorted(record_order(5, seed=1).tolist())
     [0, 1, 2, 3, 4]
     """
-    return _stream(seed, "order of the records").permutation(records)
+    return _stream(seed, f"order of the records {key}").permutation(records)
 
 
 def prepare(
-    original: Microdata, made: Microdata, *, seed: int, keep_order: bool = False, keep_weights: bool = False
+    original: Microdata,
+    made: Microdata,
+    *,
+    seed: int,
+    key: str = "",
+    keep_order: bool = False,
+    keep_weights: bool = False,
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 
     ``made`` has the records of the original in their order. What remains is in the audit. Synthetic records and
-    samples are put in random order and not audited.
+    samples are put in random order and not audited, which is said. ``key`` names the release: see ``record_order``.
     """
-    order = None if keep_order else record_order(len(made), seed)
+    order = None if keep_order else record_order(len(made), seed, key)
     work = _Work(original, made, order)
     _without_names(work)
-    _new_households(work, seed)
+    _new_households(work, seed, key)
     if order is not None:
         work.done.append("records stand in random order")
         work.public.append("Records stand in random order: their order and numbers carry no meaning.")
     if not made.matched or len(made) != len(original):
-        why = "its records are not those of the original, so there is no protected value to restore"
-        return work.prepared(unaudited=why)
+        why = "its records are not those of the original one by one"
+        return work.prepared(unaudited=why, excused=True)
     try:
         found = _audited(work)
         for _ in range(ROUNDS):
@@ -111,13 +133,35 @@ def _audited(work: _Work) -> Audit:
 
 def _without_names(work: _Work) -> None:
     kept = work.table.without_identifiers()
+    copies = _copies_of_units(work.original, kept)
+    kept = kept.without(copies) if copies and len(copies) < len(kept.names) else kept
     gone = tuple(name for name in work.table.names if name not in kept.names)
     if gone:
         work.table = kept
+        work.altered += [name for name in copies if name in work.original.schema.analysed()]
         work.done.append(f"left out, for they name the units: {listed(gone)}")
 
 
-def _new_households(work: _Work, seed: int) -> None:
+def _copies_of_units(original: Microdata, table: Microdata) -> list[str]:
+    """Name the columns that number the households, or the records, under another name."""
+    name = original.schema.household
+    if name is None or len(table) != len(original):
+        return []
+    homes = units(original)
+    number, found = len(np.unique(homes)), []
+    for other in table.names:
+        column = table.columns[other]
+        if other in table.schema.special().values() or len(np.unique(column[~table.missing(other)])) != number:
+            continue
+        if table.missing(other).any() or number < MANY_UNITS:
+            continue
+        codes = np.unique(column, return_inverse=True)[1]
+        if len(np.unique(codes.astype(np.int64) * number + homes)) == number:
+            found.append(other)
+    return found
+
+
+def _new_households(work: _Work, seed: int, key: str) -> None:
     """Number the households that are published anew, in random order."""
     name = work.table.schema.household
     if name is None or name not in work.table.columns:
@@ -125,7 +169,7 @@ def _new_households(work: _Work, seed: int) -> None:
     column, variable = work.table.columns[name], work.table.schema[name]
     missing = work.table.missing(name)
     old, place = np.unique(column[~missing], return_inverse=True)
-    numbers = _stream(seed, "numbers of the households").permutation(len(old))
+    numbers = _stream(seed, f"numbers of the households {key}").permutation(len(old))
     fresh = column.astype(np.float64).copy()
     fresh[missing] = np.nan
     fresh[~missing] = numbers[place] + 1
@@ -163,18 +207,36 @@ def _raked(work: _Work) -> None:
     schema = work.table.schema
     names = [n for n in schema.analysed("ordinal", "nominal") if len(np.unique(work.table.columns[n])) > 1]
     old = work.table.weights()
-    codes = (
-        np.column_stack([work.table.columns[n] for n in names]) if names else np.zeros((len(old), 1), dtype=np.int32)
-    )
-    new, apart = raked(codes, old)
-    work.table = work.table.replace({name: np.round(new, 6)}, treatment=PERTURBED)
+    weighing = old > 0  # who has no weight, out of scope say, gets none
+    columns = [_margin(work.table.columns[n][weighing]) for n in names]
+    columns = [column for column in columns if column.max(initial=0) > column.min(initial=0)]
+    codes = np.column_stack(columns) if columns else np.zeros((int(weighing.sum()), 1), dtype=np.int64)
+    new, apart = old.copy(), 0.0
+    if weighing.any():
+        found, apart = raked(codes, old[weighing])
+        new[weighing] = _significant(found)
+    work.table = work.table.replace({name: new}, treatment=PERTURBED)
     said = f"{name} is raked anew to the margins of {listed(names)}, because the exact one gave values back"
     cost = _moved(work.table, schema.analysed("numeric"), old, new)
     left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
     work.done.append(f"{said}{left}{cost}")
-    work.public.append(
-        f"The survey weights {name} were computed anew: weighted counts of {listed(names, most=12)} hold."
-    )
+    held = f"weighted counts of the common categories of {listed(names, most=12)} hold"
+    work.public.append(f"The survey weights {name} were computed anew: {held}.")
+
+
+def _margin(codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the categories of a column with those of few records taken together, so that no weight names a record."""
+    values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    few = counts < MARGIN
+    if few.any() and counts[few].sum() < MARGIN and (~few).any():
+        few[int(np.argmin(np.where(few, len(codes) + 1, counts)))] = True
+    return np.where(few, len(values), np.arange(len(values)))[place]
+
+
+def _significant(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round weights to six digits of their mean."""
+    digits = 6 - math.ceil(math.log10(float(weights.mean())))
+    return np.round(weights, digits)
 
 
 def _moved(table: Microdata, names: Iterable[str], old: NDArray[np.float64], new: NDArray[np.float64]) -> str:
@@ -193,8 +255,6 @@ def _moved(table: Microdata, names: Iterable[str], old: NDArray[np.float64], new
 
 def _blank_together(work: _Work, names: Iterable[str]) -> None:
     """Blank a household's value for all members where it is blank for one; households are the original's."""
-    from sfumato.data.units import units
-
     if work.original.schema.household is None:
         return
     homes = units(work.original)
@@ -232,10 +292,10 @@ def _cut(work: _Work, found: Restored) -> None:
             return
     if len(work.table.names) > 1:
         work.table = work.table.without([name])
+        work.altered.append(name)
         work.done.append(f"{name} is left out, because it tells {found.variable}")
 
 
 def _blanked(work: _Work, name: str, blank: NDArray[np.bool_]) -> None:
-    column: NDArray[Any] = work.table.columns[name].copy()
-    column[blank] = np.nan if work.table.schema[name].kind == "numeric" else -1
-    work.table = work.table.replace({name: column}, treatment=Treatment(suppressed=int(blank.sum())))
+    work.table = made_missing(work.table, {name: blank})
+    work.altered.append(name)

@@ -101,7 +101,10 @@ def summarise(
         released=released or f"the protected {file}",
         over_records=intervals(resampled) if resampled else {},
         resampling=resampling(resampled, lines.measures) if resampled else (),
-        cautions=cautions(results, row, facts, choice.bounds, released=checked or Checked())
+        cautions=(
+            *(by_position(results) if row is not None and row.method is None else ()),
+            *cautions(results, row, facts, choice.bounds, released=checked or Checked()),
+        )
         if choice is not None and row is not None
         else (),
         notes=_notes(results, lines, candidates),

@@ -49,7 +49,7 @@ def verdict_of(
         publish=publish,
         words=words,
         done=done,
-        found=_found(results, row),
+        found=_found(results, row, bounds),
         price=_price(examination) if examination is not None else (),
         warnings=(
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
@@ -96,6 +96,8 @@ def _warnings(
 ) -> Iterator[str]:
     """Tell what makes the verdict weaker than it sounds."""
     before = results.unprotected
+    if not any(measures[bound.key].purpose == "risk" for bound in bounds):
+        yield "No risk is bounded: this is the best under these bounds, however much it gives away. Bound a risk too."
     for bound in bounds:
         if bound.key in choice.idle and before is not None:
             said = already_kept(bound, measures[bound.key], before.means[bound.key])
@@ -106,18 +108,33 @@ def _warnings(
         yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
 
 
-def _found(results: Results, row: Row | None) -> str:
-    """Tell how many would be found again, before and after."""
-    before, records = results.unprotected, count(len(results.original), "record")
+def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
+    """Tell how many would be found again, before and after: by what is bounded, or else by what finds most."""
+    before, told = results.unprotected, []
+    bounded = {bound.key for bound in bounds}
     for key in results.figures:
-        known = [r.parts.get(key, {}).get(EXPECTED) if r is not None else None for r in (before, row)]
-        if known[0] is not None and known[1] is not None:
-            return f"Expected re-identifications: {_persons(known[0])} of {records} before, {_persons(known[1])} after."
-        if known[0] is not None and row is None:
-            return f"Expected re-identifications in the original: {_persons(known[0])} of {records}."
-        if known[1] is not None:
-            return f"Expected re-identifications: {_persons(known[1])} of {records}."
-    return ""
+        sides = [None if r is None else r.parts.get(key, {}).get(EXPECTED) for r in (before, row)]
+        known = [value for value in sides if value is not None]
+        if known:
+            told.append((key not in bounded, -known[-1], key, sides))
+    if not told:
+        return ""
+    _, _, key, (was, now) = min(told)
+    of = _total(results, key, before if was is not None else row)
+    if was is not None and now is not None:
+        return f"Expected re-identifications: {_persons(was)} of {of} before, {_persons(now)} after."
+    if was is not None and row is None:
+        return f"Expected re-identifications in the original: {_persons(was)} of {of}."
+    return f"Expected re-identifications: {_persons(now if now is not None else was or 0.0)} of {of}."
+
+
+def _total(results: Results, key: str, row: Row | None) -> str:
+    """Count what an expected number is a part of: the records, or the households that a measure counts."""
+    records = len(results.original)
+    share = 0.0 if row is None else row.means.get(key, 0.0)
+    units = round(row.parts[key][EXPECTED] / share) if row is not None and share > 0 else records
+    households = units < records and "household" in results.figures[key].title
+    return count(units, "household") if households else count(records, "record")
 
 
 def _persons(value: float) -> str:
