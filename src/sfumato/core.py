@@ -246,7 +246,8 @@ class Within(Method):
 
     def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         """Apply it so that the members of a household keep in common what they had, though they are in other blocks."""
-        if data.schema.household is not None and self.about.keeps_records:
+        whole = self.about.households in ("whole", "apart")
+        if data.schema.household is not None and self.about.keeps_records and whole:
             level = household_level(data)
             apart = [name for name in self.by if name not in level]
             shared = [name for name in self.masked(data) if name in level]

@@ -225,12 +225,9 @@ def _raked(work: _Work) -> None:
 
 
 def _margin(codes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the categories of a column with those of few records taken together, so that no weight names a record."""
+    """Return the categories of a column with those of few records taken together: many would bring the weight back."""
     values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    few = counts < MARGIN
-    if few.any() and counts[few].sum() < MARGIN and (~few).any():
-        few[int(np.argmin(np.where(few, len(codes) + 1, counts)))] = True
-    return np.where(few, len(values), np.arange(len(values)))[place]
+    return np.where(counts < MARGIN, len(values), np.arange(len(values)))[place]
 
 
 def _significant(weights: NDArray[np.float64]) -> NDArray[np.float64]:
