@@ -1,11 +1,12 @@
 """The distributions of Kolmogorov's and Smirnov's largest gap."""
 
+import warnings
 from itertools import combinations
 from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -36,7 +37,12 @@ def test_two_samples_as_scipy_does(m: int, n: int, equal: bool, seed: int) -> No
     rng = np.random.default_rng(seed)
     n = m if equal else n
     x, y = rng.normal(size=m), rng.normal(rng.choice([0.0, 0.1, 1.0]), size=n)
-    theirs = stats.ks_2samp(x, y)  # where rounding takes its exact P above 1, it gives another
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            theirs = stats.ks_2samp(x, y)  # where rounding takes its exact P above 1, it gives another
+        except RuntimeWarning:  # its exact way fails for some sizes, and it falls back to the asymptotic one
+            assume(False)
     assert two_sample_p(round(theirs.statistic * m * n), m, n) == pytest.approx(theirs.pvalue, rel=1e-12, abs=1e-300)
 
 
