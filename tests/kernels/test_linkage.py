@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment, minimize
 
 from sfumato.kernels import assignment
 from sfumato.kernels.assignment import compiled, plain
+from sfumato.kernels.assignment.pairs import positive_pairs
 from sfumato.kernels.probabilistic_linkage import (
     LinkageResult,
     MatchModel,
@@ -240,15 +241,38 @@ def test_prices_certify_a_larger_matching() -> None:
     left = rng.integers(0, 6, (400, 3)).astype(np.int32)
     right = rng.integers(0, 6, (380, 3)).astype(np.int32)
     weights = np.array([0, 3, 2, 7, 2, 6, 5, 11])
-    starts, members = compiled.bin_members(right)
-    first, columns, patterns = compiled.positive_pairs(left, starts, members, weights, 380)
-    partner, profit, price = compiled.heaviest_matching(np.arange(400), first, columns, patterns, weights, 380)
+    edges = positive_pairs(left, right, weights)
+    partner, profit, price = compiled.heaviest_matching(np.arange(400), edges, 380)
     matrix = weights[plain.agreement_patterns(left, right)]
     linked = partner >= 0
     assert profit.min() >= 0
     assert price.min() >= 0
     assert (profit[:, np.newaxis] + price >= matrix).all()
     assert matrix[linked, partner[linked]].sum() == profit.sum() + price.sum()
+
+
+@given(files(most=15), st.integers(0, 2**32), st.booleans())
+@settings(deadline=None, max_examples=100)
+def test_pairs_are_listed_by_weight_the_heaviest_first(pair: tuple[Codes, Codes], seed: int, monotone: bool) -> None:
+    left, right = pair
+    weights = np.random.default_rng(seed).integers(-2, 4, 2 ** left.shape[1])  # patterns that share a weight among them
+    weights[0] = 0
+    if monotone:  # as linkage has them: bins of one variable then serve as groups
+        for j in range(left.shape[1]):
+            by_bit = weights.reshape(-1, 2, 2**j)
+            np.maximum(by_bit[:, 1], by_bit[:, 0] + 1, out=by_bit[:, 1])
+    edges = positive_pairs(left, right, weights)
+    for i, mine in enumerate(left):
+        groups = range(edges.kinds[i], edges.kinds[i + 1])
+        assert (np.diff(edges.weights[edges.kinds[i] : edges.kinds[i + 1]]) <= 0).all()
+        heaviest: dict[int, int] = {}
+        for group in groups:
+            listed = edges.columns[edges.starts[group] : edges.ends[group]].tolist()
+            assert listed == sorted(set(listed))
+            for j in listed:
+                heaviest.setdefault(j, int(edges.weights[group]))
+        every = {j: int(weights[agree(mine, theirs)]) for j, theirs in enumerate(right)}
+        assert heaviest == {j: weight for j, weight in every.items() if weight > 0}
 
 
 def test_assignment_by_hand() -> None:

@@ -196,8 +196,8 @@ class MaximumDistance(Method):
     what remains is a group, or joins the nearest groups if it is fewer than k. Ties go to the record that comes first
     in the file. ``at_a_time`` masks the variables in blocks of two, three, four, ... as they stand in the file, each
     block by itself; variables left over join the last block, which is not said in print but gives its figures. Limits:
-    as of MDAV; it takes two to ten times as long, and its time grows with the power 1.4 of the number of records in
-    two variables, 1.7 in six and 1.9 in thirteen.
+    as of MDAV; it takes 3 to 14 times as long, and its time grows with the power 1.5 of the number of records in two
+    variables, 1.7 in six and 2 in thirteen.
     """
 
     k: int

@@ -9,7 +9,6 @@ centre, the farthest first, then two of those not yet taken are at most twice th
 """
 
 from heapq import heappop, heappush, heapreplace
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def _groups(points: Points, k: int) -> Integers:
     labels = np.empty(left, np.intp)
     found = Nearest(np.empty(k), np.empty(k, np.intp), np.empty(k, np.intp))
     partner = np.full(points_left, -1, np.intp)  # the farthest point, -1 before it is looked for
-    heap: Any = [(0.0, NO_ROW, NO_ROW, np.intp(-1))]  # minus the squared distance, the lower and higher row, the point
+    heap = [(0.0, NO_ROW, NO_ROW, -1)]  # minus the squared distance, the lower and higher row, the point
     heap.pop()
     label = 0
     while left >= 2 * k:
@@ -55,14 +54,12 @@ def _groups(points: Points, k: int) -> Integers:
         while left >= 2 * k and 2 * points_left >= points_built:
             following = _top_is_exact(tree, points, heap, partner, waiting, radius, following)
             first, second = _most_distant(points, heap[0], partner)
-            ends = (first, second)
-            rows = (points.rows[points.begin[first]], np.intp(0))
+            labels[points.rows[points.begin[first]]] = label
             points_left -= take(tree, points, first)
-            rows = (rows[0], points.rows[points.begin[second]])
+            labels[points.rows[points.begin[second]]] = label + 1
             points_left -= take(tree, points, second)
-            for end in range(2):
-                labels[rows[end]] = label
-                nearest(tree, points, points.coordinates[ends[end]], found, k - 1)
+            for end in (first, second):
+                nearest(tree, points, points.coordinates[end], found, k - 1)
                 for i in range(k - 1):
                     labels[found.row[i]] = label
                     points_left -= take(tree, points, found.point[i])
@@ -139,11 +136,12 @@ def _measured(tree: Tree, points: Points, point: int, partner: Integers) -> Entr
 
 
 @compiled
-def _lowest_row(points: Points, point: int) -> Any:
+def _lowest_row(points: Points, point: int) -> int:
     """The lowest row a point has left; NO_ROW if none."""
     if points.begin[point] == points.end[point]:
         return NO_ROW
-    return points.rows[points.begin[point]]
+    row: int = points.rows[points.begin[point]]
+    return row
 
 
 @compiled
@@ -153,8 +151,7 @@ def _most_distant(points: Points, top: Entry, partner: Integers) -> tuple[int, i
     if top[0] < 0.0:
         other = partner[point]
         return (point, other) if points.rows[points.begin[point]] == top[1] else (other, point)
-    first: Any = np.intp(-1)
-    second: Any = first
+    first = second = -1
     first_row = second_row = NO_ROW
     for point in range(len(points.begin)):
         for position in range(points.begin[point], min(points.begin[point] + 2, points.end[point])):
