@@ -25,8 +25,13 @@ from sfumato.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sfumato.compare.examine import Piece
     from sfumato.core import Measure
+    from sfumato.data.microdata import Microdata
+    from sfumato.restoration.findings import Checked
     from sfumato.show.summary import Summary
 
 
@@ -64,7 +69,7 @@ def compare(
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.catalogue import measures as known
-    from sfumato.cli.tables import command_line, read_protected
+    from sfumato.cli.tables import command_line, order_of, read_protected
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
@@ -77,9 +82,11 @@ def compare(
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_unknown(asked or (), data)
-    candidate = read_protected(
-        protected, data, protected_schema, encoding=encoding, delimiter=delimiter, decimal=decimal
+    written = read_protected(
+        protected, data, protected_schema, as_written=True, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
+    order = order_of(protected, len(written))
+    candidate = written if order is None else written.take(order.argsort())
     if unmatched:
         candidate = replace(candidate, matched=False)
     usual = sorted(default_measures(data, candidate, population=population), key=lambda chosen: not chosen.decides)
@@ -93,6 +100,7 @@ def compare(
         if before:  # what the original itself would give away, by the measures that matter here
             row = replace(experiment, measures=tuple(of_population(before, population))).measure_original()
             results = replace(results, unprotected=row)
+    checked = _audited(data, written, order) if asked is None and candidate.matched else None
     what = _pieces(wanted, written=report is not None or json, records=records > 0)
     summary = summarise_pair(
         results,
@@ -100,6 +108,7 @@ def compare(
         file=original.name,
         protected=protected.name,
         deciding=[repr(chosen.measure) for chosen in usual if chosen.decides],
+        checked=checked,
         command=command_line(),
         schema=schema_text(data.schema),
     )
@@ -121,6 +130,20 @@ def compare(
         raise typer.Exit(1)
 
 
+def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.intp] | None") -> "Checked":
+    """Try to restore protected values from the rest of the file, as it stands."""
+    from sfumato.errors import DataError, NotApplicable
+    from sfumato.restoration.audit import audit
+    from sfumato.restoration.findings import Checked
+
+    if len(written) != len(original):
+        return Checked(unaudited="its records are not those of the original one by one", excused=True)
+    try:
+        return Checked(audit=audit(original, written, order=order))
+    except (DataError, NotApplicable) as refusal:
+        return Checked(unaudited=str(refusal))
+
+
 def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "list[Piece]":
     """Name what is looked at besides the measures: all of it for a report or JSON, else what the terminal shows."""
     from sfumato.compare.examine import PIECES
@@ -139,6 +162,7 @@ def _print(summary: "Summary", records: int) -> None:
     from rich.text import Text
 
     from sfumato.cli.outcome import print_cautions
+    from sfumato.show.audit_text import audit_verdict
     from sfumato.show.terminal import pair_table, records_table, uncomputed, worst_pairs_table
 
     out = console()
@@ -149,6 +173,10 @@ def _print(summary: "Summary", records: int) -> None:
     for reason in uncomputed(summary):
         out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
     out.print()
+    found = summary.checked.audit if summary.checked is not None else None
+    if found is not None and found.protected:
+        out.print(audit_verdict(found))
+        out.print(Text("" if found.passed else f"sfumato audit shows how: {'; '.join(found.repairs)}"))
     print_cautions(summary)
     worst = worst_pairs_table(summary)
     if worst is not None:

@@ -120,13 +120,14 @@ def summarise_pair(
     file: str,
     protected: str,
     deciding: Sequence[str] = (),
+    checked: Checked | None = None,
     command: str = "",
     schema: str = "",
 ) -> Summary:
     """Tell how one protected file compares with its original.
 
     ``deciding`` are the keys of the measures that decide for such a file: they make the headline, those of risk first.
-    For a purpose of which none was computed, the first that was stands there.
+    For a purpose of which none was computed, the first that was stands there. ``checked`` holds the audit of the file.
     """
     lines, row = lines_of(results), results.rows[0]
     told = [key for key in lines.measures if math.isfinite(row.means.get(key, math.nan))]
@@ -155,6 +156,7 @@ def summarise_pair(
         cautions=(*by_position(results), *cautions(results, row, facts, {})),
         notes=_notes(results, lines, ()),
         original=lines.original,
+        checked=checked,
     )
 
 

@@ -11,6 +11,7 @@ from sfumato.show.summary import CandidateLine, MeasureLine, Summary
 
 ROWS = 12  # candidates listed; the report has them all
 WIDTH, HEIGHT = 64, 16
+LONG = 30  # characters of a measure's name before its parameters are left out
 
 
 def verdict_text(summary: Summary) -> Text:
@@ -131,7 +132,8 @@ def pair_table(summary: Summary) -> Table:
             table.add_row(Text(purpose, style="bold"))
         for measure in told:
             was = (before[measure.key].text if measure.key in before else "",) if before else ()
-            cells = (measure.name, *was, figures[measure.key].text, measure.better, measure.meaning or measure.title)
+            name = measure.name if len(measure.name) <= LONG else measure.name.partition("(")[0]
+            cells = (name, *was, figures[measure.key].text, measure.better, measure.meaning or measure.title)
             table.add_row(*(Text(cell) for cell in cells))
     return table
 
