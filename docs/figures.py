@@ -14,7 +14,8 @@ import pyarrow as pa
 
 import sfumato
 from sfumato import Microdata, NotApplicable
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
+from sfumato.measurement import Measurement
 
 HERE = Path(__file__).parent
 FIGURES, PAGE = HERE / "img" / "background.json", HERE / "background.md"

@@ -31,7 +31,6 @@ from .compare.tune_jointly import JointTuning as JointTuning
 from .compare.tune_jointly import tune_jointly as tune_jointly
 from .core import Chain as Chain
 from .core import Measure as Measure
-from .core import Measurement as Measurement
 from .core import Method as Method
 from .core import Within as Within
 from .data.files import read as read
@@ -50,6 +49,7 @@ from .errors import NotApplicable as NotApplicable
 from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError
 from .errors import SfumatoError as SfumatoError
+from .measurement import Measurement as Measurement
 from .methods.cart_synthesis import CARTSynthesis as CARTSynthesis
 from .methods.compression import JPEG as JPEG
 from .methods.correlated_noise import CorrelatedNoise as CorrelatedNoise

@@ -5,7 +5,7 @@ line come for free. Read this file first.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
@@ -13,24 +13,20 @@ from typing import Any, ClassVar, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from sfumato import parameters
-from sfumato.about import Better, MeasureAbout, MethodAbout
-from sfumato.data.frames import FrameKind, Origin, from_arrow
+from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.strata import Strata, strata
-from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
-Table = tuple[Mapping[str, Any], ...]
 MOST_NOTES = 6  # of single blocks
 
 
@@ -303,19 +299,19 @@ class Measure(_Described, ABC):
     def __post_init__(self) -> None:
         parameters.names(self, "variables")
 
-    def evaluate(self, original: Any, protected: Any, *, rng: Seed = None) -> "Measurement":
+    def evaluate(self, original: Any, protected: Any, *, rng: Seed = None) -> Measurement:
         """Measure a protected table against its original."""
         with speaking(self):
             pair = Pair.of(original, protected)
         return self.evaluate_pair(pair, rng=rng)
 
-    def evaluate_pair(self, pair: Pair, *, rng: Seed = None) -> "Measurement":
+    def evaluate_pair(self, pair: Pair, *, rng: Seed = None) -> Measurement:
         """Measure two tables that are on one footing already; what other measures computed of them is shared."""
         with speaking(self):
             return self.compute(pair.in_order() if self.about.paired else pair, np.random.default_rng(rng))
 
     @abstractmethod
-    def compute(self, pair: Pair, rng: np.random.Generator) -> "Measurement":
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         """Return the measurement; what a measure of your own implements. Users call ``evaluate``.
 
         A measure that compares record with record (``about.paired``) gets the protected records in the order of the
@@ -340,69 +336,9 @@ class Measure(_Described, ABC):
         """Say of this instance what its parameters make different from its class."""
         object.__setattr__(self, "about", replace(self.about, **changes))
 
-    def measurement(self, value: float, **details: Any) -> "Measurement":
+    def measurement(self, value: float, **details: Any) -> Measurement:
         """Dress a value with what is known of this measure."""
         return Measurement(measure=repr(self), about=self.about, value=float(value), **details)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Measurement:
-    """The value of a measure, with its parts, its breakdown and what was left out and why.
-
-    ``tables`` holds longer breakdowns as rows, one mapping each; ``statement`` is what may be published with the file.
-    """
-
-    measure: str
-    about: MeasureAbout
-    value: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    by_variable: Mapping[str, float] = field(default_factory=dict)
-    by_pair: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    by_record: NDArray[np.float64] | None = None
-    tables: Mapping[str, Table] = field(default_factory=dict)
-    statement: str = ""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def better(self) -> Better:
-        """Which way is better."""
-        return self.about.better
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The least and the greatest value the measure can take."""
-        return self.about.range
-
-    def table(self, name: str, kind: FrameKind = "pandas") -> Any:
-        """Return one of the tables as a frame."""
-        if name not in self.tables:
-            there = ", ".join(map(repr, self.tables)) or "none"
-            raise ParameterError(f"{self.measure} has no table {name!r}; there is {there}")
-        return from_arrow(pa.Table.from_pylist([dict(row) for row in self.tables[name]]), Origin(kind))
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __repr__(self) -> str:
-        lines = [f"{self.measure} = {self.value:.6g}  ({self.about.title}; {self.better} is better)"]
-        for title, found in (("parts", self.parts), ("by variable", self.by_variable)):
-            if found:
-                lines.append(f"  {title}: " + ", ".join(f"{key} {value:.4g}" for key, value in found.items()))
-        if self.by_record is not None:
-            worst = np.argsort(-self.by_record, kind="stable")[:5]
-            rows = ", ".join(f"row {i + 1}: {self.by_record[i]:.3g}" for i in worst)
-            lines.append(f"  by record (largest): {rows}")
-        return "\n".join(lines + [f"  note: {note}" for note in self.notes])
-
-    def _repr_html_(self) -> str:
-        rows = [(f"{kind}: {name}", f"{value:.4g}") for kind, name, value in self._lines()]
-        notes = [*self.notes, *([self.statement] if self.statement else [])]
-        caption = f"{self.measure} = {self.value:.6g} ({self.about.title}; {self.better} is better)"
-        return html_table(caption, ("", "value"), rows, notes)
-
-    def _lines(self) -> list[tuple[str, str, float]]:
-        parts = [("part", name, value) for name, value in self.parts.items()]
-        return parts + [("variable", name, value) for name, value in list(self.by_variable.items())[:50]]
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.about import MeasureAbout, MethodAbout
-from sfumato.core import Measure, Measurement, Method
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 
 

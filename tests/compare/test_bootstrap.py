@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from sfumato import CDFMaximum, DistanceLinkage, Experiment, InformationLoss, Noise, RankInterval, Score
 from sfumato.about import MeasureAbout
 from sfumato.compare.bootstrap import bootstrap
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from tables import incomes, numbers
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato.compare.codec import MARK, Damaged, decode, encode
-from sfumato.core import Measurement
 from sfumato.errors import ParameterError
+from sfumato.measurement import Measurement
 
 floats = st.floats(width=64)  # with NaN, infinities, -0.0 and the smallest
 names = st.text(st.characters(), max_size=5)  # with lone surrogates, which a damaged file may bring

@@ -8,9 +8,10 @@ import pyarrow as pa
 from compare_toys import count
 
 from sfumato.about import MeasureAbout, MethodAbout
-from sfumato.core import Measure, Measurement, Method
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 
 DATA = Microdata.from_frame(pa.table({"x": [0.0, 0.0], "chance": [0.0, 0.0]}))

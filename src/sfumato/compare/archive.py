@@ -19,7 +19,7 @@ from typing import TypeVar
 from sfumato.about import MeasureAbout
 from sfumato.compare.codec import Damaged, decode, encode
 from sfumato.compare.store import Cell, Key, Scope, Store, damaged
-from sfumato.core import Measurement
+from sfumato.measurement import Measurement
 
 MOST_IN_MEMORY = 256 * 2**20
 NOT_KEPT = "figures by record were not kept in memory, because the table is large: run the experiment with a store"

@@ -31,10 +31,11 @@ from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
-from sfumato.core import Measure, Measurement, Seed, speaking
+from sfumato.core import Measure, Seed, speaking
 from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.core import Measurement, Table
 from sfumato.errors import ParameterError
+from sfumato.measurement import Measurement, Table
 
 MARK = b"sfumato measurement 1\n"
 LEVEL = 1  # of zlib: higher levels take several times as long and save little

@@ -19,9 +19,10 @@ from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.compare.work import Task, outcomes, versions
-from sfumato.core import Measure, Measurement, Method
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.measurement import Measurement
 
 Source = Method | Microdata | SfumatoError
 UNPROTECTED = "original, unprotected"

@@ -14,10 +14,11 @@ from sfumato.compare.identity import code_of, identify, identity
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Key
-from sfumato.core import Measure, Measurement, Method, Seed
+from sfumato.core import Measure, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 
 if TYPE_CHECKING:

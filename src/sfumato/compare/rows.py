@@ -10,7 +10,8 @@ import numpy as np
 from sfumato.compare.archive import Averaged, averaged
 from sfumato.compare.figures import numberless
 from sfumato.compare.store import Cell, Key
-from sfumato.core import Measurement, Method
+from sfumato.core import Method
+from sfumato.measurement import Measurement
 from sfumato.outcome import Reason, Status
 
 NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")

@@ -14,8 +14,9 @@ import numpy as np
 
 from sfumato import catalogue
 from sfumato.about import Better, MeasureAbout, Purpose, Unit
-from sfumato.core import Measure, Measurement, Seed
+from sfumato.core import Measure, Seed
 from sfumato.errors import ParameterError
+from sfumato.measurement import Measurement
 
 DOMINGO = "Domingo-Ferrer, Mateo-Sanz and Torres, Concepts for the Evaluation of Anonymized Data"
 

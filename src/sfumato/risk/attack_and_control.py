@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Kind
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.risk.compared_variables import Notes, compared
 

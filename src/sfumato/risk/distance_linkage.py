@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import compared

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.units import units
 from sfumato.kernels.expected_inverse import expected_inverse
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
 from sfumato.pair.statistics import UnitSums

@@ -7,8 +7,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
 from sfumato.registry import catalogued

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measurement
 from sfumato.data.schema import Kind
 from sfumato.kernels.groups import class_sums
+from sfumato.measurement import Measurement
 from sfumato.pair import Keys, Pair
 from sfumato.registry import catalogued
 from sfumato.risk.class_profiles import MISSING, Confidential, Profile

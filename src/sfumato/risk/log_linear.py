@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums
 from sfumato.kernels.log_linear import fitted, placed, possible_cells
+from sfumato.measurement import Measurement
 from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.registry import catalogued
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.spread import ROUNDING
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import compared

@@ -4,11 +4,12 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed_distance import Points, nearest, slack
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import Floats, Notes, compared, followed

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.risk.known_variables import Known, check_known, known_sets

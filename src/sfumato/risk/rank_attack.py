@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.kernels.rank_windows import search_windows
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued

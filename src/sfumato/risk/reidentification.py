@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.keys import key_names
 from sfumato.data.recoding import Recoding
 from sfumato.data.scenario import Scenario
@@ -20,6 +20,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums, classes
 from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.registry import catalogued

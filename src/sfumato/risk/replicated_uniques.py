@@ -3,7 +3,8 @@
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.compared_keys import MISSING_KEYS, ComparedKeys

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.robust_covariance import minimum_covariance_determinant, squared_distances
 from sfumato.kernels.spread import mean_and_spread, standardised
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 

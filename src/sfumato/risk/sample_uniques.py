@@ -8,9 +8,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement, Table
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.uniques import alone_on
+from sfumato.measurement import Measurement, Table
 from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
 from sfumato.pair.statistics import KeyClasses

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement, Table
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import class_sums, first_in_order
 from sfumato.kernels.uniques import minimal_uniques
+from sfumato.measurement import Measurement, Table
 from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.pair.keys import MISSING_KEYS, SHOWN
 from sfumato.pair.statistics import KeyClasses

@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measurement
 from sfumato.data.schema import Kind
 from sfumato.kernels.groups import class_sums
+from sfumato.measurement import Measurement
 from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import SHOWN
 from sfumato.registry import catalogued

@@ -8,8 +8,8 @@ import numpy as np
 from sfumato.about import Purpose
 from sfumato.compare.examine.usefulness import utility_found
 from sfumato.compare.results import Results, Which
-from sfumato.core import Measurement
 from sfumato.errors import ParameterError
+from sfumato.measurement import Measurement
 from sfumato.show.map_plot import risk_utility_map
 from sfumato.show.pair_map import pair_map
 from sfumato.show.summarise import summarise

@@ -11,10 +11,11 @@ import numpy as np
 from sfumato.compare.figures import listed
 from sfumato.compare.progress import watch
 from sfumato.compare.work import versions
-from sfumato.core import Measurement, Method
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.samples import household_survey
 from sfumato.errors import ParameterError
+from sfumato.measurement import Measurement
 from sfumato.methods import (
     MDAV,
     PRAM,

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement, chosen
+from sfumato.core import Measure, chosen
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.global_utility.deletion import left, present, side_by_side

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.frames import Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
@@ -18,6 +18,7 @@ from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.kernels.average_linkage import partition
 from sfumato.kernels.boxes import distinct
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Floats, Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.divergence import Direction

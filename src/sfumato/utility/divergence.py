@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.utility.models.design import Column, Number

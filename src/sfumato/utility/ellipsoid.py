@@ -7,10 +7,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measurement
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
 from sfumato.kernels.quadratic_form import Probability, ellipsoid_probability
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.models.fit import BothFits, Fit

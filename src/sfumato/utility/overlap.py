@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measurement, speaking
+from sfumato.core import speaking
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Floats
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.models.copies import Combine, combined

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement, chosen
+from sfumato.core import Measure, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued

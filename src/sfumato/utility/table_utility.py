@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.weights import normalised, unequal
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.table_statistics import Cells, Effects, Null, Statistic

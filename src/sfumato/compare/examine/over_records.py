@@ -5,9 +5,10 @@ from time import perf_counter
 
 from sfumato.compare.bootstrap import adds_up, bootstrap
 from sfumato.compare.examine.findings import OverRecords, Resampled
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 
 MOST_RESAMPLED = 20_000  # records: in larger tables they hardly matter
 REPETITIONS = 100

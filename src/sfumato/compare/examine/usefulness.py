@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.compare.examine.findings import PairUtility, UtilityFound, VariableUtility
-from sfumato.core import Measurement
+from sfumato.measurement import Measurement
 
 
 def utility_found(found: Measurement) -> UtilityFound | None:

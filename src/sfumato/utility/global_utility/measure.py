@@ -8,9 +8,10 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement, chosen
+from sfumato.core import Measure, chosen
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.utility.association import WEIGHTED, pair_tests

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.core import Table
 from sfumato.data.microdata import Floats
+from sfumato.measurement import Table
 from sfumato.utility.global_utility import bivariate
 from sfumato.utility.global_utility.bivariate import Pairs
 from sfumato.utility.global_utility.multivariate import Outcome

@@ -6,8 +6,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, Measurement
+from sfumato.core import Measure
 from sfumato.errors import NotApplicable
+from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.propensity import groups, logistic, scores, tree
