@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels.trees import LEAST_CELLS, compiled, plain
+from sfumato.kernels.trees import LEAST_CELLS, category_sets, compiled, plain
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 
 both = pytest.mark.parametrize("cells", [0, LEAST_CELLS], ids=["plain", "compiled"])
@@ -213,7 +213,7 @@ def test_sets_of_categories_are_the_best_or_nearly(kinds: int) -> None:
         gain, right = plain._set_by_classes(code, 7, target.astype(np.intp), 1)
         assert gain == pytest.approx(gini_gain(table, np.flatnonzero(right == 0).tolist()))
         rows = np.arange(200, dtype=np.int32)
-        again, sides = compiled._set_by_classes(rows, target.astype(np.float64), code, 7, kinds, 1)
+        again, sides = category_sets.set_by_classes(rows, target.astype(np.float64), code, 7, kinds, 1)
         assert again == gain and np.array_equal(right, sides)
         shares.append(gain / best_of_all(table))
     if kinds == 2:  # by theory the best split goes by the share of one class

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.trees.compiled import _set_by_means
+from sfumato.kernels.trees.category_sets import set_by_means
 from sfumato.kernels.trees.lists import BETTER, SHARES, Codes, Counts, Flags, Floats
 
 Entries = NDArray[np.uint32]
@@ -145,7 +145,7 @@ def _split(
             entry = here[0, start + i]
             members[i], targets[i] = entry >> ONE, 2.0 * (entry & ONE) - 1.0
         for j in range(codes.shape[0]):
-            gain, sides = _set_by_means(members, targets, codes[j], counts[j], SHARES, weight, share, least)
+            gain, sides = set_by_means(members, targets, codes[j], counts[j], SHARES, weight, share, least)
             if gain > most * BETTER:
                 most, column, right = gain, columns + j, sides
     if column < 0:
