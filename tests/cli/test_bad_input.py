@@ -3,20 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_survey import run, write_schema, write_survey
+from small_survey import run, write_survey
 
 from sfumato.cli.options import read_bounds
 from sfumato.errors import ParameterError
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    return write_survey(tmp_path)
-
-
-@pytest.fixture
-def schema(tmp_path: Path) -> Path:
-    return write_schema(tmp_path)
 
 
 def _refused(result: Any, *words: str) -> None:

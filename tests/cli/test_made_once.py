@@ -5,20 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from small_survey import run, write_schema, write_survey
+from small_survey import run
 
 from sfumato.catalogue import measures as known
 from sfumato.core import Measure, Method
-
-
-@pytest.fixture
-def survey(tmp_path: Path) -> Path:
-    return write_survey(tmp_path)
-
-
-@pytest.fixture
-def schema(tmp_path: Path) -> Path:
-    return write_schema(tmp_path)
 
 
 def test_a_second_identical_sweep_costs_rendering_only(
