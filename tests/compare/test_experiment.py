@@ -238,7 +238,7 @@ def test_results_become_frames_and_records() -> None:
 def test_results_print_as_a_ranked_table() -> None:
     results = Experiment(DATA, [Shift(by=4.0), Shift(by=2.0)], [Loss(), Closeness()]).run()
     lines = repr(results).splitlines()
-    assert lines[0] == "2 candidates, 1 replicate, seed 0; best Loss first"
+    assert lines[0] == "2 candidates, 1 replicate; best Loss first"
     assert lines[1].split() == ["candidate", "Loss", "Closeness"]
     assert lines[2].split() == ["Shift(by=2.0)", "2", "33.33", "%"]
     assert "<td>Shift(by=4.0)</td>" in results._repr_html_()

@@ -55,8 +55,8 @@ def protect(
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
     from sfumato.cli.release import release_name
-    from sfumato.cli.tables import drawn_seed, write_protected
-    from sfumato.compare.seeds import generator
+    from sfumato.cli.tables import write_protected
+    from sfumato.compare.seeds import drawn_seed, generator
     from sfumato.core import speaking
     from sfumato.data.files import read
     from sfumato.restoration.findings import Checked

@@ -233,7 +233,7 @@ def composed(
 
 def remembered_seed(out: Path, seed: int | None) -> int:
     """Return the seed: the one said, or the one this folder was begun with, or a new one."""
-    from sfumato.cli.tables import drawn_seed
+    from sfumato.compare.seeds import drawn_seed
     from sfumato.show.page import save
 
     place = out / "seed"

@@ -34,13 +34,6 @@ def command_line(seed: int | None = None) -> str:
     return shlex.join(words)
 
 
-def drawn_seed() -> int:
-    """Draw a seed nobody can guess: what protects a table can be undone by whoever knows it."""
-    import secrets
-
-    return secrets.randbits(63)
-
-
 def read_protected(
     path: Path, original: "Microdata", schema: Path | None = None, *, as_written: bool = False, **dialect: str | None
 ) -> "Microdata":

@@ -80,7 +80,7 @@ def tune(
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
-    from sfumato.cli.tables import drawn_seed
+    from sfumato.compare.seeds import drawn_seed
     from sfumato.data.files import read
 
     if out is not None and out.exists() and not force:

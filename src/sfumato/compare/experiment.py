@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +18,8 @@ from sfumato.compare.identity import identify, identity
 from sfumato.compare.progress import watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
-from sfumato.compare.store import Cell, Key, Scope, Store
+from sfumato.compare.seeds import drawn_seed
+from sfumato.compare.store import Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
@@ -50,21 +52,24 @@ def grid(method: type[Method], **values: Any) -> list[Method]:
 class Experiment:
     """What to compare: a table, ways to mask it, tables masked elsewhere, and the measures that judge them.
 
-    ``replicates`` counts the draws of whatever is random; what is not is computed once. ``seed`` fixes every draw:
-    see ``sfumato.compare.seeds``. ``candidates`` names tables protected elsewhere; what is known of the original's
-    variables holds for theirs.
+    ``replicates`` counts the draws of whatever is random; what is not is computed once. ``seed`` fixes every draw (see
+    ``sfumato.compare.seeds``). Whoever knows it and has the protected table can undo the protection: without one a
+    secret seed is drawn, and ``run`` keeps it in the store, so that the same table goes on with it. ``Results.seed``
+    tells it; it is not for publication. ``candidates`` names tables protected elsewhere; what is known of the
+    original's variables holds for theirs.
     """
 
     data: Any
     methods: Sequence[Method] = ()
     measures: Sequence[Measure] = ()
     replicates: int = 1
-    seed: int = 0
+    seed: int | None = None
     candidates: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         parameters.whole(self, "replicates", least=1)
-        parameters.whole(self, "seed", least=0)
+        if self.seed is not None:
+            parameters.whole(self, "seed", least=0)
         object.__setattr__(self, "data", Microdata.from_frame(self.data))
         object.__setattr__(self, "methods", _instances(self, "methods", Method))
         object.__setattr__(self, "measures", _instances(self, "measures", Measure))
@@ -99,9 +104,10 @@ class Experiment:
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
         start = perf_counter()
-        unprotected = self.measure_original(store=store) if original else None
         place = None if store is None else Path(store)
-        scope = Scope(None if place is None else place.absolute(), self.data.fingerprint, self.seed)
+        seed = settled_seed(place, self.data.fingerprint, self._secret) if self.seed is None else self.seed
+        unprotected = replace(self, seed=seed).measure_original(store=store) if original else None
+        scope = Scope(None if place is None else place.absolute(), self.data.fingerprint, seed)
         with nullcontext() if place is None else Store(scope) as kept:
             cells = ({} if kept is None else kept.finished()) | (memory or {})
             plan = self._plan(scope, by_record=place is not None or self._fits_in_memory(cells))
@@ -124,6 +130,10 @@ class Experiment:
             memory.update({key: cell for key, cell in cells.items() if cell.finished})
         results = self._results(plan, cells, scope, perf_counter() - start)
         return replace(results, unprotected=unprotected)
+
+    @cached_property
+    def _secret(self) -> int:
+        return drawn_seed()
 
     def measure_original(self, *, store: str | os.PathLike[str] | None = None) -> Row:
         """Measure the original as if it were released unprotected: the risk and the utility to begin from."""
@@ -149,7 +159,7 @@ class Experiment:
                 original=self.data,
                 fingerprint=self.data.fingerprint,
                 source=source,
-                seed=self.seed,
+                seed=scope.seed,
                 replicate=replicate,
                 wanted=tuple(self._wanted(source, replicate, identify(source), measures)),
                 store=None if scope.path is None else scope,
@@ -192,7 +202,7 @@ class Experiment:
             original=self.data,
             measures=tuple(self.measures),
             rows=tuple(rows),
-            seed=self.seed,
+            seed=scope.seed,
             replicates=self.replicates,
             seconds=seconds,
             versions=versions(),

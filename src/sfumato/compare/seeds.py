@@ -4,11 +4,17 @@ All parameter values of a method share their draws, which makes curves over a pa
 the same attack, for a measure draws by its own name.
 """
 
+import secrets
 from zlib import crc32
 
 import numpy as np
 
 from sfumato.core import Measure, Method
+
+
+def drawn_seed() -> int:
+    """Draw a seed nobody can guess: what protects a table can be undone by whoever knows it."""
+    return secrets.randbits(63)
 
 
 def generator(seed: int, owner: Method | Measure, replicate: int) -> np.random.Generator:

@@ -8,6 +8,7 @@ what was examined of single candidates.
 
 import json
 import math
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
@@ -130,6 +131,15 @@ class Store:
         with self._explained(), self._at_once():
             self._write("examinations", "name, content", key, zlib.compress(payload))
 
+    def secret_seed(self) -> int:
+        """Return the seed that was kept for this data; keep the present one if there is none."""
+        with self._explained(), self._at_once():
+            self._connection.execute("CREATE TABLE IF NOT EXISTS seeds (data TEXT PRIMARY KEY, seed TEXT NOT NULL)")
+            self._connection.execute("INSERT OR IGNORE INTO seeds (data, seed) VALUES (?, ?)", self._scope)
+            (found,) = self._connection.execute("SELECT seed FROM seeds WHERE data = ?", self._scope[:1]).fetchone()
+        with self._readable():
+            return int(found)
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -182,6 +192,14 @@ class Store:
             yield
         except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
             raise damaged(self.path, error) from error
+
+
+def settled_seed(path: str | os.PathLike[str] | None, data: str, secret: int) -> int:
+    """Return the secret seed that the store keeps for this data; this one if there is none yet, or no store."""
+    if path is None:
+        return secret
+    with Store(Scope(Path(path).absolute(), data, secret)) as store:
+        return store.secret_seed()
 
 
 def damaged(path: Path | None, error: Exception) -> FileError:

@@ -48,7 +48,7 @@ def _caption(results: "Results") -> str:
     rows, draws = len(results), results.replicates
     replicates = f"{draws} replicate{'s' if draws > 1 else ''}"
     best = results.ranked_by.partition("(")[0]
-    return f"{rows} candidate{'s' if rows != 1 else ''}, {replicates}, seed {results.seed}; best {best} first"
+    return f"{rows} candidate{'s' if rows != 1 else ''}, {replicates}; best {best} first"
 
 
 def _footer(results: "Results") -> list[str]:

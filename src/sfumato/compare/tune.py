@@ -14,6 +14,8 @@ from sfumato.compare.figures import written
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row
 from sfumato.compare.search import Finding, Search
+from sfumato.compare.seeds import drawn_seed
+from sfumato.compare.store import settled_seed
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
@@ -61,7 +63,7 @@ def tune(
     replicates: int = 5,
     budget: int = 50,
     tolerance: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int = 1,
     store: str | os.PathLike[str] | None = None,
 ) -> Tuning:
@@ -89,6 +91,7 @@ def tune(
     ('k', True, True)
     """
     table = Microdata.from_frame(data)
+    seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
     check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)
     name, values = turn.text, turn.values

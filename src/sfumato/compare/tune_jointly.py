@@ -14,6 +14,8 @@ from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row, half_width
+from sfumato.compare.seeds import drawn_seed
+from sfumato.compare.store import settled_seed
 from sfumato.compare.surface import JointSearch, Point, Surface
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
@@ -58,7 +60,7 @@ def tune_jointly(
     at_least: Mapping[Any, float] | None = None,
     replicates: int = 3,
     budget: int = 60,
-    seed: int = 0,
+    seed: int | None = None,
     workers: int = 1,
     store: str | os.PathLike[str] | None = None,
 ) -> JointTuning:
@@ -86,6 +88,7 @@ def tune_jointly(
     (True, True, ['TopBottomCoding.share', 'RankSwapping.p'])
     """
     table = Microdata.from_frame(data)
+    seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
     check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
     if not isinstance(over, Mapping) or not over:
         raise ParameterError(f"tune: over must give each parameter its range, such as {{'k': (2, 5)}}; got {over!r}")
