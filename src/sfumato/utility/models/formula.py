@@ -1,7 +1,6 @@
 """Formulas: what formulaic makes of the text, as factors and products that are built a block of records at a time."""
 
 import ast
-import builtins
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.errors import NotApplicable, ParameterError
+from sfumato.utility.models.grammar import check_part, check_size, too_deep
 
 _NAME = r"\s*(?:`([^`]+)`|([^\W\d]\w*))\s*"
 _SIMPLE = re.compile(rf"{_NAME}~(?:\s*1\s*|{_NAME})")  # a mean, or a regression on one variable
@@ -50,6 +50,7 @@ def parse(text: str) -> Parsed:
     if found:
         left, right = found[1] or found[2], found[3] or found[4]
         return Parsed(text, tuple(name for name in (left, right) if name), left, right, simple=True)
+    check_size(text)
     formulaic = load()
     try:
         whole = formulaic.Formula(text)
@@ -57,37 +58,40 @@ def parse(text: str) -> Parsed:
     except formulaic.errors.FormulaicError as error:
         reason = " ".join(_plain(str(error)).split())
         raise ParameterError(f"cannot read the model {text!r}: {reason}") from None
-    if left is None or right is None or not hasattr(right, "required_variables") or isinstance(right, tuple):
+    except (RecursionError, MemoryError):
+        raise too_deep(text) from None
+    except Exception as error:  # of what it did not foresee
+        raise ParameterError(f"cannot read the model {text!r}: {_reason(error)}") from None
+    sides = (left, right)
+    if not all(isinstance(side, formulaic.SimpleFormula) for side in sides):
         raise ParameterError(f"cannot read the model {text!r}; write for example 'income ~ age + C(region)'")
+    # checked first: formulaic runs parts of an expression even to list its variables
+    factors = [factor for side in sides for term in side for factor in term.factors]
+    variables = tuple(sorted(set().union(*map(variables_of, factors))))
     if len(left) != 1 or len(left[0].factors) != 1:
         raise ParameterError(f"the model {text!r} needs one response left of '~'; it has {left}")
     if not len(right):
         raise ParameterError(f"the model {text!r} has no term; for a mean write '{left} ~ 1'")
-    factors = [factor for side in (left, right) for term in side for factor in term.factors]
-    return Parsed(text, tuple(sorted(set().union(*map(variables_of, factors)))), left, right)
+    return Parsed(text, variables, left, right)
 
 
 def variables_of(factor: Any) -> set[str]:
-    """Name the variables a factor needs; a function that formulaic does not know counts as one, to be refused.
+    """Name the variables a factor needs; refuse one that holds more than the grammar of formulas has.
 
     formulaic's own list lacks those inside ``center`` and other transformations that remember the data.
     """
-    from formulaic.transforms import TRANSFORMS
-
     if factor.eval_method.value != "python":
         return {factor.expr} if factor.eval_method.value == "lookup" else set()
     quoted = list(dict.fromkeys(re.findall(r"`([^`]+)`", factor.expr)))
     text = factor.expr
     for place, name in enumerate(quoted):
         text = text.replace(f"`{name}`", f"_quoted_{place}_")
-    tree = ast.parse(text, mode="eval")
-    known = {*TRANSFORMS, "np", *dir(builtins)}
+    tree = check_part(text, factor.expr)
     apart = {
         id(root)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call | ast.Attribute)
         and isinstance(root := node.func if isinstance(node, ast.Call) else node.value, ast.Name)
-        and root.id in known
     }
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in apart}
     spelled = {f"_quoted_{place}_": name for place, name in enumerate(quoted)}
