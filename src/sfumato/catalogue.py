@@ -104,6 +104,8 @@ def parse(text: str) -> list[Method | Measure]:
         raise
     except (SyntaxError, ValueError, AttributeError, TypeError):
         raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None
+    except (RecursionError, MemoryError):
+        raise ParameterError(f"cannot read {text[:60]!r}...: its parts stand too deep inside each other") from None
     cls: Any = find(name)
     if isinstance(call, ast.Name) and isinstance(cls.about, MethodAbout):
         return list(default_grid(cls))

@@ -73,6 +73,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         raise SchemaError(f"{file} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{file} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise SchemaError(f"{file}: its lists stand too deep inside each other for a schema") from None
     _known(f"{file}", stated, _TOP)
     variables = stated.pop("variables", {})
     _of_type(f"{file}", "variables", variables, dict, "a table such as [variables.income]")
