@@ -213,9 +213,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise FileError(f"store {path}: there is no folder {path.parent}; create it or give another path")
     if path.is_dir():
         raise FileError(f"store {path}: this is a folder; give the path of a file in it")
+    new = not path.exists()
     connection = _opened(path)
     try:
         _prepare(connection, path)
+        if new:
+            path.chmod(0o600)  # figures by record and the seed are for the owner alone
     except BaseException:
         connection.close()
         raise

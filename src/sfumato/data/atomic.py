@@ -30,11 +30,12 @@ def reason(error: OSError) -> str:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path`` once it is complete and safe on disk.
 
     What is written goes to a temporary file in the same folder; if anything fails, that file is removed and whatever
-    stood at ``path`` stays. Trouble with the file system is raised as a ``FileError`` that says why.
+    stood at ``path`` stays. A ``private`` file can be read by its owner alone, from its first byte on. Trouble with the
+    file system is raised as a ``FileError`` that says why.
     """
     target = Path(path)
     try:
@@ -44,7 +45,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {path}: it is a device or pipe, not a file")
         part = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex[:12]}.part")
-        out = part.open("xb")
+        out = open(part, "xb", opener=_for_the_owner if private else None)  # noqa: SIM115 - closed below
     except FileError:
         raise
     except OSError as error:
@@ -54,7 +55,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        if target.exists():
+        if target.exists() and not private:
             shutil.copymode(target, part)
         part.replace(target)
     except FileError:
@@ -64,3 +65,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # gone already where all went well
             part.unlink()
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -131,7 +131,7 @@ def schema_text(data: Microdata | Schema) -> str:
 def write_schema(data: Microdata | Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema to a file to be edited."""
     text = schema_text(data)
-    with replacing(path) as out:
+    with replacing(path, private=True) as out:
         out.write(text.encode("utf-8"))
 
 

@@ -69,13 +69,16 @@ def embeddable(thing: Any) -> str:
     return text
 
 
-def save(path: Path, content: bytes) -> Path:
-    """Write a file whole or not at all, in a folder that is made where it is not there."""
+def save(path: Path, content: bytes, *, public: bool = False) -> Path:
+    """Write a file whole or not at all, in a folder that is made where it is not there.
+
+    Only its owner can read it, unless it is ``public``: what is told of originals, risks and seeds is for few.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot make the folder {path.parent}: {reason(error)}") from None
-    with replacing(path) as out:
+    with replacing(path, private=not public) as out:
         out.write(content)
     return path
 
@@ -106,5 +109,5 @@ def _vega() -> str:
         make: Any = vl_convert.javascript_bundle
         bundle: str = make().replace("</script", "<\\/script")
     with suppress(FileError):
-        save(kept, bundle.encode())
+        save(kept, bundle.encode(), public=True)
     return bundle

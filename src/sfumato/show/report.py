@@ -44,10 +44,11 @@ def _write_external(summary: Summary, directory: Path) -> Path:
         raise ParameterError("nothing was chosen, so there is no file to tell the public of; give bounds it can keep")
     name = summary.released
     about = {"file": name, **plain.to_plain(release)}
-    save(directory / "about.json", plain.to_json(about, indent=1).encode())
-    save(directory / "about.md", render_markdown("external.md.j2", name=name, release=release).encode())
+    save(directory / "about.json", plain.to_json(about, indent=1).encode(), public=True)
+    markdown = render_markdown("external.md.j2", name=name, release=release)
+    save(directory / "about.md", markdown.encode(), public=True)
     page = render_page("external.html.j2", {}, title=f"About {name}", release=release)
-    return save(directory / "about.html", page.encode())
+    return save(directory / "about.html", page.encode(), public=True)
 
 
 def render(summary: Summary, pictures: dict[str, str]) -> str:
