@@ -19,8 +19,8 @@ def known_seed() -> None:
     """Let seeds be drawn."""
 
 
-def experiment(**options: int) -> Experiment:
-    return Experiment(SURVEY, [SWAP], MEASURES, **options)
+def experiment(seed: int | None = None) -> Experiment:
+    return Experiment(SURVEY, [SWAP], MEASURES, seed=seed)
 
 
 def same(one: Microdata, other: Microdata) -> bool:

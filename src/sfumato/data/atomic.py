@@ -45,13 +45,15 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {path}: it is a device or pipe, not a file")
         part = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex[:12]}.part")
-        out = open(part, "xb", opener=_for_the_owner if private else None)  # noqa: SIM115 - closed below
+        out = part.open("xb")
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"cannot write {path}: {reason(error)}") from error
     try:
         with out:
+            if private:
+                part.chmod(0o600)
             yield out
             out.flush()
             os.fsync(out.fileno())
@@ -65,7 +67,3 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     finally:
         with suppress(OSError):  # gone already where all went well
             part.unlink()
-
-
-def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -54,7 +54,7 @@ def parse(text: str) -> Parsed:
     formulaic = load()
     try:
         whole = formulaic.Formula(text)
-        left, right = (getattr(whole, side, None) for side in ("lhs", "rhs"))
+        sides: list[Any] = [getattr(whole, side, None) for side in ("lhs", "rhs")]
     except formulaic.errors.FormulaicError as error:
         reason = " ".join(_plain(str(error)).split())
         raise ParameterError(f"cannot read the model {text!r}: {reason}") from None
@@ -62,9 +62,9 @@ def parse(text: str) -> Parsed:
         raise too_deep(text) from None
     except Exception as error:  # of what it did not foresee
         raise ParameterError(f"cannot read the model {text!r}: {_reason(error)}") from None
-    sides = (left, right)
     if not all(isinstance(side, formulaic.SimpleFormula) for side in sides):
         raise ParameterError(f"cannot read the model {text!r}; write for example 'income ~ age + C(region)'")
+    left, right = sides
     # checked first: formulaic runs parts of an expression even to list its variables
     factors = [factor for side in sides for term in side for factor in term.factors]
     variables = tuple(sorted(set().union(*map(variables_of, factors))))
