@@ -92,11 +92,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 
 
-def schema_text(data: Microdata | Schema) -> str:
+def schema_text(data: Microdata | Schema, remarks: Mapping[str, str] | None = None) -> str:
     """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
 
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
-    nominal categories are left out too, which the table itself has.
+    nominal categories are left out too, which the table itself has. ``remarks`` are further comments by variable.
     """
     schema = data.schema if isinstance(data, Microdata) else data
     lines = [_HEADER]
@@ -110,6 +110,8 @@ def schema_text(data: Microdata | Schema) -> str:
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding)
         lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
+        if remarks is not None and variable.name in remarks:
+            lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
         if variable.linked:
