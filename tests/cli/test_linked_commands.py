@@ -9,6 +9,9 @@ import pyarrow.csv as pa_csv
 import pytest
 from small_survey import run
 
+import sfumato
+from sfumato.compare.candidates import compose
+
 
 @pytest.fixture
 def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -68,14 +71,28 @@ def test_inspect_gives_links_as_json(survey: Path) -> None:
 def test_a_sweep_follows_in_every_candidate(survey: Path) -> None:
     run("inspect", survey)
     take_proposals(Path("schema.toml"))
-    words = ["--method", 'GlobalRecoding(bins={"age": 20})', "--method", 'PRAM(0.8, variables=["region"])']
-    done = run("sweep", survey, "--schema", "schema.toml", *words, "--seed", 1, "--out", "swept", "--replicates", 1)
-    assert done.exit_code in (0, 1), done.output
-    release = Path("swept/release/survey.protected.csv")
-    if release.exists():
-        table = pa_csv.read_csv(release).to_pylist()
-        told = {(row["region"], row["place"]) for row in table}
-        assert len(told) == 3
+    words = ["--method", 'GlobalRecoding(bins={"age": 20})', "--method", 'VariableRemoval(variables=["region"])']
+    bound = ["--at-most", "Reidentification=0.5", "--replicates", 1]
+    done = run("sweep", survey, "--schema", "schema.toml", *words, *bound, "--seed", 1, "--out", "swept")
+    assert done.exit_code == 0, done.output
+    table = pa_csv.read_csv("swept/release/survey.protected.csv").to_pylist()
+    assert len({(row["age"], row["cohort"], row["group"]) for row in table}) == 4  # 0-19, 20-39, 40-59, 60-79
+    notes = json.loads(Path("swept/results.json").read_text())
+    assert "place is left out, because it is linked to region, which is left out" in json.dumps(notes)
+
+
+def test_composed_candidates_mask_the_sources_and_leave_the_rest_to_follow(survey: Path) -> None:
+    run("inspect", survey)
+    take_proposals(Path("schema.toml"))
+    data = sfumato.read(survey, "schema.toml")
+    made = compose(data, [sfumato.KAnonymity()], {"KAnonymity": 0.0})
+    assert made
+    for candidate in made:
+        named = repr(candidate.method)
+        assert "cohort" not in named and "group" not in named and "place" not in named
+        protected = candidate.method.protect(data, rng=1)
+        assert sfumato.KAnonymity().evaluate(data, protected).value == 0
+    assert data.schema.led(["age", "group", "place"]) == {"group"}, "whose source is not masked must be masked itself"
 
 
 def test_a_link_to_an_unknown_variable_is_a_sentence(survey: Path) -> None:

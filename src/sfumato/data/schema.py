@@ -185,6 +185,13 @@ class Schema:
             left = {name: variable for name, variable in left.items() if variable not in ordered}
         return tuple(ordered)
 
+    def led(self, names: Iterable[str]) -> set[str]:
+        """Return those of some variables that are linked to others of them alone, so that they follow by themselves."""
+        known = set(names)
+        return {
+            variable.name for variable in self.links() if variable.name in known and known.issuperset(variable.linked)
+        }
+
     def intruders(self) -> tuple[Scenario, ...]:
         """Return the declared scenarios, or one of all variables of the role key; none where there is no key.
 
