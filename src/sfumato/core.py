@@ -18,6 +18,7 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
+from sfumato.data.linked import followed
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.strata import Strata, strata
@@ -57,10 +58,13 @@ class Method(_Described, ABC):
     @overload
     def protect(self, data: Frame, *, rng: Seed = None) -> Frame: ...
     def protect(self, data: Any, *, rng: Seed = None) -> Any:
-        """Return the masked table, of the kind that was given; the table given is not touched."""
+        """Return the masked table, of the kind that was given; the table given is not touched.
+
+        Variables that the schema links to others follow what was done to these, once, at the end of all steps.
+        """
         table = Microdata.from_frame(data)
         with speaking(self):
-            protected = self.applied(table, np.random.default_rng(rng))
+            protected = followed(table, self.applied(table, np.random.default_rng(rng)))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.inspect_risk import print_exposure
+from sfumato.cli.inspect_risk import print_dependencies, print_exposure
 from sfumato.cli.options import (
     Decimal,
     Delimiter,
@@ -49,25 +49,32 @@ def inspect(
 ) -> None:
     """Show each variable of a file and write schema.toml for you to edit.
 
+    Variables that others determine (copies, classes of a number, sums) are pointed out with the line that links them.
+
     Example: `sfumato inspect census.csv --out census.toml`
     """
     from sfumato.data.describe import describe
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
+    from sfumato.restoration.dependencies import dependencies
 
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
+    linked = dependencies(data)
     exposed = _exposed(data) if risk else None
     if json:
         plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
+        plain["links"] = {**asdict(linked), "lines": {one.name: one.line for one in linked.found}}
         print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
         _print(file, len(data), findings)
+        print_dependencies(linked)
         if exposed is not None:
             print_exposure(exposed)
     for note in data.notes:
         say(note)
-    written = _write(schema_text(data), out, schema, force=force)
+    remarks = {one.name: f"{one.line}    # proposed: {one.sentence}" for one in linked.found}
+    written = _write(schema_text(data, remarks), out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
 

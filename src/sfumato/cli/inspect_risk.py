@@ -1,4 +1,4 @@
-"""``sfumato inspect --risk``: what a file gives away before anything is done, on a screen of 80 columns."""
+"""What ``sfumato inspect`` tells of a whole file, on a screen of 80 columns: what depends on what, what it shows."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.compare.exposure import Exposure, ScenarioExposure
+    from sfumato.restoration.dependencies import Dependencies
 
 WORDS = {
     "id": "behaves like an id",
@@ -22,6 +23,21 @@ ADVICE = {
     "weight": "name it in the schema as weight",
     "labelled codes": 'give it kind = "nominal" or "ordinal"',
 }
+
+
+def print_dependencies(linked: "Dependencies") -> None:
+    """Print which variables others determine, with the line to write into the schema; nothing where there is none."""
+    from sfumato.data.toml_text import key
+
+    out = console()
+    if linked.found or linked.apart:
+        sample = f" (looked through: {linked.looked:,} of {linked.records:,} records)"
+        _line(out, f"\nDetermined by others{sample if linked.looked < linked.records else ''}", style="bold")
+    for one in linked.found:
+        _line(out, f"  {one.name}: {one.sentence}.", "    ")
+        _line(out, f"    To let it follow, write under [variables.{key(one.name)}]: {one.line}", "    ")
+    for sentence in linked.apart:
+        _line(out, f"  {sentence}.", "    ")
 
 
 def print_exposure(found: "Exposure") -> None:

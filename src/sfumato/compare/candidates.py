@@ -123,10 +123,11 @@ def _seen(data: Microdata, judging: Sequence[Measure]) -> _Table:
     keys = tuple(name for name in schema.analysed() if name in known - vague)
     if not known and not schema.analysed("numeric"):
         keys = schema.analysed()  # categories alone, and no role told
+    led = schema.led({*keys, *amounts})  # they follow what is done to the others
     return _Table(
         data,
-        keys=tuple(name for name in keys if _varies(data, name)),
-        amounts=tuple(name for name in amounts if name not in keys),
+        keys=tuple(name for name in keys if _varies(data, name) and name not in schema.led(keys)),
+        amounts=tuple(name for name in amounts if name not in keys and name not in led),
         known_about=tuple(name for name in amounts if name in vague),
     )
 

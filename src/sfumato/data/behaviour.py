@@ -17,6 +17,7 @@ ENOUGH = 20  # records from which on behaviour says something
 LARGEST = 12  # mean number of members from which on a group is no household
 BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
 ACCIDENT = 0.002  # chance below which a round total is no accident
+LOOK = 2_000  # records that mostly suffice to see that something does not hold for all
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
 def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> bool:
     """Tell whether records of one group always agree in a variable, in which records agree seldom by chance."""
     column = data.columns[name]
-    if data.missing(name)[rows].any():
+    if data.missing(name)[rows].any() or _differ(column[rows[:LOOK]], group[rows[:LOOK]]):
         return False
     codes = np.unique(column, return_inverse=True)[1]
     shares = np.bincount(codes) / len(codes)
@@ -103,6 +104,12 @@ def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows:
     first = np.full(int(group.max()) + 1, -1, dtype=np.int64)
     first[group[rows[::-1]]] = codes[rows[::-1]]
     return bool((codes[rows] == first[group[rows]]).all())
+
+
+def _differ(values: NDArray[Any], group: NDArray[np.int64]) -> bool:
+    """Tell whether two records of one group have different values."""
+    order = np.argsort(group, kind="stable")
+    return bool(((np.diff(group[order]) == 0) & (values[order][1:] != values[order][:-1])).any())
 
 
 def _as_weight(data: Microdata, name: str, names: Iterable[str]) -> str:
@@ -132,7 +139,7 @@ def _as_weight(data: Microdata, name: str, names: Iterable[str]) -> str:
 def _function_of(data: Microdata, name: str, other: str) -> bool:
     """Tell whether a number has one value for each category of another variable, several records each."""
     codes = data.columns[other]
-    if (codes < 0).any():
+    if (codes < 0).any() or _differ(data.columns[name][:LOOK], codes[:LOOK].astype(np.int64)):
         return False
     pairs, each = (len(classes(c)[1]) for c in (_pair(codes, data.columns[name]), codes[:, None]))
     return pairs == each and 2 < each < len(codes) / 5

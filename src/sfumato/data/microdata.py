@@ -70,7 +70,7 @@ class Microdata:
         if table.num_rows == 0:
             raise DataError("the table has no records")
         present = set(table.column_names)
-        _check_scenarios(schema, table.column_names)
+        _check_names(schema, table.column_names)
         absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
             raise SchemaError(
@@ -239,9 +239,13 @@ def _gaps(variable: Variable, column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(column) if variable.kind == "numeric" else column < 0
 
 
-def _check_scenarios(schema: Schema, names: Iterable[str]) -> None:
-    """Refuse a scenario with a key that the table does not have."""
+def _check_names(schema: Schema, names: Iterable[str]) -> None:
+    """Refuse a scenario with a key, or a link to a variable, that the table does not have."""
     table = Schema(tuple(Variable(name) for name in dict.fromkeys(names)))
+    for variable in schema.links():
+        for name in variable.linked:
+            if name not in table:
+                raise SchemaError(f"variable {variable.name!r} is linked to {name!r}: {table.unknown(name)}")
     for scenario in schema.scenarios:
         for name in scenario.keys:
             if name not in table:

@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -27,7 +27,8 @@ class Variable:
     ``categories`` lists the values of an ordinal variable from lowest to highest, or of a nominal one; ``missing`` the
     codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
-    the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it.
+    the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it. ``linked``
+    names the variables that determine it, wholly or nearly: it follows what is done to them (``sfumato.data.linked``).
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -42,17 +43,24 @@ class Variable:
     labels: tuple[tuple[Category, str], ...] = ()
     treatment: Treatment = UNTREATED
     level: Level | None = None
+    linked: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        """Name a link only where there is one: the fingerprint of a table without links does not know of them."""
+        said = (entry.name for entry in fields(self) if not entry.kw_only or getattr(self, entry.name))
+        return f"Variable({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a variable's name must be text, and not empty; got {self.name!r}")
-        for field, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
-            value = getattr(self, field)
+        for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
+            value = getattr(self, word)
             if value not in allowed:
-                raise SchemaError(f"variable {self.name!r}: {field} must be one of {', '.join(allowed)}; got {value!r}")
+                raise SchemaError(f"variable {self.name!r}: {word} must be one of {', '.join(allowed)}; got {value!r}")
         if self.level is not None and self.level not in get_args(Level):
             levels = ", ".join(get_args(Level))
             raise SchemaError(f"variable {self.name!r}: level must be one of {levels}; got {self.level!r}")
+        self._check_links()
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
@@ -63,6 +71,21 @@ class Variable:
             raise SchemaError(f"variable {self.name!r} lists categories of different types: {self.categories!r}")
         if len(set(self.categories)) < len(self.categories):
             raise SchemaError(f"variable {self.name!r} lists a category twice: {self.categories!r}")
+
+    def _check_links(self) -> None:
+        """Take one name for a list of one; refuse what names no other variable."""
+        linked: object = (self.linked,) if isinstance(self.linked, str) else self.linked
+        texts = isinstance(linked, list | tuple) and all(isinstance(name, str) and name for name in linked)
+        if not texts:
+            raise SchemaError(
+                f"variable {self.name!r}: linked must be the name of a variable, or a list of names; got {linked!r}"
+            )
+        names = tuple(linked)  # type: ignore[arg-type]
+        if self.name in names:
+            raise SchemaError(f"variable {self.name!r} is linked to itself; name the variables that determine it")
+        if len(set(names)) < len(names):
+            raise SchemaError(f"variable {self.name!r}: linked names a variable twice: {', '.join(names)}")
+        object.__setattr__(self, "linked", names)
 
     @property
     def title(self) -> str:
@@ -106,6 +129,13 @@ class Schema:
         alike = [name for name, times in Counter(scenario.name for scenario in self.scenarios).items() if times > 1]
         if alike:
             raise SchemaError(f"two scenarios are called {alike[0]!r}; give each a name of its own")
+        for special, name in self.special().items():
+            if name in self._by_name and self[name].linked:
+                raise SchemaError(
+                    f"{name!r} is the {special} of the records, so it cannot be linked to {self[name].linked[0]!r}; "
+                    "others may be linked to it"
+                )
+        self.links()
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
@@ -136,6 +166,31 @@ class Schema:
             and (not kinds or v.kind in kinds)
             and (role is None or v.role == role)
         )
+
+    def links(self) -> tuple[Variable, ...]:
+        """Return the variables that are linked to others, each after those of its sources that are linked themselves.
+
+        >>> Schema((Variable("cohort", linked="year"), Variable("year", linked="age"))).links()[0].name
+        'year'
+        """
+        left = {variable.name: variable for variable in self.variables if variable.linked}
+        ordered: list[Variable] = []
+        while left:
+            ready = [variable for variable in left.values() if not any(source in left for source in variable.linked)]
+            if not ready:
+                raise SchemaError(
+                    f"the links go round in a circle: {', '.join(left)}; one of them must be linked to no other"
+                )
+            ordered += ready
+            left = {name: variable for name, variable in left.items() if variable not in ordered}
+        return tuple(ordered)
+
+    def led(self, names: Iterable[str]) -> set[str]:
+        """Return those of some variables that are linked to others of them alone, so that they follow by themselves."""
+        known = set(names)
+        return {
+            variable.name for variable in self.links() if variable.name in known and known.issuperset(variable.linked)
+        }
 
     def intruders(self) -> tuple[Scenario, ...]:
         """Return the declared scenarios, or one of all variables of the role key; none where there is no key.
@@ -175,13 +230,17 @@ class Schema:
     def only(self, names: Iterable[str]) -> "Schema":
         """Return the schema of a table that has only these columns, in its own order.
 
-        A scenario keeps the keys that are left; one that has none left goes.
+        A scenario keeps the keys that are left; one that has none left goes. So does a link to what is gone.
         """
         kept = set(names)
         scenarios = (scenario.only(kept) for scenario in self.scenarios)
         special = {key: (name if name in kept else None) for key, name in self.special().items()}
         return Schema(
-            variables=tuple(v for v in self.variables if v.name in kept),
+            variables=tuple(
+                v if kept.issuperset(v.linked) else replace(v, linked=tuple(name for name in v.linked if name in kept))
+                for v in self.variables
+                if v.name in kept
+            ),
             weight=special.get("weight"),
             household=special.get("household"),
             id=special.get("id"),

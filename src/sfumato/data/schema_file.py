@@ -10,6 +10,7 @@
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
     level = "household"                # its members share it; "record": they do not; as the table shows if left out
+    linked = "wages"                   # what determines it, or a list: it follows what is done to that; may be left out
 
     [variables.education]
     kind = "ordinal"
@@ -47,7 +48,7 @@ from sfumato.errors import FileError, SchemaError
 LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
-_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "level", "treatment")
+_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "level", "linked", "treatment")
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
@@ -56,6 +57,7 @@ _HEADER = """\
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
 #   level = "household" says that the members of a household share it: it is masked once for each household
+#   linked = "age", or a list, says what determines it: it is made missing, coarsened and left out together with that
 #   [scenarios.neighbour] with keys = ["region", "age"] and k = 5 says what one intruder knows and how many records must
 #   look alike to him; about = ["age"] if he does not know it exactly. Without any, one knows all variables of role key
 # A variable that is taken out gets its kind by the rule again.
@@ -92,11 +94,11 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 
 
-def schema_text(data: Microdata | Schema) -> str:
+def schema_text(data: Microdata | Schema, remarks: Mapping[str, str] | None = None) -> str:
     """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
 
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
-    nominal categories are left out too, which the table itself has.
+    nominal categories are left out too, which the table itself has. ``remarks`` are further comments by variable.
     """
     schema = data.schema if isinstance(data, Microdata) else data
     lines = [_HEADER]
@@ -110,8 +112,12 @@ def schema_text(data: Microdata | Schema) -> str:
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding)
         lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
+        if remarks is not None and variable.name in remarks:
+            lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
+        if variable.linked:
+            lines.append(f"linked = {toml_text.names(variable.linked)}")
         if variable.label:
             lines.append(f"label = {toml_text.quoted(variable.label)}")
         if variable.missing:

@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sfumato.data.schema import Category
 from sfumato.errors import SchemaError
@@ -45,6 +45,15 @@ def value(item: Category) -> str:
 def values(items: Iterable[Category]) -> str:
     """Write a list of categories."""
     return "[" + ", ".join(value(item) for item in items) + "]"
+
+
+def names(items: Sequence[str]) -> str:
+    """Write one name as it is, several as a list.
+
+    >>> names(["age"]), names(["region", "age"])
+    ('"age"', '["region", "age"]')
+    """
+    return quoted(items[0]) if len(items) == 1 else values(items)
 
 
 def pairs(items: Iterable[tuple[Category, Category]]) -> str:

@@ -93,7 +93,7 @@ def aims(original: Microdata, protected: Microdata, near: float) -> Iterator[Aim
     """Yield what there is to restore; record i is the same in both tables."""
     for name in original.schema.analysed():
         if name not in protected.columns:
-            yield from _gone(original, name, near)
+            yield from gone(original, name, near)
         elif not _untouched(original, protected, name):
             yield from _of_variable(original, protected, name, near)
 
@@ -106,7 +106,7 @@ def _untouched(original: Microdata, protected: Microdata, name: str) -> bool:
     return before.categories == after.categories and x.dtype == y.dtype and bool(np.array_equal(x, y))
 
 
-def _gone(original: Microdata, name: str, near: float) -> Iterator[Aim]:
+def gone(original: Microdata, name: str, near: float) -> Iterator[Aim]:
     """A variable that was removed: all of its values are protected, and the file tells nothing of them."""
     number = original.schema[name].kind == "numeric"
     truth = numbers(original.columns[name]) if number else categories(original, name)

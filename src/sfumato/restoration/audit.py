@@ -136,7 +136,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
     if isinstance(found, str):
         return Route(name, untried=found)
     level = alpha / max(sum(trial.tests for trial in found), 1)
-    judged = [(_restored(trial, level, margin, associated=_only_associated(name, trial)), trial) for trial in found]
+    judged = [(restored_by(trial, level, margin, associated=_only_associated(name, trial)), trial) for trial in found]
     judged.sort(key=lambda one: _severity(one[0]))
     alarms = [restored for restored, _ in judged if restored.alarm]
     worst = judged[0][0]
@@ -146,7 +146,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
         by_variable=tuple(restored for restored, _ in judged),
         examples=wording.examples(name, [t for r, t in judged if r.alarm], setting, matching.records),
         verdict=wording.verdict(worst),
-        repair=wording.repair(name, alarms) if alarms else "",
+        repair=wording.repair(name, alarms, setting.original.schema) if alarms else "",
     )
 
 
@@ -169,7 +169,8 @@ def _only_associated(name: Name, trial: Trial) -> bool:
     return restored - guess < DEPENDENCE * (1 - guess)
 
 
-def _restored(trial: Trial, level: float, margin: float, *, associated: bool) -> Restored:
+def restored_by(trial: Trial, level: float, margin: float, *, associated: bool) -> Restored:
+    """Judge a trial: whether it restores by more than the margin, and by more than luck at this level."""
     aim = trial.target.aim
     restored, guess = trial.share, trial.guess
     reading: Reading = "restores"

@@ -3,7 +3,8 @@
 In this order: ids and names are left out; households that stay get new numbers; records stand in random order; where
 the audit finds that the weight gives values back, it is raked anew from what is published; where a household shows a
 blanked value of one member at another, it is blanked for all; where another column is a copy that gives values back, it
-is blanked in these records, or left out. After each round the audit is run again.
+is blanked in these records, or left out. Variables that are linked to one that is repaired follow it. After each round
+the audit is run again.
 """
 
 import math
@@ -14,6 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.linked import followed
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.data.treatment import PERTURBED
@@ -106,14 +108,25 @@ def prepare(
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
+        _follow(work)
         found = _audited(work)
         for _ in range(ROUNDS):
             if found.passed or not _repaired(work, found, keep_weights=keep_weights):
                 break
+            _follow(work)
             found = _audited(work)
     except (DataError, NotApplicable) as refusal:
         return work.prepared(unaudited=str(refusal))
     return work.prepared(found)
+
+
+def _follow(work: _Work) -> None:
+    """Let linked variables follow what the repairs did to their sources."""
+    table = followed(work.original, work.table)
+    work.done += table.notes[len(work.table.notes) :]
+    kept = {name: table.columns[name] is work.table.columns[name] for name in table.names}
+    work.altered += [name for name in work.table.names if not kept.get(name, False)]
+    work.table = table
 
 
 def _stream(seed: int, what: str) -> np.random.Generator:

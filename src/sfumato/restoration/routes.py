@@ -134,12 +134,13 @@ def combinations_of(setting: Setting) -> Found:
         setting.notes.append(
             f"combinations were looked for on a sample of {PAIRED[0]:,} records, the best tried on all"
         )
-    found = [_combined(target, few, room) for target in setting.targets]
+    found = [combined(target, few, room) for target in setting.targets]
     trials = [trial for trial in found if trial is not None]
     return trials or "no combination tells more than one of its columns alone"
 
 
-def _combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
+def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
+    """Try pairs of the columns that tell most alone, and a third with the best; None where they add nothing."""
     alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
     singles = [one for one, restored in alone if restored < ALONE][:room]
     most = max((restored for _, restored in alone if restored < ALONE), default=0.0)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import toml_text
 from sfumato.restoration.aims import spelled
 from sfumato.restoration.findings import Example, Name, Restored, Route
 from sfumato.restoration.trials import Trial
 
 if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
+    from sfumato.data.schema import Schema
     from sfumato.restoration.routes import Setting
 
 SHOWN = 3  # examples of a route
@@ -30,7 +32,7 @@ def verdict(worst: Restored) -> str:
     }[worst.reading]
 
 
-def repair(name: Name, alarms: Sequence[Restored]) -> str:
+def repair(name: Name, alarms: Sequence[Restored], schema: "Schema") -> str:
     """Say what closes a route."""
     variables = listed(list(dict.fromkeys(found.variable for found in alarms)))
     columns = listed(sorted({column for found in alarms for column in found.evidence}))
@@ -41,11 +43,32 @@ def repair(name: Name, alarms: Sequence[Restored]) -> str:
         "order": f"write the records in random order: their neighbours tell {variables}",
         "household": f"suppress or change {variables} for all members of a household together",
         "ids": f"give new ids in random order: {columns} tells {variables}",
-        "columns": f"drop one or treat both alike (declare it as linked): {telling}",
-        "combinations": f"drop or coarsen one of each set: {telling}",
-        "sums": f"mask the parts as well, or drop one, and rebuild the rest: {equal}",
+        "columns": f"{_linking(alarms, schema)}drop one or treat both alike: {telling}",
+        "combinations": f"declare linked = [...] for what is made of others, or drop or coarsen one of each: {telling}",
+        "sums": f"declare linked = [...] for the total, or mask the parts as well, or drop one: {equal}",
         "beside": f"derive this release from the other one: the two together tell {variables}",
     }[name]
+
+
+def _linking(alarms: Sequence[Restored], schema: "Schema") -> str:
+    """Say which links to declare, as schema.toml has them, where they are not declared already."""
+    pairs = dict.fromkeys((found.evidence[0], found.variable) for found in alarms if len(found.evidence) == 1)
+    lines = [
+        f"linked = {toml_text.quoted(source)} under [variables.{toml_text.key(name)}]"
+        for name, source in pairs
+        if name in schema and name not in schema.special().values() and not _linked(schema, name, source)
+    ]
+    return f"declare {listed(lines, most=2)}, so that it follows, or " if lines else ""
+
+
+def _linked(schema: "Schema", name: str, source: str) -> bool:
+    """Tell whether a variable is linked to another, straight or by others, in whichever direction."""
+    links = {variable.name: variable.linked for variable in schema.links()}
+
+    def reaches(start: str, end: str) -> bool:
+        return any(step == end or reaches(step, end) for step in links.get(start, ()))
+
+    return reaches(name, source) or reaches(source, name)
 
 
 def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: NDArray[np.intp]) -> tuple[Example, ...]:

@@ -1,0 +1,320 @@
+"""Variables of a table that others determine: what to link, found before anything is protected.
+
+Each variable is taken for removed, and the audit's own routes say what gives it back: another column (a copy, a
+function, a rounded copy), two or three together, a sum or a product. Where two tell each other, one is the source: a
+key before other variables, else the one that stands first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data import toml_text
+from sfumato.data.behaviour import behaviours
+from sfumato.data.microdata import Microdata
+from sfumato.data.units import units
+from sfumato.errors import SchemaError
+from sfumato.restoration import evidence as held
+from sfumato.restoration.aims import gone
+from sfumato.restoration.audit import FALSE_ALARMS, restored_by
+from sfumato.restoration.guess import best_guess
+from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.routes import FEW, PAIRS, combined, joined
+from sfumato.restoration.sums import relation
+from sfumato.restoration.trials import Sample, Target, Trial, screened, tried
+
+LOOKED = 4_000  # records that are looked through, a random sample where there are more
+ENOUGH = 20  # records from which on a dependency says something
+NEAR = 0.01  # of the records may lie between a number and what is told of it
+NEARLY = 0.9  # of what the best guess leaves open the sources must tell
+TELLS = 0.1  # of what there is to know of a source the variable must tell, or linking it is not worth it
+SCREENING = 0.05  # by which a share found on a sample may be too low
+PILE = 0.2  # of the records that have one value of an amount, such as no rent
+ALIKE = 1e-9  # bits by which what there is to know of two copies differs
+MOST_PARTS = 8  # of a sum
+MARGIN = 0.1
+ROLES = ("key", "confidential", "other", "identifier")
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A variable that others determine: ``holds`` for this share of the records looked through, one by one.
+
+    ``tells`` is the share of what there is to know of the sources that the variable tells: 1 of a copy. ``formula`` is
+    what it is a sum or a product of.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    holds: float
+    tells: float
+    formula: str = ""
+
+    @property
+    def line(self) -> str:
+        """What to write under the variable in schema.toml."""
+        return f"linked = {toml_text.names(self.sources)}"
+
+    @property
+    def sentence(self) -> str:
+        """The dependency in words.
+
+        >>> Dependency("cohort", ("age",), holds=1.0, tells=1.0).sentence
+        'age tells it in 100.0% of the records, and it tells age'
+        """
+        if self.formula:
+            return f"{self.name} = {self.formula}, in {self.holds:.1%} of the records"
+        one = len(self.sources) == 1
+        told = f"{' and '.join(self.sources)} {'tells' if one else 'tell'} it in {self.holds:.1%} of the records"
+        whom = self.sources[0] if one else "them"
+        return f"{told}, and it tells {whom if self.tells > NEARLY else f'{self.tells:.0%} of {whom}'}"
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What to link, what tells most first; ``apart`` are sentences on what determines others and is no source."""
+
+    records: int
+    looked: int  # records that were looked through
+    found: tuple[Dependency, ...]
+    apart: tuple[str, ...] = ()
+
+
+def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) -> Dependencies:
+    """Find the variables of a table that one other, a few together or a sum determine, wholly or nearly.
+
+    A variable is proposed if nine tenths of what the best guess leaves open are told by its sources, record by record
+    from the others, and by more than luck: with a chance of 1 % of any false proposal in a table. Variables that are
+    linked already, that have one value, and ids, households and weights are not; nor is what tells little of its
+    source.
+
+    >>> import pyarrow as pa
+    >>> ages = [18 + 7 * i % 60 for i in range(120)]
+    >>> table = pa.table({"age": ages, "cohort": [2020 - age for age in ages], "sex": ["f", "m", "m"] * 40})
+    >>> [(one.name, one.line) for one in dependencies(Microdata.from_frame(table)).found]
+    [('cohort', 'linked = "age"')]
+    """
+    if len(data) < ENOUGH:
+        return Dependencies(len(data), 0, ())
+    generator = np.random.default_rng(rng)
+    rows = np.sort(generator.permutation(len(data))[:LOOKED])
+    search = _Search(data.take(rows), _naming(data), generator)
+    return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()))
+
+
+def _naming(data: Microdata) -> frozenset[str]:
+    """Name the columns that behave like ids, or like numbers of households whose members stand together.
+
+    What does not stand together may as well be an age with its copies, which are constant in each age.
+    """
+    named = []
+    for one in behaviours(data):
+        column = data.columns[one.name]
+        runs = 1 + int(np.count_nonzero(column[1:] != column[:-1]))
+        if one.behaves == "id" or (one.behaves == "household" and runs == len(np.unique(column))):
+            named.append(one.name)
+    return frozenset(named)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The records looked through, and what was found in them."""
+
+    data: Microdata
+    naming: frozenset[str]  # columns that name records or households
+    rng: np.random.Generator
+
+    @cached_property
+    def columns(self) -> Mapping[str, Evidence]:
+        """The variables that may determine others or be determined, as evidence."""
+        names = [name for name in self.data.schema.analysed() if name not in self.naming]
+        found = {name: held.column(self.data, name) for name in names}
+        return {name: one for name, one in found.items() if held.informative(one)}
+
+    @cached_property
+    def targets(self) -> Mapping[str, Target]:
+        """Every variable that is not linked yet, taken for removed."""
+        sample = Sample(self.rng.permutation(len(self.data)))
+        households = units(self.data) if self.data.schema.household is not None else None
+        found = {}
+        for name in (name for name in self.columns if not self.data.schema[name].linked):
+            for aim in gone(self.data, name, NEAR):
+                found[name] = Target(aim, best_guess(aim), sample, households)
+        return found
+
+    def proposals(self) -> list[Dependency]:
+        """Return what to link: no two that say the same, nothing that goes round in a circle."""
+        alone = {name: self._alone(target) for name, target in self.targets.items()}
+        copies = self._copies(alone)
+        once = [name for name in self.columns if name not in copies]
+        several = [*self._sums(once, alone), *self._together(once, alone)]
+        made_of = {
+            one.name: one.sources for one in several
+        }  # a stratum tells region and age group, and is made of them
+        proposed = [self._dependency(name, (source,), alone[name][source]) for name, source in copies.items()]
+        for name in (name for name in once if name in alone):
+            sources = [s for s in alone[name] if s not in copies and name not in made_of.get(s, ())]
+            offered = [self._dependency(name, (source,), alone[name][source]) for source in sources]
+            if offered:
+                proposed.append(max(offered, key=lambda one: (one.tells, -self._rank(one.sources[0]))))
+        proposed = [one for one in proposed if one.tells >= TELLS]
+        proposed.sort(key=lambda one: (-one.tells, self._rank(one.name)))
+        return self._without_circles([*proposed, *several])
+
+    def apart(self) -> Iterable[str]:
+        """Say what determines others and is no source of them."""
+        schema = self.data.schema
+        named = [name for name in schema.names if name in self.naming]
+        if named:
+            yield f"{', '.join(named)}: names records or households, so it determines what these have; not linked"
+        told = self._told_by_weight()
+        if told:
+            said = "it is raked anew before a release if it gives values back"
+            yield f"{schema.weight}: the weight tells {', '.join(told)}; {said}, so nothing need be linked to it"
+
+    def _alone(self, target: Target) -> dict[str, float]:
+        """Return the columns that determine a variable, with the share that each gives back."""
+        name = target.aim.name
+        finer = [one for other, one in self.columns.items() if other != name and self._may_determine(other, name)]
+        found = {}
+        for one, share in screened(target, finer):
+            if share - target.guess.share < NEARLY * (1 - target.guess.share) - SCREENING:
+                break
+            trial = tried(target, one)
+            if self._determines(trial, len(self.columns) ** 2) and not self._asked_of_some(trial):
+                found[one.shown[0]] = trial.share
+        return found
+
+    def _may_determine(self, source: str, name: str) -> bool:
+        """Tell whether there is at least as much to know of a source as of what it determines, but for exceptions."""
+        return self._entropies[source] >= NEARLY * self._entropies[name]
+
+    @cached_property
+    def _entropies(self) -> Mapping[str, float]:
+        return {name: _entropy(one.codes) for name, one in self.columns.items()}
+
+    def _determines(self, trial: Trial, tests: int) -> bool:
+        enough = trial.share - trial.guess >= NEARLY * (1 - trial.guess)
+        return enough and restored_by(trial, FALSE_ALARMS / 2 / tests, MARGIN, associated=False).alarm
+
+    def _asked_of_some(self, trial: Trial) -> bool:
+        """Tell whether sources determine a variable only by having a value: a question that was asked of some.
+
+        An amount that is zero for many is such a question too.
+        """
+        there = np.ones(len(trial.rows), dtype=bool)
+        for source in trial.evidence.shown:
+            column, missing = self.data.columns[source][trial.rows], self.data.missing(source)[trial.rows]
+            there &= ~missing
+            values, counts = np.unique(column[~missing], return_counts=True)
+            if self.data.schema[source].kind == "numeric" and counts.max(initial=0) > PILE * counts.sum():
+                there &= column != values[counts.argmax()]
+        if there.all():
+            return False
+        true = trial.target.aim.truth.codes[trial.rows][there]
+        usual = np.bincount(true).max(initial=0) / max(len(true), 1)
+        return not len(true) or usual == 1 or trial.right[there].mean() - usual < NEARLY * (1 - usual)
+
+    def _copies(self, alone: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+        """Return the source of each variable that has a copy: the finer one, or the one that ranks before it."""
+        copies: dict[str, str] = {}
+        for name in sorted(alone, key=self._rank, reverse=True):
+            twins = [other for other in alone[name] if name in alone.get(other, ())]
+            before = [o for o in twins if o not in copies and self._before(o, name)]
+            if before:
+                copies[name] = min(before, key=self._rank)
+        return copies
+
+    def _before(self, one: str, other: str) -> bool:
+        """Tell which of two variables that tell each other is the source."""
+        finer = self._entropies[one] - self._entropies[other]
+        return finer > 0 if abs(finer) > ALIKE else self._rank(one) < self._rank(other)
+
+    def _rank(self, name: str) -> int:
+        """Rank variables as sources: keys first, then by where they stand."""
+        place = self.data.names.index(name)
+        return ROLES.index(self.data.schema[name].role) * len(self.data.names) + place
+
+    def _dependency(self, name: str, sources: tuple[str, ...], holds: float, formula: str = "") -> Dependency:
+        return Dependency(name, sources, holds, self._tells(name, sources), formula)
+
+    def _tells(self, name: str, sources: Sequence[str]) -> float:
+        """Return the share of the sources' entropy that the variable has, at most 1."""
+        whole = np.zeros(len(self.data), dtype=np.int64)
+        for source in sources:
+            evidence = self.columns[source]
+            whole = np.unique(whole * evidence.number + evidence.codes, return_inverse=True)[1].astype(np.int64)
+        return min(_entropy(self.columns[name].codes) / max(_entropy(whole), 1e-12), 1.0)
+
+    def _together(self, once: Sequence[str], alone: Mapping[str, Mapping[str, float]]) -> Iterable[Dependency]:
+        """Yield what two or three variables determine that none of them does alone."""
+        most = max(min(FEW, len(self.data) // 4), 2)
+        few = [self.columns[name] for name in once if self.columns[name].number <= most]
+        asked = [one.shown[0] for one in few if one.shown[0] in alone and not alone[one.shown[0]]]
+        room = max(int(np.sqrt(2 * PAIRS / max(len(asked), 1))), 6)
+        for name in asked if len(few) > 2 else ():
+            trial = combined(self.targets[name], few, room)
+            tests = max(trial.tests, 1) * len(asked) if trial is not None else 1
+            if trial is None or not self._determines(trial, tests) or self._asked_of_some(trial):
+                continue
+            trial = self._coarsest(trial, {one: alone[one] for one in once if one in alone})
+            found = self._dependency(name, trial.evidence.shown, trial.share)
+            if found.tells >= TELLS:
+                yield found
+
+    def _coarsest(self, trial: Trial, alone: Mapping[str, Mapping[str, float]]) -> Trial:
+        """Take, for each of some sources, the coarsest variable that it determines and that does as well."""
+        for source in trial.evidence.shown:
+            taken = {*trial.evidence.shown, trial.target.aim.name}
+            coarser = [name for name in alone if source in alone[name] and name not in taken]
+            for name in sorted(coarser, key=lambda name: self._entropies[name]):
+                others = [self.columns[other] for other in trial.evidence.shown if other != source]
+                tested = tried(trial.target, joined(self.columns[name], *others))
+                if tested.share >= trial.share:
+                    trial = replace(tested, tests=trial.tests)
+                    break
+        return trial
+
+    def _sums(self, once: Sequence[str], alone: Mapping[str, Mapping[str, float]]) -> Iterable[Dependency]:
+        """Yield sums and products, of those that say the same the one whose total is the least worth as a source."""
+        numbers = {n: self.data.columns[n] for n in once if self.data.schema[n].kind == "numeric"}
+        found: dict[frozenset[str], Dependency] = {}
+        asked = [name for name in numbers if name in alone and not alone[name]]
+        for name in sorted(asked, key=self._rank, reverse=True):
+            holds = relation(numbers[name], {n: x for n, x in numbers.items() if n != name}, set())
+            if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < NEARLY:
+                continue
+            found.setdefault(
+                frozenset({name, *holds.parts}), self._dependency(name, holds.parts, holds.holds, str(holds))
+            )
+        yield from found.values()
+
+    def _told_by_weight(self) -> list[str]:
+        """Name the variables that the survey weight tells."""
+        weight = self.data.schema.weight
+        if weight is None or not held.informative(held.column(self.data, weight)):
+            return []
+        evidence = held.column(self.data, weight)
+        trials = {name: tried(target, evidence) for name, target in self.targets.items()}
+        return [name for name, trial in trials.items() if self._determines(trial, len(trials))]
+
+    def _without_circles(self, ranked: Iterable[Dependency]) -> list[Dependency]:
+        """Keep one proposal for each variable, and none that closes a circle with those before it."""
+        schema, kept = self.data.schema, []
+        for one in ranked:
+            if schema[one.name].linked:
+                continue
+            try:
+                schema = schema.replace(replace(schema[one.name], linked=one.sources))
+            except SchemaError:
+                continue
+            kept.append(one)
+        return kept
+
+
+def _entropy(codes: NDArray[np.int64]) -> float:
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(-(shares * np.log2(shares)).sum())
