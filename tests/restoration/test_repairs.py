@@ -213,3 +213,14 @@ def test_a_blanked_category_is_not_listed_any_more() -> None:
     made = data.replace({"sex": np.where(blank, -1, data.columns["sex"]).astype(np.int32)})
     hidden = made_missing(made, {"region": blank})
     assert len(hidden.schema["region"].categories) == len(data.schema["region"].categories) - 1
+
+
+def test_an_amount_that_differs_from_household_to_household_is_no_number_of_them() -> None:
+    data = leaking()
+    income = np.random.default_rng(1).lognormal(10, 1, 1000).round(2)[data.columns["home"].astype(int)]
+    shifted, text = data.columns["home"] * 3 + 7, [f"h{int(h) * 31 % 1009}" for h in data.columns["home"]]
+    more = data.to_arrow().append_column("hincome", pa.array(income)).append_column("hh", pa.array(shifted))
+    data = Microdata.from_frame(more.append_column("code", pa.array(text)), data.schema)
+    ready = prepare(data, protected(data), seed=11)
+    assert "hincome" in ready.table.names
+    assert "hh" not in ready.table.names and "code" not in ready.table.names
