@@ -137,12 +137,11 @@ def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.int
     from sfumato.restoration.audit import audit
     from sfumato.restoration.findings import Checked
 
-    if len(written) != len(original):
-        return Checked(unaudited="its records are not those of the original one by one", excused=True)
+    sample = len(written) != len(original)
     try:
-        return Checked(audit=audit(original, written, order=order))
+        return Checked(audit=audit(original, written, order=None if sample else order))
     except (DataError, NotApplicable) as refusal:
-        return Checked(unaudited=str(refusal))
+        return Checked(unaudited=str(refusal), excused=sample)
 
 
 def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "list[Piece]":

@@ -54,7 +54,7 @@ def design_effect(weights: Floats) -> float:
 
     Records of no weight do not count.
 
-    >>> design_effect(np.array([1.0, 3.0])), design_effect(np.array([2.0, 2.0, 0.0]))
+    >>> round(design_effect(np.array([1.0, 3.0])), 6), design_effect(np.array([2.0, 2.0, 0.0]))
     (1.25, 1.0)
     """
     weighing = weights[weights > 0] / weights.max()

@@ -96,9 +96,12 @@ def prepare(
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 
-    ``made`` has the records of the original in their order. What remains is in the audit. Synthetic records and
-    samples are put in random order and not audited, which is said. ``key`` names the release: see ``record_order``.
+    ``made`` has the records of the original in their order, or a sample of them that knows which it drew. What remains
+    is in the audit. Synthetic records are put in random order and not audited, which is said. ``key`` names the
+    release: see ``record_order``.
     """
+    if made.drawn is not None:
+        original = original.take(made.drawn)
     order = None if keep_order else record_order(len(made), seed, key)
     work = _Work(original, made, order)
     _without_names(work)
@@ -106,7 +109,7 @@ def prepare(
     if order is not None:
         work.done.append("records stand in random order")
         work.public.append("Records stand in random order: their order and numbers carry no meaning.")
-    if not made.matched or len(made) != len(original):
+    if (not made.matched and made.drawn is None) or len(made) != len(original):
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
