@@ -47,8 +47,9 @@ TEXTS = {
     "the usual standard errors for the whole uncertainty.",
     "A part of the records": "The file holds a part of the records. Use the weights, which make it stand for all; "
     "standard errors are larger than those of the whole.",
-    "Survey weights changed": "The survey weights are not those of the design; their total is. Weighted shares and means "
-    "differ a little from those of the original weights, and standard errors computed as for the design are approximate.",
+    "Survey weights changed": "The survey weights are not those of the design; their total is. Weighted shares and "
+    "means differ a little from those of the original weights, and standard errors computed as for the design are "
+    "approximate.",
 }
 
 
