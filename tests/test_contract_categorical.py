@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import Measure, Method, Microdata, NotApplicable, SfumatoError, catalogue
+from sfumato import Measure, Method, Microdata, NotApplicable, SfumatoError, WeightMasking, catalogue
 from tables import persons
 
 METHODS = [
@@ -52,6 +52,10 @@ def test_frames_come_back_as_they_went_in(cls: type[Method]) -> None:
     polars = pytest.importorskip("polars")
     data = persons()
     table = data.to_arrow()
+    if cls is WeightMasking:  # a frame has no schema, so it names no weight
+        with pytest.raises(NotApplicable, match="names no weight"):
+            example(cls).protect(table, rng=3)
+        return
     assert isinstance(example(cls).protect(table, rng=3), pa.Table)
     for frame in (table.to_pandas(), polars.from_arrow(table)):
         assert type(example(cls).protect(frame, rng=3)) is type(frame)

@@ -75,6 +75,7 @@ from .methods.sampling import Sampling as Sampling
 from .methods.shuffling import Shuffling as Shuffling
 from .methods.swapping import RankSwapping as RankSwapping
 from .methods.top_bottom import TopBottomCoding as TopBottomCoding
+from .methods.weight_masking import WeightMasking as WeightMasking
 from .outcome import Reason as Reason
 from .outcome import Status as Status
 from .registry import catalogued as catalogued

@@ -37,6 +37,7 @@ class MethodAbout(About):
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # the values a sweep tries when nobody says
     neutral: Mapping[str, Any] | None = None  # parameters with which the table comes back as it was
     keeps_records: bool = True  # whether record i of the result is record i of what was given
+    draws: bool = False  # if it does not, whether its records are a sample that says which it drew (Microdata.drawn)
     # how the members of a household keep what they share: those variables are masked in a table of households, apart
     # from the others; the whole table is masked at once, because equal values stay equal or whole households move; or
     # what is made missing for one member is made missing for all, and if that makes other records rare, once again

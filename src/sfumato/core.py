@@ -90,7 +90,10 @@ class Method(_Described, ABC):
         guarantees of variables together holds among those of one level.
         """
         rule = self.about.households
-        if data.schema.household is None or rule == "whole" or not self.about.keeps_records:
+        if not self.about.keeps_records:
+            made = self.apply(data, rng)
+            return made if self.about.draws else replace(made, drawn=None)  # records made up of a sample are none of it
+        if data.schema.household is None or rule == "whole":
             return self.apply(data, rng)
         if rule != "apart":
             again = rule == "suppressed again"
@@ -168,6 +171,7 @@ class Chain(Method):
             caveat="; ".join(dict.fromkeys(about.caveat for about in abouts if about.caveat)),
             random=any(about.random for about in abouts),
             keeps_records=all(about.keeps_records for about in abouts),
+            draws=True,  # if one does, and each step sees to it
             households="whole",  # each step sees to it
         )
 

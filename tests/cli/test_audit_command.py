@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_survey import run
 
@@ -64,3 +65,23 @@ def test_bad_parameters_are_refused(files: tuple[Path, Path, Path, Microdata, Mi
     original, protected, schema, _, _ = files
     result = run("audit", original, protected, "--schema", schema, "--margin", "10")
     assert result.exit_code == 2 and "margin must be a share" in result.stderr
+
+
+def test_a_sample_is_matched_by_its_id_and_refused_without(tmp_path: Path) -> None:
+    data = household_survey(200)
+    rows = np.sort(np.random.default_rng(1).choice(len(data), len(data) // 2, replace=False))
+    sample = LocalSuppression(k=3).protect(data.take(rows), rng=1)
+    original, protected, schema = (tmp_path / name for name in ("survey.csv", "sample.csv", "schema.toml"))
+    write(data, original)
+    write(sample, protected)
+    schema.write_text(SCHEMA)
+    result = run("audit", original, protected, "--schema", schema, "--json")
+    found = from_json(Audit, result.stdout)
+    assert found.matched == "id" and found.records == len(rows)
+    apart = audit(
+        sfumato.read(original, schema).take(rows), sfumato.read(protected, schema), order=np.arange(len(rows))
+    )
+    assert found.protected == apart.protected and found.routes[0].worst == apart.routes[0].worst
+    write(sample.without(["person"]).without(sample.schema.analysed("numeric")).without(["weight"]), protected)
+    refused = run("audit", original, protected, "--schema", schema)
+    assert refused.exit_code == 2 and f"({len(rows):,} records of {len(data):,})" in " ".join(refused.stderr.split())

@@ -302,3 +302,23 @@ def test_what_is_known_of_members_of_the_same_household_is_not_taken_as_known() 
     kept = kept.assign(weight=np.random.default_rng(0).permutation(400)[number] + 5.0)
     masked = kept.assign(region=kept["region"].map({"North": "N", "Isles": "N"}).fillna("S"))
     assert not audit(data(kept, SCHEMA), masked)["weight"].alarm
+
+
+def test_a_category_that_no_record_shows_any_more_is_told_by_its_weights() -> None:
+    table, _ = shuffled(survey())
+    table["weight"] = table["region"].map({"North": 10.0, "East": 20.0, "South": 30.0, "West": 40.0, "Isles": 50.0})
+    kept = alone(table, "weight", "region", "sex", "job")
+    masked = blanked(kept, "region", 0.1)
+    masked.loc[kept["region"].isin(["West", "Isles"]), "region"] = None
+    found = audit(data(kept), masked)
+    assert found["weight"].alarm and found["weight"].worst is not None and found["weight"].worst.restored == 1.0
+    assert any("no record shows a category" in note for note in found.notes)
+    assert not found["columns"].alarm
+
+
+def test_members_of_a_household_do_not_tell_each_other_what_none_of_them_shows() -> None:
+    table, _ = shuffled(survey())
+    own = np.random.default_rng(0).permutation(400)[table["household"].astype(int)] + 5.0
+    kept = alone(table, "household", "weight", "region", "sex").assign(weight=own)  # of each household its own
+    masked = kept.assign(region=kept["region"].where(~kept["region"].isin(["West", "Isles"]))).drop(columns="household")
+    assert not audit(data(kept), masked)["weight"].alarm

@@ -1,6 +1,8 @@
 """Repairs before a release: what was leaking no longer does, and nothing else is touched."""
 
+import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -103,12 +105,51 @@ def test_a_household_that_goes_out_has_new_numbers_that_keep_members_together() 
     assert abs(np.corrcoef(old, new)[0, 1]) < 0.3
 
 
-def test_a_sample_is_shuffled_and_not_audited() -> None:
+def test_a_sample_is_audited_against_the_records_it_drew() -> None:
     data = leaking()
-    ready = prepare(data, sfumato.Sampling(0.5).protect(data, rng=1), seed=1)
-    assert ready.checked.audit is None and "not those of the original" in ready.checked.unaudited
-    assert ready.checked.passed and ready.checked.excused
+    drawn = sfumato.Sampling(0.5).protect(data, rng=1)
+    ready = prepare(data, drawn, seed=1)
+    assert ready.checked.audit is not None and ready.checked.passed
+    assert "Nothing to restore" in ready.checked.audit.verdict, "the records are as they were"
+    blank = np.random.default_rng(5).random(len(drawn)) < 0.15
+    made = drawn.replace({"region": np.where(blank, -1, drawn.columns["region"]).astype(np.int32)})
+    assert made.drawn is not None
+    naive = audit(data.take(made.drawn), made)
+    assert naive["weight"].alarm and naive["weight"].worst is not None
+    true, weights = data.columns["region"][made.drawn], made.weights()
+    told = [np.bincount(true[~blank & (weights == weights[row])]).argmax() for row in np.flatnonzero(blank)]
+    assert naive["weight"].worst.restored == pytest.approx(np.mean(told == true[blank]))
+    ready = prepare(data, made, seed=1)
+    assert ready.checked.audit is not None and ready.checked.passed and "weight" in ready.checked.renewed
     assert "random order" in " ".join(ready.checked.done)
+
+
+def test_a_sample_knows_its_records_through_chains_and_nobody_reads_them_in_a_file(tmp_path: Path) -> None:
+    data = leaking()
+    chain = sfumato.Noise(0.0, variables=("pay",)) + sfumato.Sampling(0.6) + sfumato.Sampling(0.5) + LocalSuppression(3)
+    made = chain.protect(data, rng=2)
+    assert made.drawn is not None and len(made.drawn) == len(made)
+    np.testing.assert_array_equal(data.columns["pay"][made.drawn], made.columns["pay"])
+    within = (
+        sfumato.Sampling(0.5)
+        .within("region")
+        .protect(replace(data, schema=replace(data.schema, household=None)), rng=2)
+    )
+    assert within.drawn is not None
+    np.testing.assert_array_equal(data.columns["pay"][within.drawn], within.columns["pay"])
+    again = pickle.loads(pickle.dumps(made))
+    np.testing.assert_array_equal(again.drawn, made.drawn)
+    sfumato.write(made, tmp_path / "sample.csv")
+    assert sfumato.read(tmp_path / "sample.csv").names == made.names
+
+
+def test_made_up_records_are_no_sample_even_of_a_sample() -> None:
+    data = leaking()
+    made = (sfumato.Sampling(0.5) + sfumato.CARTSynthesis(10)).protect(data, rng=1)
+    assert made.drawn is None
+    ready = prepare(data, made, seed=1)
+    assert ready.checked.audit is None and ready.checked.excused
+    assert "not those of the original" in ready.checked.unaudited
 
 
 def test_the_demo_survey_passes_after_recoding_and_suppression() -> None:
@@ -213,3 +254,14 @@ def test_a_blanked_category_is_not_listed_any_more() -> None:
     made = data.replace({"sex": np.where(blank, -1, data.columns["sex"]).astype(np.int32)})
     hidden = made_missing(made, {"region": blank})
     assert len(hidden.schema["region"].categories) == len(data.schema["region"].categories) - 1
+
+
+def test_an_amount_that_differs_from_household_to_household_is_no_number_of_them() -> None:
+    data = leaking()
+    income = np.random.default_rng(1).lognormal(10, 1, 1000).round(2)[data.columns["home"].astype(int)]
+    shifted, text = data.columns["home"] * 3 + 7, [f"h{int(h) * 31 % 1009}" for h in data.columns["home"]]
+    more = data.to_arrow().append_column("hincome", pa.array(income)).append_column("hh", pa.array(shifted))
+    data = Microdata.from_frame(more.append_column("code", pa.array(text)), data.schema)
+    ready = prepare(data, protected(data), seed=11)
+    assert "hincome" in ready.table.names
+    assert "hh" not in ready.table.names and "code" not in ready.table.names

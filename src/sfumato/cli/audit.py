@@ -43,7 +43,7 @@ def audit(
 
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
-    from sfumato.cli.tables import order_of, read_protected
+    from sfumato.cli.tables import order_of, read_protected, without_left_out
     from sfumato.data.files import read
     from sfumato.restoration.audit import audit as audited
 
@@ -58,6 +58,7 @@ def audit(
     if len(others) < len(beside or []):
         raise ParameterError("two files beside this release have the same name; give each its own")
     order = order_of(protected, len(release)) if len(release) == len(data) else None
+    data = without_left_out(data, protected)
     found = audited(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
     if json:
         print_json(found)

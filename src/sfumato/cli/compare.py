@@ -69,7 +69,7 @@ def compare(
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.catalogue import measures as known
-    from sfumato.cli.tables import command_line, order_of, read_protected
+    from sfumato.cli.tables import command_line, order_of, read_protected, without_left_out
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
@@ -100,7 +100,8 @@ def compare(
         if before:  # what the original itself would give away, by the measures that matter here
             row = replace(experiment, measures=tuple(of_population(before, population))).measure_original()
             results = replace(results, unprotected=row)
-    checked = _audited(data, written, order) if asked is None and candidate.matched else None
+    audited = asked is None and candidate.matched
+    checked = _audited(without_left_out(data, protected), written, order) if audited else None
     what = _pieces(wanted, written=report is not None or json, records=records > 0)
     summary = summarise_pair(
         results,
@@ -136,12 +137,11 @@ def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.int
     from sfumato.restoration.audit import audit
     from sfumato.restoration.findings import Checked
 
-    if len(written) != len(original):
-        return Checked(unaudited="its records are not those of the original one by one", excused=True)
+    sample = len(written) != len(original)
     try:
-        return Checked(audit=audit(original, written, order=order))
+        return Checked(audit=audit(original, written, order=None if sample else order))
     except (DataError, NotApplicable) as refusal:
-        return Checked(unaudited=str(refusal))
+        return Checked(unaudited=str(refusal), excused=sample)
 
 
 def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "list[Piece]":

@@ -125,7 +125,8 @@ def _warn(before: "Row", plan: Plan) -> None:
 def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Checked | None, tuple[str, ...]]":
     """Return the best candidate within the bounds that gives nothing back, its check, and those that it comes after.
 
-    If the first few all give values back, the best of them is told of, and not written.
+    One that loses a variable to the repairs comes after those that lose none, for no figure has counted that loss. If
+    the first few all give values back, the best of them is told of, and not written.
     """
     from sfumato.cli.release import checked_release
     from sfumato.compare.examine import ProtectedTable
@@ -135,15 +136,20 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
     wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
     choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)
     tried: list[tuple[ProtectedTable, Checked]] = []
+    at_a_loss: tuple[ProtectedTable, Checked, tuple[str, ...]] | None = None
     for candidate in choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]:
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
         broken = _broken_by_repairs(results, table, checked, plan) if checked.altered else ""
         if checked.passed and not broken:
-            return table, checked, tuple(before.candidate for before, _ in tried)
-        say(f"{choice.names.get(candidate, candidate)} {broken or 'would give values back'}")
+            found = table, checked, tuple(before.candidate for before, _ in tried)
+            if not checked.lost:
+                return found
+            at_a_loss = at_a_loss or found
+        lost = f"would lose {', '.join(checked.lost)}" if checked.passed else "would give values back"
+        say(f"{choice.names.get(candidate, candidate)} {broken or lost}")
         tried.append((table, checked))
-    return (*tried[0], ()) if tried else (None, None, ())
+    return at_a_loss or ((*tried[0], ()) if tried else (None, None, ()))
 
 
 def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:

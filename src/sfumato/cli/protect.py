@@ -82,7 +82,15 @@ def protect(
     done = ready.checked.done
     order_key = None if ready.order is None else release_name(data, found[0], "")
     note = write_protected(
-        ready.table, target, source=file, method=found[0], seed=seed, figures={}, notes=done, order_key=order_key
+        ready.table,
+        target,
+        source=file,
+        method=found[0],
+        seed=seed,
+        figures={},
+        notes=done,
+        order_key=order_key,
+        left_out=ready.checked.left_out,
     )
     if json:
         told = {"table": str(target), "provenance": str(note), "method": repr(found[0]), "seed": seed, "masked": masked}

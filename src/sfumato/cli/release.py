@@ -87,6 +87,7 @@ def write_chosen(results: "Results", table: "ProtectedTable", plan: "Plan", summ
         notes=(*prepared.checked.done, *summary.cautions),
         key=key,
         order_key=release_name(results.original, row.method, table.candidate) if prepared.order is not None else None,
+        left_out=prepared.checked.left_out,
     )
 
 

@@ -93,19 +93,41 @@ def order_of(path: Path, records: int) -> "NDArray[np.intp] | None":
     from sfumato.cli.options import say
     from sfumato.restoration.repairs import record_order
 
+    told = _note_of(path)
+    if told is None or told.get("order") != RANDOM:
+        return None
+    try:
+        seed, key = int(told["seed"]), str(told["order_key"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    say(
+        f"{path.name} is in random order; {_written_with(path, provenance_path(path).name)} tells which record is which"
+    )
+    return record_order(records, seed, key)
+
+
+def without_left_out(original: "Microdata", path: Path) -> "Microdata":
+    """Return the original without what the repairs left out of a release: it went to keep others."""
+    from sfumato.cli.options import say
+
+    told = _note_of(path)
+    names = [name for name in (told or {}).get("left_out", ()) if name in original.names]
+    if not names or len(names) == len(original.names):
+        return original
+    say(f"not counted as protected, for they were left out to keep others: {', '.join(names)}")
+    return original.without(names)
+
+
+def _note_of(path: Path) -> "dict[str, Any] | None":
+    """Read the note that was written with a release; None where there is none, or it is of another file."""
     note = _written_with(path, provenance_path(path).name)
     if note is None:
         return None
     try:
         told = json.loads(note.read_text(encoding="utf-8"))
-        shuffled = told["order"] == RANDOM and told["sha256"] == _digest(path)
-        seed, key = int(told["seed"]), str(told["order_key"])
+        return told if told["sha256"] == _digest(path) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not shuffled:
-        return None
-    say(f"{path.name} is in random order; {note} tells which record is which")
-    return record_order(records, seed, key)
 
 
 def write_protected(
@@ -120,11 +142,13 @@ def write_protected(
     notes: tuple[str, ...] = (),
     key: str = "",
     order_key: str | None = None,
+    left_out: tuple[str, ...] = (),
 ) -> Path:
     """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
 
     ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
-    ``order_key`` names the random order of the seed in which the records stand; None: in the original's.
+    ``order_key`` names the random order of the seed in which the records stand; None: in the original's. ``left_out``
+    names the variables that went so that others are kept.
     """
     from sfumato.cli.options import say
     from sfumato.compare.plain import to_json
@@ -146,6 +170,7 @@ def write_protected(
         "seed": seed,
         "order": "as in the original" if order_key is None else RANDOM,
         "order_key": order_key,
+        "left_out": left_out,
         "notes": [*protected.notes, *notes, *lost],
         "figures": figures,
         "sfumato": sfumato.__version__,

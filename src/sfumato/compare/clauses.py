@@ -37,6 +37,7 @@ from sfumato.methods import (
     Shuffling,
     TopBottomCoding,
     VariableRemoval,
+    WeightMasking,
 )
 
 MOST = 3  # variables that a clause names
@@ -350,3 +351,10 @@ def _(method: Sampling) -> str:
 @clause.register
 def _(method: VariableRemoval) -> str:
     return f"{_are(method)} removed" if method.variables else "what names a unit is removed"
+
+
+@clause.register
+def _(method: WeightMasking) -> str:
+    if method.how == "classes":
+        return f"survey weights take at most {method.classes} values"
+    return "survey weights are noisy" if method.how == "noise" else "survey weights are raked anew to margins"

@@ -22,6 +22,7 @@ from sfumato.methods import (
     Shuffling,
     TopBottomCoding,
     VariableRemoval,
+    WeightMasking,
 )
 
 __all__ = ["LONGEST", "in_words", "short_names"]
@@ -326,3 +327,11 @@ def _(method: VariableRemoval) -> Phrase:
     what = ", ".join(method.variables or ("identifiers",))
     what = what if len(what) <= DETAIL else f"{len(method.variables or ())} variables"
     return Phrase(f"remove {what}", f"remove {what}")
+
+
+@phrase.register
+def _(method: WeightMasking) -> Phrase:
+    detail = {"classes": f"{method.classes} classes", "noise": f"noise {method.scale:g}", "margins": "raked"}[
+        method.how
+    ]
+    return Phrase("weights", "weights", detail)

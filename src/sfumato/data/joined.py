@@ -56,7 +56,17 @@ def joined(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata], by
         origin if kept else replace(origin, index=None, labelled=None),
         data.notes,
         matched=data.matched and kept,
+        drawn=data.drawn if kept else _drawn(data, rows, parts),
     )
+
+
+def _drawn(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata]) -> Rows | None:
+    """Return the rows that samples of the parts were drawn from; None if some part is no sample."""
+    found = [
+        part.drawn if data.drawn is not None or part.drawn is None else there[part.drawn]
+        for part, there in zip(parts, rows, strict=True)
+    ]
+    return np.concatenate([one for one in found if one is not None]) if all(one is not None for one in found) else None
 
 
 def _numbered(variable: Variable, records: int) -> tuple[Variable, NDArray[Any]]:

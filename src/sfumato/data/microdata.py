@@ -43,6 +43,7 @@ class Microdata:
     origin: Origin = field(default_factory=Origin)
     notes: tuple[str, ...] = ()
     matched: bool = True  # whether record i is about the same unit as record i of the table it was made from
+    drawn: NDArray[np.intp] | None = None  # of a sample, the rows of the table it was drawn from; never written
 
     def __post_init__(self) -> None:
         columns = {name: np.asarray(column) for name, column in self.columns.items()}  # a memory map becomes plain
@@ -52,7 +53,7 @@ class Microdata:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the columns as a plain dict, for a read-only view cannot be pickled."""
-        return type(self), (self.schema, dict(self.columns), self.origin, self.notes, self.matched)
+        return type(self), (self.schema, dict(self.columns), self.origin, self.notes, self.matched, self.drawn)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
@@ -207,6 +208,7 @@ class Microdata:
             self,
             columns={name: column[rows] for name, column in self.columns.items()},
             origin=self.origin.take(rows),
+            drawn=None if self.drawn is None else self.drawn[rows],
         )
 
     @cached_property

@@ -18,6 +18,7 @@ from sfumato.methods.sampling import Sampling
 from sfumato.methods.shuffling import Shuffling
 from sfumato.methods.swapping import RankSwapping
 from sfumato.methods.top_bottom import TopBottomCoding
+from sfumato.methods.weight_masking import WeightMasking
 
 __all__ = [
     "JPEG",
@@ -45,4 +46,5 @@ __all__ = [
     "Shuffling",
     "TopBottomCoding",
     "VariableRemoval",
+    "WeightMasking",
 ]

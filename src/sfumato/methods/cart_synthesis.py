@@ -381,6 +381,7 @@ def _table(
         origin=replace(data.origin, index=None),
         notes=(*data.notes, *notes),
         matched=False,
+        drawn=None,
     )
 
 

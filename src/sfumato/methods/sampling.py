@@ -32,6 +32,7 @@ Rows = NDArray[np.intp]
         random=True,
         grid={"fraction": (0.8, 0.5, 0.2, 0.1)},
         keeps_records=False,
+        draws=True,
         caveat="the records drawn are released as they are: sampling makes an intruder unsure whether a unit is in the "
         "file, and helps no one who is known to be in it",
         formula="in each stratum h:  n_h = f_h N_h, rounded (halves up), at least 1, drawn without replacement\n"
@@ -55,8 +56,8 @@ class Sampling(Method):
     weight, a column "weight" with N / n is added and becomes the weight. Without households, weights of one add up to
     the number of original records exactly; otherwise totals are right in expectation. Weights below one are refused.
     A stratum so small that all its units are drawn protects nobody in it; the note counts those. The records stay in
-    their order; none is counted as the same as one of the original. The id and other identifiers of those drawn are
-    kept: to release the part without them, ``Sampling(0.1) + VariableRemoval()``.
+    their order; none is counted as the same as one of the original, except by the audit before a release. The id and
+    other identifiers of those drawn are kept: to release the part without them, ``Sampling(0.1) + VariableRemoval()``.
 
     >>> import pyarrow as pa
     >>> drawn = Sampling(0.4).protect(pa.table({"income": [10, 20, 30, 40, 50]}), rng=1)
@@ -113,7 +114,10 @@ class Sampling(Method):
         certain = int((factor == 1).sum())
         if certain and len(factor) > 1 and not drawn.all():
             note += f"; all of {certain:,} of {len(factor):,} strata, where it is certain who is in the file"
-        return replace(taken, notes=(*taken.notes, note), matched=False)
+        drawn_from = (
+            rows if taken.drawn is None else taken.drawn
+        )  # of a sample of a sample, the rows of the first table
+        return replace(taken, notes=(*taken.notes, note), matched=False, drawn=drawn_from)
 
     def _fractions(self, parts: Strata) -> list[float]:
         """Return the fraction of each stratum."""

@@ -42,7 +42,8 @@ class Aim:
     ``truth`` are the values the intruder is after, ``told`` what the file publishes of them, ``band`` the class that a
     record's own published value puts it into, ``cells`` the rows that hold protected values, in the order of the
     file. ``taught`` says whether the file itself shows enough values to learn a relation from; of values that were
-    coarsened it shows none of the kind.
+    coarsened it shows none of the kind. ``hidden`` are the rows whose value no record of such a file shows any more: of
+    these the relation is taken as known.
     """
 
     name: str
@@ -55,11 +56,16 @@ class Aim:
     taught: bool
     ranks: Ranks | None = None
     shown: Floats | None = None  # the number that stands in the file, rounded, coded or changed as it may be
+    hidden: Mask | None = None
 
     @property
     def lesson(self) -> Values:
         """The values from which a relation is learnt."""
-        return self.told if self.taught else self.truth
+        if not self.taught:
+            return self.truth
+        if self.hidden is None:
+            return self.told
+        return Values(np.where(self.hidden, self.truth.codes, self.told.codes), self.told.levels)
 
     def right(self, rows: NDArray[np.intp], found: NDArray[Any]) -> tuple[Mask, Mask]:
         """Tell which answers for these rows are right, and which exactly; -1 and NaN answer nothing."""
@@ -85,8 +91,9 @@ class Aim:
         held[self.cells] = True
         truth, told = (Values(values.codes[rows], values.levels) for values in (self.truth, self.told))
         shown = None if self.shown is None else self.shown[rows]
+        hidden = None if self.hidden is None else self.hidden[rows]
         cells = np.flatnonzero(held[rows])
-        return replace(self, truth=truth, told=told, band=self.band[rows], cells=cells, shown=shown)
+        return replace(self, truth=truth, told=told, band=self.band[rows], cells=cells, shown=shown, hidden=hidden)
 
 
 def aims(original: Microdata, protected: Microdata, near: float) -> Iterator[Aim]:
@@ -142,7 +149,8 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
             band = told.present.astype(np.int64) if number else told.codes + 1
             ranks = Ranks.of(footing.original, near) if number else None
             figures = footing.protected if number else None
-            yield Aim(name, "as published", number, truth, told, band, cells, taught, ranks, figures)
+            hidden = _hidden(truth, told, cells) if taught and not number else None
+            yield Aim(name, "as published", number, truth, told, band, cells, taught, ranks, figures, hidden)
     coarse = footing.recoded or not footing.comparable
     cells = np.flatnonzero(present & shown & ~same & (told_truly | (not footing.comparable)))
     if coarse and cells.size:
@@ -153,6 +161,16 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
         ranks = Ranks.of(original.columns[name], near) if number else None
         figures = protected.columns[name] if number and protected.schema[name].kind == "numeric" else None
         yield Aim(name, "in full", number, truth, told, band, cells, taught=False, ranks=ranks, shown=figures)
+
+
+def _hidden(truth: Values, told: Values, cells: NDArray[np.intp]) -> Mask | None:
+    """Return the protected rows whose category no record of the file shows; None where there are none."""
+    seen = np.isin(truth.codes[cells], told.codes)
+    if seen.all():
+        return None
+    rows = np.zeros(len(truth.codes), dtype=bool)
+    rows[cells[~seen]] = True
+    return rows
 
 
 def _teaches(truth: Values, told: Values, agree: Mask) -> bool:

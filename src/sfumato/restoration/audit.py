@@ -191,6 +191,7 @@ def restored_by(trial: Trial, level: float, margin: float, *, associated: bool) 
         holds=trial.holds,
         learnt="the file" if trial.learnt_from_file else "the original",
         reading=reading,
+        columns=trial.evidence.columns,
     )
 
 
@@ -226,4 +227,6 @@ def _sampled(setting: Setting) -> list[str]:
         told.append(
             "where too few values of a variable stand as they were, its relations are taken as known from the original"
         )
+    if any(target.aim.hidden is not None for target in setting.targets):
+        told.append("where no record shows a category any more, what goes with it is taken as known from the original")
     return told

@@ -56,6 +56,7 @@ class Restored:
     holds: float | None
     learnt: Lesson
     reading: Reading
+    columns: tuple[str, ...] = ()  # the columns of the file that the evidence is made of
 
     @property
     def alarm(self) -> bool:
@@ -149,6 +150,8 @@ class Checked:
     missing: Mapping[str, float] = field(default_factory=dict)  # of each column that goes out, the share missing
     excused: bool = False  # not audited, because no record is one of the original's, or only some are
     altered: tuple[str, ...] = ()  # variables blanked or left out after the figures were measured
+    left_out: tuple[str, ...] = ()  # of these, what was left out
+    lost: tuple[str, ...] = ()  # and of these, what was more than a copy
     renewed: tuple[str, ...] = ()  # special columns that no longer hold the original's values: weight, household
 
     @property

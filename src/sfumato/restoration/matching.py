@@ -17,6 +17,7 @@ Rows = NDArray[np.intp]
 
 AGREE = 0.9  # of the records must have the same value of a variable that counts as kept
 UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched
+FEW = 50  # records below which a sample's ids are believed
 SEEDS = 5  # variables from which the search for untouched ones starts, one after the other
 
 
@@ -52,9 +53,10 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
         return by_values
     if in_place and any(_beyond_chance(original, protected, name) for name in shared):
         return Matching(np.arange(len(protected)), np.arange(len(original)), "position")
+    lengths = f" ({len(protected):,} records of {len(original):,})" if not in_place else ""
     raise DataError(
-        "which record of the original a protected record is about cannot be told: the tables have no id in common, "
-        "their rows do not agree, and no untouched variables tell records apart; give order=... or an id"
+        f"which record of the original a protected record is about cannot be told{lengths}: the tables have no id in "
+        "common, their rows do not agree, and no untouched variables tell records apart; give order=... or an id"
     )
 
 
@@ -77,7 +79,8 @@ def _by_id(original: Microdata, protected: Microdata) -> Matching | None:
     rows = np.flatnonzero(found >= 0)
     if len(rows) < AGREE * len(protected) or len(np.unique(found[rows])) < len(rows):
         return None  # new ids
-    if len(original) == len(protected) and not _plausible(original, protected, rows, found[rows]):
+    told = len(original) == len(protected) or len(rows) >= FEW  # of fewer records agreement says nothing
+    if told and not _plausible(original, protected, rows, found[rows]):
         return None  # numbered anew with the same numbers
     return Matching(rows, found[rows], "id")
 

@@ -20,12 +20,19 @@ Rows = NDArray[np.intp]
 class Evidence:
     """A column of the file as codes from 0: in the order of its values where they have one.
 
-    ``shown`` names the columns it is made of. Records with no value have a code of their own, the first.
+    ``shown`` names the columns it is made of, or says how it is made of ``parts``. Records with no value have a code of
+    their own, the first.
     """
 
     shown: tuple[str, ...]
     codes: Integers
     ordered: bool
+    parts: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is made of."""
+        return self.parts or self.shown
 
     @property
     def number(self) -> int:
@@ -47,10 +54,15 @@ class Lesson:
 
 
 def lesson_of(aim: Aim, units: Integers | None) -> Lesson:
-    """Return who teaches: the published values, or, of each household, one record of the original."""
+    """Return who teaches: the published values, or, where none are published, one record of each household."""
     values = aim.lesson
     learners = np.flatnonzero(values.present)
     own = np.arange(len(values.codes))
+    if units is not None and aim.hidden is not None:
+        hidden = np.flatnonzero(aim.hidden)
+        homes, first = np.unique(units[hidden], return_index=True)
+        own[hidden] = hidden[first][np.searchsorted(homes, units[hidden])]
+        learners = np.setdiff1d(learners, np.setdiff1d(hidden, hidden[first]))
     if units is not None and not aim.taught:
         first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.intp)
         first[units[learners][::-1]] = learners[::-1]

@@ -2,12 +2,11 @@
 
 In this order: ids and names are left out; households that stay get new numbers; records stand in random order; where
 the audit finds that the weight gives values back, it is raked anew from what is published; where a household shows a
-blanked value of one member at another, it is blanked for all; where another column is a copy that gives values back, it
-is blanked in these records, or left out. Variables that are linked to one that is repaired follow it. After each round
-the audit is run again.
+blanked value of one member at another, it is blanked for all; where another column gives values back, it is blanked in
+these records, or left out. Variables that are linked to one that is repaired follow it. After each round the audit is
+run again.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from zlib import crc32
@@ -18,18 +17,17 @@ from numpy.typing import NDArray
 from sfumato.data.linked import followed
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
+from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
 from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
-from sfumato.kernels.raking import raked
 from sfumato.restoration.audit import audit
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 MANY_UNITS = 20  # households from which a column with as many values is a number of them
-MARGIN = 25  # records at least in a category that weights are raked to; smaller ones are taken together
-ROUNDS = 4  # of repairs, each followed by an audit
+ROUNDS = 10  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
 
 
@@ -53,17 +51,23 @@ class _Work:
     public: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     altered: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    raking: tuple[str, str] | None = None  # what is said of weights computed anew, to those who decide and to all
 
     def prepared(self, found: Audit | None = None, unaudited: str = "", *, excused: bool = False) -> Prepared:
+        inside, outside = ([self.raking[0]], [self.raking[1]]) if self.raking is not None else ([], [])
         checked = Checked(
-            done=tuple(self.done),
-            public=tuple(self.public),
+            done=(*self.done, *inside),
+            public=(*self.public, *outside),
             audit=found,
             unaudited=unaudited,
             excused=excused,
             missing={name: float(self.table.missing(name).mean()) for name in self.table.names},
             renewed=tuple(self.renewed),
             altered=tuple(self.altered),
+            left_out=tuple(self.left_out),
+            lost=tuple(self.lost),
         )
         return Prepared(self.shuffled(), self.order, checked)
 
@@ -94,9 +98,12 @@ def prepare(
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 
-    ``made`` has the records of the original in their order. What remains is in the audit. Synthetic records and
-    samples are put in random order and not audited, which is said. ``key`` names the release: see ``record_order``.
+    ``made`` has the records of the original in their order, or a sample of them that knows which it drew. What remains
+    is in the audit. Synthetic records are put in random order and not audited, which is said. ``key`` names the
+    release: see ``record_order``.
     """
+    if made.drawn is not None:
+        original = original.take(made.drawn)
     order = None if keep_order else record_order(len(made), seed, key)
     work = _Work(original, made, order)
     _without_names(work)
@@ -104,14 +111,14 @@ def prepare(
     if order is not None:
         work.done.append("records stand in random order")
         work.public.append("Records stand in random order: their order and numbers carry no meaning.")
-    if not made.matched or len(made) != len(original):
+    if (not made.matched and made.drawn is None) or len(made) != len(original):
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
         _follow(work)
         found = _audited(work)
         for _ in range(ROUNDS):
-            if found.passed or not _repaired(work, found, keep_weights=keep_weights):
+            if found.passed or not _repaired(work, found, made.weights(), keep_weights=keep_weights):
                 break
             _follow(work)
             found = _audited(work)
@@ -135,11 +142,12 @@ def _stream(seed: int, what: str) -> np.random.Generator:
 
 def _audited(work: _Work) -> Audit:
     order = np.arange(len(work.table)) if work.order is None else work.order
+    original = work.original.without(work.left_out)  # what the repairs leave out is no secret of its own
     table, weight = work.shuffled(), work.table.schema.weight
     if weight is None or weight not in work.renewed:
-        return audit(work.original, table, order=order)
+        return audit(original, table, order=order)
     # a raked weight is a function of published columns, which are tried by themselves and together
-    found = audit(work.original, table.without([weight]), order=order)
+    found = audit(original, table.without([weight]), order=order)
     closed = Route("weight", untried="it was computed anew from what is published, so it tells no more")
     return replace(found, routes=tuple(closed if route.name == "weight" else route for route in found.routes))
 
@@ -151,12 +159,17 @@ def _without_names(work: _Work) -> None:
     gone = tuple(name for name in work.table.names if name not in kept.names)
     if gone:
         work.table = kept
-        work.altered += [name for name in copies if name in work.original.schema.analysed()]
+        copies = [name for name in copies if name in work.original.schema.analysed()]
+        work.altered += copies
+        work.left_out += copies
         work.done.append(f"left out, for they name the units: {listed(gone)}")
 
 
 def _copies_of_units(original: Microdata, table: Microdata) -> list[str]:
-    """Name the columns that number the households, or the records, under another name."""
+    """Name the columns that number the households under another name: texts, or numbers that count.
+
+    An amount that happens to differ from household to household, such as income, is none.
+    """
     name = original.schema.household
     if name is None or len(table) != len(original):
         return []
@@ -168,10 +181,19 @@ def _copies_of_units(original: Microdata, table: Microdata) -> list[str]:
             continue
         if table.missing(other).any() or number < MANY_UNITS:
             continue
-        codes = np.unique(column, return_inverse=True)[1]
-        if len(np.unique(codes.astype(np.int64) * number + homes)) == number:
+        codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        if len(np.unique(codes * number + homes)) == number and _counts(table, other, codes, homes):
             found.append(other)
     return found
+
+
+def _counts(table: Microdata, name: str, codes: NDArray[np.int64], homes: NDArray[np.int64]) -> bool:
+    """Tell whether a value for each household is a text, or a number without gaps or in the order of the households."""
+    column = table.columns[name]
+    if table.schema[name].kind != "numeric":
+        return True
+    in_order = np.array_equal(codes, homes) or np.array_equal(codes, homes.max() - homes)
+    return in_order or float(column.max() - column.min()) == codes.max()
 
 
 def _new_households(work: _Work, seed: int, key: str) -> None:
@@ -193,74 +215,66 @@ def _new_households(work: _Work, seed: int, key: str) -> None:
     work.public.append(f"The numbers of {name} tell who belongs together and nothing else.")
 
 
-def _repaired(work: _Work, found: Audit, *, keep_weights: bool) -> bool:
+def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weights: bool) -> bool:
     """Close the routes that restore anything, as far as that can be done; tell whether something was done."""
     before = len(work.done)
+    cut: set[str] = set()  # in this round: what hangs on it is seen in the next audit
     for route in found.routes:
         alarms = [restored for restored in route.by_variable if restored.alarm]
         if not alarms:
             continue
         if route.name == "weight":
-            if not keep_weights:
-                _raked(work)
+            copies = _copies_of_weight(work)
+            for name in copies:
+                _left_out(work, name, "it is the weight under another name")
+            weight = work.table.schema.weight
+            if weight is not None and not keep_weights and {restored.variable for restored in alarms} - set(copies):
+                work.renewed.append(weight)
         elif route.name == "household":
             _blank_together(work, {restored.variable for restored in alarms})
         elif route.name in ("columns", "combinations", "sums"):
             for restored in alarms:
-                _cut(work, restored)
-    return len(work.done) > before
+                if cut.isdisjoint(restored.columns):
+                    cut |= _cut(work, restored)
+    raked = work.table.schema.weight in work.renewed and work.raking is None
+    if raked or (work.raking is not None and len(work.done) > before):
+        _raked(work, old)
+    return raked or len(work.done) > before
 
 
-def _raked(work: _Work) -> None:
-    """Compute the weight anew from what is published, so that it tells no more than that; once is enough."""
-    name = work.table.schema.weight
-    if name is None or name in work.renewed:
-        return
-    work.renewed.append(name)
+def _copies_of_weight(work: _Work) -> list[str]:
+    """Name the published numbers that put all records in the order of the original weight: the weight once more."""
+    weight, schema = work.original.schema.weight, work.original.schema
+    if weight is None or weight not in work.table.columns:
+        return []
+    ranked = {
+        n: np.unique(work.original.columns[n], return_inverse=True)[1] for n in (weight, *schema.analysed("numeric"))
+    }
+    first = ranked.pop(weight)
+    constant = first.max(initial=0) == 0
+    return [n for n in ranked if n in work.table.columns and np.array_equal(ranked[n], first) and not constant]
+
+
+def _raked(work: _Work, old: NDArray[np.float64]) -> None:
+    """Compute the weight anew from what is published now, so that it tells no more than that; ``old`` ones are weighed.
+
+    What is blanked or left out afterwards would still be in it, so it is done last.
+    """
     schema = work.table.schema
+    weight = schema.weight
+    assert weight is not None
     names = [n for n in schema.analysed("ordinal", "nominal") if len(np.unique(work.table.columns[n])) > 1]
-    old = work.table.weights()
-    weighing = old > 0  # who has no weight, out of scope say, gets none
-    columns = [_margin(work.table.columns[n][weighing]) for n in names]
-    columns = [column for column in columns if column.max(initial=0) > column.min(initial=0)]
-    codes = np.column_stack(columns) if columns else np.zeros((int(weighing.sum()), 1), dtype=np.int64)
-    new, apart = old.copy(), 0.0
-    if weighing.any():
-        found, apart = raked(codes, old[weighing])
-        new[weighing] = _significant(found)
-    work.table = work.table.replace({name: new}, treatment=PERTURBED)
-    said = f"{name} is raked anew to the margins of {listed(names)}, because the exact one gave values back"
-    cost = _moved(work.table, schema.analysed("numeric"), old, new)
+    before = work.table.replace({weight: old})
+    found, apart = raked_weights(before, names)
+    new = rounded_weights(found)
+    work.table = work.table.replace({weight: new}, treatment=PERTURBED)
+    margins = f"to the margins of {listed(names)}" if names else "as equal ones, for no category is published"
+    said = f"{weight} is raked anew {margins}, because the exact one gave values back"
+    moved = moved_mean(work.table, schema.analysed("numeric"), old, new)
+    cost = f"; weighted means move by at most {moved[1]:.2g} standard deviations ({moved[0]})" if moved else ""
     left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
-    work.done.append(f"{said}{left}{cost}")
-    held = f"weighted counts of the common categories of {listed(names, most=12)} hold"
-    work.public.append(f"The survey weights {name} were computed anew: {held}.")
-
-
-def _margin(codes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the categories of a column with those of few records taken together: many would bring the weight back."""
-    values, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    return np.where(counts < MARGIN, len(values), np.arange(len(values)))[place]
-
-
-def _significant(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round weights to six digits of their mean."""
-    digits = 6 - math.ceil(math.log10(float(weights.mean())))
-    return np.round(weights, digits)
-
-
-def _moved(table: Microdata, names: Iterable[str], old: NDArray[np.float64], new: NDArray[np.float64]) -> str:
-    """Say by how much the weighted mean of a number moves at most, in its standard deviations."""
-    moved = {}
-    for name in names:
-        there = ~table.missing(name)
-        x, spread = table.columns[name][there], float(np.nanstd(table.columns[name]))
-        if there.any() and spread > 0 and min(old[there].sum(), new[there].sum()) > 0:
-            moved[name] = abs(np.average(x, weights=new[there]) - np.average(x, weights=old[there])) / spread
-    if not moved:
-        return ""
-    worst = max(moved, key=lambda name: moved[name])
-    return f"; weighted means move by at most {moved[worst]:.2g} standard deviations ({worst})"
+    held = f"weighted counts of the common categories of {listed(names, most=12)} hold" if names else "they are equal"
+    work.raking = f"{said}{left}{cost}", f"The survey weights {weight} were computed anew: {held}."
 
 
 def _blank_together(work: _Work, names: Iterable[str]) -> None:
@@ -278,32 +292,43 @@ def _blank_together(work: _Work, names: Iterable[str]) -> None:
             work.done.append(f"{name} is blank for all members of a household if for one ({int(blank.sum()):,} values)")
 
 
-def _cut(work: _Work, found: Restored) -> None:
-    """Blank a copy in the records it gives a value back in, or leave it out if these are many.
+def _cut(work: _Work, found: Restored) -> set[str]:
+    """Blank a column in the records it gives a value back in, or leave it out if these are many; name it.
 
-    A column that is more than a copy is for whoever decides: to leave it out would cost what no figure has counted.
+    Of several columns that tell a value only together one goes: the finest of those that are neither key nor
+    confidential. A key or a confidential variable goes only if it is a copy, because to leave it out would otherwise
+    cost what the release is for: that is for whoever decides.
     """
-    if found.restored < COPY or len(found.evidence) > 1:
-        return
     schema = work.table.schema
-    free = [name for name in found.evidence if name in work.table.columns and name not in schema.special().values()]
-    # the one that is least worth: no key and not confidential, if there is such a one
-    free.sort(key=lambda name: (schema[name].role != "other", name))
-    if not free:
-        return
-    name = free[0]
+    there = [name for name in found.columns if name in work.table.columns and name not in schema.special().values()]
+    copy = found.restored >= COPY and len(found.columns) == 1
+    free = [name for name in there if copy or schema[name].role == "other"]
+    if not free or found.variable in free:
+        return set()
+    name = min(free, key=lambda name: (schema[name].role != "other", -_different(work.table, name), name))
+    why = f"it tells {found.variable}" if len(found.columns) == 1 else f"with others it tells {found.variable}"
     if found.variable in work.table.columns and found.level == "as published":
         blank = work.table.missing(found.variable) & ~work.original.missing(found.variable) & ~work.table.missing(name)
         if blank.any() and blank.mean() < 0.5:
             _blanked(work, name, blank)
-            work.done.append(
-                f"{name} is blank where {found.variable} is, because it tells it ({int(blank.sum()):,} values)"
-            )
-            return
+            work.done.append(f"{name} is blank where {found.variable} is, because {why} ({int(blank.sum()):,} values)")
+            return {name}
     if len(work.table.names) > 1:
-        work.table = work.table.without([name])
-        work.altered.append(name)
-        work.done.append(f"{name} is left out, because it tells {found.variable}")
+        _left_out(work, name, why)
+        if not copy:
+            work.lost.append(name)
+    return {name}
+
+
+def _different(table: Microdata, name: str) -> int:
+    return len(np.unique(table.columns[name][~table.missing(name)]))
+
+
+def _left_out(work: _Work, name: str, why: str) -> None:
+    work.table = work.table.without([name])
+    work.altered.append(name)
+    work.left_out.append(name)
+    work.done.append(f"{name} is left out, because {why}")
 
 
 def _blanked(work: _Work, name: str, blank: NDArray[np.bool_]) -> None:

@@ -192,7 +192,7 @@ def sums(setting: Setting) -> Found:
             continue
         holds = relation(originals[name], {n: originals[n] for n in published if n != name}, touched - {name})
         if holds is not None:
-            trial = read_off(target, holds.applied(published), str(holds))
+            trial = read_off(target, holds.applied(published), str(holds), parts=holds.parts)
             found.append(replace(trial, holds=holds.holds, checked=holds.records))
     return found or "no protected variable is a sum or a product of other columns"
 

@@ -173,9 +173,9 @@ def share(target: Target, evidence: Evidence, way: Way = Way()) -> float:  # noq
     return _asked(target, evidence, way, target.lesson, target.aim.cells).share
 
 
-def read_off(target: Target, answers: NDArray[Any], shown: str) -> Trial:
+def read_off(target: Target, answers: NDArray[Any], shown: str, *, parts: tuple[str, ...] = ()) -> Trial:
     """Take answers as they stand, one for each record of the file: a sum of other columns, another release's value."""
-    evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False)
+    evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False, parts=parts)
     return _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
 
 

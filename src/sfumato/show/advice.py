@@ -31,6 +31,7 @@ TOPIC_OF = {  # of the classes of methods; all others that change values have th
     "NormalSynthesis": MADE,
     "DistributionDistortion": MADE,
     "Sampling": "A part of the records",
+    "WeightMasking": "Survey weights changed",
 }
 TEXTS = {
     EXCHANGED: "Such a variable has the values it had, in part with other records. What hangs together with it comes "
@@ -46,6 +47,9 @@ TEXTS = {
     "the usual standard errors for the whole uncertainty.",
     "A part of the records": "The file holds a part of the records. Use the weights, which make it stand for all; "
     "standard errors are larger than those of the whole.",
+    "Survey weights changed": "The survey weights are not those of the design; their total is. Weighted shares and "
+    "means differ a little from those of the original weights, and standard errors computed as for the design are "
+    "approximate.",
 }
 
 
