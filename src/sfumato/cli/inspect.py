@@ -67,7 +67,7 @@ def inspect(
             print_exposure(exposed)
     for note in data.notes:
         say(note)
-    written = _write(schema_text(data), out, schema, force=force)
+    written = _write(schema_text(data, (out or DEFAULT).parent), out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
 
