@@ -1,7 +1,7 @@
 """Hierarchies: what each value of a variable is part of, level by level."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as changed
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import hierarchy_builders as builders
 from sfumato.data.hierarchy_checks import cut_fault, name_fault, row_fault, width_fault
 from sfumato.data.hierarchy_levels import Levels as Levels
 from sfumato.data.hierarchy_levels import class_levels, levels_of, recoded
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:  # a variable holds its hierarchy
     from sfumato.data.schema import Variable
@@ -118,6 +119,93 @@ class Hierarchy:
         """The number of levels above 0."""
         return len(self.rows[0]) - 1 if self.rows else len(self.cuts or self.widths)
 
+    # builders
+
+    @classmethod
+    def bands(cls, *widths: float, start: float = 0.0, ends: tuple[float, float] | None = None) -> "Hierarchy":
+        """Return bands of a number, level by level wider: each width a multiple of the last, at multiples from a start.
+
+        With ``ends`` bands beyond them are open, and the hierarchy has cuts of its own; without, they follow a table
+        from its least to its greatest value.
+
+        >>> Hierarchy.bands(5, 10, 20)
+        Hierarchy(widths=(5.0, 10.0, 20.0))
+        >>> Hierarchy.bands(10, 20, ends=(20, 80)).cuts[1]
+        (20.0, 40.0, 60.0, 80.0)
+        """
+        made = cls(widths=widths, start=start)
+        return made if ends is None else cls(cuts=builders.band_cuts(made.widths, ends, start))
+
+    @classmethod
+    def nice(cls, column: NDArray[np.float64], levels: int = 3) -> "Hierarchy":
+        """Return bands of round widths that suit a number: some 20 at first, then wider."""
+        return cls(widths=builders.nice_widths(column, levels))
+
+    @classmethod
+    def quantiles(cls, column: NDArray[np.float64], *groups: int) -> "Hierarchy":
+        """Return groups of about as many records, level by level fewer: ``quantiles(ages, 10, 5)``."""
+        return cls(cuts=builders.quantile_cuts(column, groups))
+
+    @classmethod
+    def ordered(cls, categories: Sequence[object], *sizes: int) -> "Hierarchy":
+        """Return so many neighbours of ordered categories together, level by level; 2, 4, 8 and so on if not said.
+
+        >>> Hierarchy.ordered(["low", "middle", "high"]).rows
+        (('low', 'low to middle'), ('middle', 'low to middle'), ('high', 'high'))
+        """
+        return cls(rows=tuple(builders.neighbour_rows(categories, sizes)))
+
+    @classmethod
+    def truncated(cls, codes: Iterable[object], keep: Sequence[int], *, mask: str = "*") -> "Hierarchy":
+        """Return codes (NUTS, ISCO, ICD, postcodes) with so many first characters left, level by level fewer.
+
+        Others are masked, or with ``mask=""`` left out; of nothing left there is one group.
+
+        >>> Hierarchy.truncated(["AT127", "AT130"], keep=(4, 2), mask="").rows
+        (('AT127', 'AT12', 'AT'), ('AT130', 'AT13', 'AT'))
+        """
+        return cls(rows=tuple(builders.prefix_rows(codes, keep, mask)))
+
+    @classmethod
+    def rare(cls, variable: "Variable", column: NDArray[Any], *shares: float) -> "Hierarchy":
+        """Return categories with less than a share of the records as one, other, level by level a larger share."""
+        if variable.kind != "nominal":
+            raise ParameterError(
+                f"variable {variable.name!r} is {variable.kind}; rare categories are merged of a nominal one only: "
+                "merge neighbours (ordered) or give bands"
+            )
+        counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
+        return cls(rows=tuple(builders.rare_rows(variable.categories, counts, shares)))
+
+    @classmethod
+    def from_table(cls, frame: Any, *columns: str) -> "Hierarchy":
+        """Return what a table says whose columns go from fine to coarse: municipality, district, state.
+
+        >>> import pyarrow as pa
+        >>> Hierarchy.from_table(pa.table({"town": ["Aix", "Bonn", "Aix"], "country": ["F", "D", "F"]}))
+        Hierarchy(rows=(('Aix', 'F'), ('Bonn', 'D')), names=('country',))
+        """
+        rows, names = builders.table_rows(frame, columns)
+        return cls(rows=tuple(rows), names=names)
+
+    def topped(self, name: str = "*") -> "Hierarchy":
+        """Return the hierarchy with one more level in which all is one group; itself if it ends so already.
+
+        >>> Hierarchy.bands(5, 10).topped()
+        Hierarchy(widths=(5.0, 10.0, 1e999))
+        """
+        names = (*self.names, "all") if self.names else ()
+        if self.rows:
+            rows = tuple((*row, name) for row in self.rows)
+            return self if len({row[-1] for row in self.rows}) == 1 else Hierarchy(rows=rows, names=names)
+        if self.cuts:
+            labels = (*self.labels, (name,)) if self.labels else ()
+            return self if not self.cuts[-1] else Hierarchy(cuts=(*self.cuts, ()), names=names, labels=labels)
+        ends = self.widths[-1] == math.inf
+        return self if ends else Hierarchy(widths=(*self.widths, math.inf), start=self.start, names=names)
+
+    # what it says
+
     def stated(self) -> dict[str, Any]:
         """Return what ``of`` reads back: the fields that say something, by name."""
         said = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.compare}
@@ -162,7 +250,7 @@ def _refuse(fault: str | None) -> None:
 
 def _of_one_type(rows: tuple[tuple[object, ...], ...]) -> tuple[tuple[object, ...], ...]:
     """Make the groups of a level all text where they are texts and numbers."""
-    if len({len(row) for row in rows}) > 1:  # which is refused with the row
+    if len({len(row) for row in rows}) > 1 or any(None in row for row in rows):  # which is refused with the row
         return rows
     columns = list(zip(*rows, strict=True))
     for level, groups in enumerate(columns[1:], start=1):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 Row = Sequence[object]
+TOP = "*"  # what the one group is called in which nothing of a variable is left
 
 
 def row_fault(rows: Sequence[Row], lines: Sequence[int] | None = None) -> str | None:

@@ -14,8 +14,8 @@ from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.formats.csv.detection import DELIMITERS, detect_delimiter
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_checks import row_fault
-from sfumato.data.hierarchy_tree import ROOT, of_depths, of_parents
+from sfumato.data.hierarchy_checks import TOP, row_fault
+from sfumato.data.hierarchy_tree import of_depths, of_parents
 from sfumato.errors import FileError, ParameterError, SchemaError
 
 ROWS = (".csv", ".tsv", ".txt")
@@ -144,7 +144,7 @@ def _depth(cell: object) -> int:
 
 
 def _of_tree(file: Path, text: str) -> list[tuple[object, ...]]:
-    nodes = [(0, 1, ROOT)]
+    nodes = [(0, 1, TOP)]
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             name = line.lstrip("@ \t")

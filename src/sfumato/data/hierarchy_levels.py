@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import bands
+from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.merging import classed, listed, merged, refuse_gaps
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:  # a variable holds its hierarchy, which recodes by this
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Row = tuple[object, ...]
-TOP = "*"  # what the one class of a number is called in which nothing of it is left
 MOST_CLASSES = 10_000
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sfumato.data.hierarchy_checks import TOP
 from sfumato.errors import SchemaError
 
-ROOT = "*"  # what a tree is called at its top where the file does not say it
 Row = tuple[object, ...]
 
 
@@ -64,7 +64,7 @@ def of_parents(where: str, nodes: Sequence[Any]) -> list[Row]:
             above.append(place)
             place = parent[place]
         if leaf not in inner:
-            paths.append((ROOT, *reversed(above)))
+            paths.append((TOP, *reversed(above)))
     return _rows(paths)
 
 
