@@ -34,8 +34,9 @@ def test_by_hand_bands() -> None:
 def test_by_hand_quantiles() -> None:
     # eight values once each: quarters begin at the 3rd, 5th and 7th; halves at the 5th
     assert Hierarchy.quantiles(np.arange(1.0, 9.0), 4, 2).cuts == ((3, 5, 7), (5,))
-    # of 1, 1, 1, 1, 1, 1, 30, 40 the only cuts are before 30 and 40; the roundest numbers there are 10 and 40
-    heavy = np.array([1.0] * 6 + [30.0, 40.0])
+    # of five ones, 30, 40 and 50 quarters would end after 2, 4 and 6: the nearest ends are those of the ones and of 30,
+    # and the roundest numbers before 30 and before 40 are 10 and 40; halves end with the ones
+    heavy = np.array([1.0] * 5 + [30.0, 40.0, 50.0])
     assert Hierarchy.quantiles(heavy, 4, 2).cuts == ((10, 40), (10,))
     for groups, message in [((2, 4), "must fall from level to level"), ((1,), "at least 2"), ((), "must fall")]:
         with pytest.raises(ParameterError, match=message):
