@@ -138,7 +138,7 @@ class Hierarchy:
 
     @classmethod
     def nice(cls, column: NDArray[np.float64], levels: int = 3) -> "Hierarchy":
-        """Return bands of round widths that suit a number: some 20 at first, then wider."""
+        """Return bands of round widths that suit a number: some 15 at first, then wider."""
         return cls(widths=builders.nice_widths(column, levels))
 
     @classmethod

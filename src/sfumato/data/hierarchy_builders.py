@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Row = tuple[object, ...]
 Cuts = tuple[float, ...]
 OTHER = "other"
-CLASSES = 20  # of about as many bands the finest level has if nobody says how wide they are
+CLASSES = 15  # bands that the finest level has about, if nobody says how wide they are
 
 
 def band_cuts(widths: Sequence[float], ends: tuple[float, float], start: float) -> tuple[Cuts, ...]:
@@ -34,7 +34,7 @@ def band_cuts(widths: Sequence[float], ends: tuple[float, float], start: float) 
 
 
 def nice_widths(column: Floats, levels: int = 3) -> tuple[float, ...]:
-    """Return round widths of bands that suit a number: some 20 bands at first, then the next round multiple each time.
+    """Return round widths of bands that suit a number: some 15 bands at first, then the next round multiple each time.
 
     The range is that without the outermost hundredths, so that a few large amounts do not make bands wide.
 

@@ -54,25 +54,27 @@ def write_hierarchy(hierarchy: Hierarchy, path: PathLike) -> None:
 
     A hierarchy by cuts or widths has no rows; ``listing`` makes them, of the values they are wanted for.
     """
-    file = Path(path)
+    text = hierarchy_text(hierarchy, Path(path))
+    with replacing(path) as out:
+        out.write(text.encode("utf-8"))
+
+
+def hierarchy_text(hierarchy: Hierarchy, file: Path) -> str:
+    """Return a hierarchy as a file of this name has it."""
     suffix = file.suffix.lower()
     if suffix not in (*ROWS, ".json", ".toml"):
-        raise FileError(
-            f"{file} has the suffix {file.suffix!r}; a hierarchy is written to {', '.join(ROWS)}, .json or .toml"
-        )
+        known = f"{', '.join(ROWS)}, .json or .toml"
+        raise FileError(f"{file} has the suffix {file.suffix!r}; a hierarchy is written to {known}")
     if suffix in ROWS and not hierarchy.rows:
         raise ParameterError(
             f"cannot write {file}: the hierarchy has no rows but cuts or widths; write .json or .toml, or "
             "hierarchy.listing(values), which has a row for each value"
         )
     if suffix == ".json":
-        text = _as_json(file, hierarchy)
-    elif suffix == ".toml":
-        text = "\n".join(hierarchy_toml(hierarchy)) + "\n"
-    else:
-        text = _as_rows(hierarchy, "\t" if suffix == ".tsv" else ";")
-    with replacing(file) as out:
-        out.write(text.encode("utf-8"))
+        return _as_json(file, hierarchy)
+    if suffix == ".toml":
+        return "\n".join(hierarchy_toml(hierarchy)) + "\n"
+    return _as_rows(hierarchy, "\t" if suffix == ".tsv" else ";")
 
 
 def hierarchy_toml(hierarchy: Hierarchy) -> list[str]:
