@@ -79,20 +79,21 @@ def test_ways_for_numbers(survey: Path, words: list[str], expected: Hierarchy) -
 
 
 def test_ways_for_categories_need_the_schema_where_it_says_the_kind(survey: Path) -> None:
-    for words, row in [
+    ways: list[tuple[list[object], tuple[str, ...]]] = [
         (["zip", "--truncate", 3, 1], ("80007", "800**", "8****")),
         (["zip", "--truncate", 2, "--mask", ""], ("80007", "80")),
         (["grade", "--merge-neighbours"], ("middle", "middle to good", "none to good")),
         (["grade", "--merge-neighbours", 3], ("middle", "none to middle")),
         (["job", "--rare", 0.05], ("clerk", "clerk")),
-    ]:
+    ]
+    for words, row in ways:
         done = run("hierarchy", survey, *words, "--schema", "schema.toml", "--force")
         assert done.exit_code == 0, done.stderr
         assert row in read_hierarchy(f"{words[0]}.csv").rows
     lines = [f"{80_000 + 7 * i},d{i % 3},s" for i in range(24)]
     Path("regions.csv").write_text("\n".join(["zip,district,state", *lines]))
-    words = ["zip", "--from-table", "regions.csv", "-o", "z.json", "--schema", "schema.toml"]
-    assert run("hierarchy", survey, *words).exit_code == 0
+    said = ["zip", "--from-table", "regions.csv", "-o", "z.json", "--schema", "schema.toml"]
+    assert run("hierarchy", survey, *said).exit_code == 0
     made = read_hierarchy("z.json")
     assert made.names == ("district", "state") and made.rows[1][1:] == ("d1", "s")
 

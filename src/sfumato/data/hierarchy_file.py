@@ -189,8 +189,10 @@ def _as_rows(hierarchy: Hierarchy, delimiter: str) -> str:
     others = [other for other in DELIMITERS if other != delimiter]
     doubtful = any(other in str(cell) for row in hierarchy.rows for cell in row for other in others)
     out = io.StringIO()
-    quoting = csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
-    csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(hierarchy.rows)
+    writer = csv.writer(
+        out, delimiter=delimiter, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL, lineterminator="\n"
+    )
+    writer.writerows(hierarchy.rows)
     return out.getvalue()
 
 

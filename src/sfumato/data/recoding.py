@@ -237,9 +237,9 @@ def _classes(columns: _Columns) -> Recoding:
         codes = np.where(np.isnan(columns.x), -1, 0).astype(np.int32)
         return Recoding("ordinal", codes, columns.y, labels, "stated")
     if treatment.groups and not treatment.cuts:
-        codes = _by_value(dict(treatment.groups), columns.x, labels)
-        if codes is not None:
-            return Recoding(after.kind, codes, columns.y, labels, "stated")
+        by_value = _by_value(dict(treatment.groups), columns.x, labels)
+        if by_value is not None:
+            return Recoding(after.kind, by_value, columns.y, labels, "stated")
     figures = _figures_of(labels)
     if figures is not None and not treatment.recoded:
         values = np.append(figures, np.nan)[columns.y]

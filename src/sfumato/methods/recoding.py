@@ -208,7 +208,7 @@ class GlobalRecoding(Method):
         return classed(variable, column, lows[1:].tolist(), tuple(stated))
 
     def _at_level(self, variable: Variable, column: NDArray[Any]) -> Column:
-        hierarchy = (self.hierarchy or {}).get(variable.name, variable.hierarchy)
+        hierarchy: Hierarchy | None = (self.hierarchy or {}).get(variable.name, variable.hierarchy)
         if hierarchy is None:
             raise NotApplicable(
                 f"the schema has no hierarchy of {variable.name!r}; `sfumato hierarchy` writes one, or give it here: "
