@@ -3,12 +3,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_survey import run
 
 import sfumato
 from sfumato import LocalSuppression, Microdata, audit, household_survey, write
 from sfumato.compare.plain import from_json
 from sfumato.restoration.findings import Audit
+from small_survey import run
 
 SCHEMA = 'weight = "weight"\nhousehold = "household"\nid = "person"\n'
 

@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_survey import run, write_survey
 
 from sfumato.cli.options import read_bounds
 from sfumato.errors import ParameterError
+from small_survey import run, write_survey
 
 
 def _refused(result: Any, *words: str) -> None:

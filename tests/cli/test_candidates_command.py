@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_survey import run
 
 import sfumato
 from sfumato.cli import outcome
 from sfumato.cli.outcome import Plan
+from small_survey import run
 
 
 def test_three_anonymity_without_naming_a_method_blanks_few_values(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_survey import run
 
 import sfumato
+from small_survey import run
 from tables import numbers
 
-COMMANDS = ("demo", "inspect", "protect", "compare", "audit", "sweep", "tune", "study", "methods", "measures")
+COMMANDS = (
+    "demo", "inspect", "hierarchy", "protect", "compare", "audit", "sweep", "tune", "study", "methods", "measures",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("command", COMMANDS)

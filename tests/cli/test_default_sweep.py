@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+
 from small_survey import run
 
 OTHERS = ("region", "sex", "marital", "education", "occupation")

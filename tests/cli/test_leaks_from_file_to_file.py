@@ -21,9 +21,9 @@ from leaking_survey import (
     survey,
     write,
 )
-from small_survey import run
 
 from sfumato.restoration.repairs import record_order
+from small_survey import run
 
 BLANK = "LocalSuppression(6, variables=('region', 'sex', 'job'), importance={'sex': 9, 'job': 9})"
 BANDS = "GlobalRecoding(bins={'age': (35, 50, 65)})"

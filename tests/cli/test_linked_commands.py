@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from small_survey import run
 
 import sfumato
 from sfumato.compare.candidates import compose
+from small_survey import run
 
 
 @pytest.fixture

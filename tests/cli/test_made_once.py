@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from small_survey import run
 
 from sfumato.catalogue import measures as known
 from sfumato.core import Measure, Method
+from small_survey import run
 
 
 def test_a_second_identical_sweep_costs_rendering_only(

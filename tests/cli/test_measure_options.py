@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from small_survey import run, write_schema, write_survey
 
 from sfumato.cli import outcome
 from sfumato.cli.options import of_population, read_measures
 from sfumato.cli.outcome import Plan
+from small_survey import run, write_schema, write_survey
 
 
 @pytest.fixture

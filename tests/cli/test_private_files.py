@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from small_survey import run
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX systems")

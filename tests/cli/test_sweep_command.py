@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small_survey import run
 
 import sfumato
+from small_survey import run
 
 
 def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_path: Path) -> None:

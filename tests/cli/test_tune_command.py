@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from small_survey import run, write_schema, write_survey
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal, get_args
 
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.scenario import ALL_KEYS, Scenario
 from sfumato.data.treatment import UNTREATED, Treatment
 from sfumato.errors import SchemaError
@@ -29,6 +30,7 @@ class Variable:
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
     the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it. ``linked``
     names the variables that determine it, wholly or nearly: it follows what is done to them (``sfumato.data.linked``).
+    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -44,9 +46,10 @@ class Variable:
     treatment: Treatment = UNTREATED
     level: Level | None = None
     linked: tuple[str, ...] = field(default=(), kw_only=True)
+    hierarchy: Hierarchy | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
-        """Name a link only where there is one: the fingerprint of a table without links does not know of them."""
+        """Name links and a hierarchy only where there are: the fingerprint of a table without does not know of them."""
         said = (entry.name for entry in fields(self) if not entry.kw_only or getattr(self, entry.name))
         return f"Variable({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
@@ -61,6 +64,8 @@ class Variable:
             levels = ", ".join(get_args(Level))
             raise SchemaError(f"variable {self.name!r}: level must be one of {levels}; got {self.level!r}")
         self._check_links()
+        if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
+            raise SchemaError(f"variable {self.name!r}: hierarchy must be a Hierarchy; got {self.hierarchy!r}")
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
