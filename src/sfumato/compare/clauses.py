@@ -119,9 +119,10 @@ def _ways(step: GlobalRecoding, schema: Schema | None) -> Iterable[tuple[str, st
     """Return how each variable of a recoding is given."""
     for name, bins in (step.bins or {}).items():
         yield name, _bands(bins)
-    for name in (*(step.map or ()), *(step.hierarchy or ())):
-        yield name, "in broader categories"
-    stated = {*(step.map or ()), *(step.bins or ()), *(step.hierarchy or ())}
+    stated = step.named()
+    for name in stated:
+        if name not in (step.bins or ()):
+            yield name, "in broader categories"
     groups = f"in {step.groups} groups" if step.groups is not None else ""
     rare = "with rare categories merged" if step.rare is not None else ""
     for name in (n for n in step.variables or () if n not in stated):

@@ -235,7 +235,7 @@ def _coarse(run: Run, number: int | None) -> Phrase:
     """Name a recoding: by its place among several, or else by its variables."""
     if number is not None:
         return Phrase("coarse", "coarse", str(number))
-    names = [n for step in run for n in (*(step.bins or ()), *(step.map or ()), *(step.hierarchy or ()))]
+    names = [n for step in run for n in step.named()]
     names += [n for step in run for n in step.variables or ()]
     listed = ", ".join(dict.fromkeys(names)) or "keys"
     return Phrase(f"recode {listed if len(listed) <= DETAIL else f'{len(set(names))} variables'}", "coarse")

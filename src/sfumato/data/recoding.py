@@ -236,6 +236,10 @@ def _classes(columns: _Columns) -> Recoding:
     if treatment.cuts and len(labels) == 1:
         codes = np.where(np.isnan(columns.x), -1, 0).astype(np.int32)
         return Recoding("ordinal", codes, columns.y, labels, "stated")
+    if treatment.groups and not treatment.cuts:
+        codes = _by_value(dict(treatment.groups), columns.x, labels)
+        if codes is not None:
+            return Recoding(after.kind, codes, columns.y, labels, "stated")
     figures = _figures_of(labels)
     if figures is not None and not treatment.recoded:
         values = np.append(figures, np.nan)[columns.y]
@@ -252,6 +256,18 @@ def _classes(columns: _Columns) -> Recoding:
         f"numeric in the original and {after.kind} in the protected table, and which values became which class cannot "
         "be told: state the cuts in the protected schema"
     )
+
+
+def _by_value(groups: dict[object, object], x: Floats, labels: tuple[Category, ...]) -> Codes | None:
+    """Give numbers the category each was put into by itself; None where the groups are not of all these numbers."""
+    values, inverse = np.unique(x[~np.isnan(x)], return_inverse=True)
+    place = {label: code for code, label in enumerate(labels)}
+    found = [place.get(groups.get(value)) for value in values.tolist()]
+    if any(code is None for code in found):
+        return None
+    codes = np.full(len(x), -1, dtype=np.int32)
+    codes[~np.isnan(x)] = np.array(found, dtype=np.int32)[inverse]
+    return codes
 
 
 def _same_values(x: Floats, values: Floats, *, matched: bool) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data import bands
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
-from sfumato.data.treatment import Treatment
-from sfumato.errors import NotApplicable
-from sfumato.methods import bands, hierarchies
-from sfumato.methods.merging import listed, merged, places
+from sfumato.errors import NotApplicable, SchemaError
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
-from sfumato.registry import catalogued
+from sfumato.registry import catalogued, parameter_class
 
 Column = tuple[Variable, NDArray[Any]]
 OTHER = "other"
-MOST_CLASSES = 10_000
+parameter_class(Hierarchy)
 
 
 @catalogued(
@@ -58,9 +58,10 @@ class GlobalRecoding(Method):
     - ``bins``: classes of a number, each holding its lower boundary: ``{"age": 5}`` by width, at multiples of 5;
       ``{"age": [18, 65]}`` by cut points, open at both ends; ``{"age": {"young": [0, 30], "old": [30, None]}}`` by
       name, where None is open. Classes that overlap or miss a value are refused.
-    - ``hierarchy={"region": {"Aix": ["south", "France"], ...}}`` with ``level=1`` or ``{"region": 2}``: the ancestors
-      of each category, nearest first; of a number the widths of its classes, ``{"age": [5, 10, 20]}``. Level 0 is the
-      variable as it is. Every category that occurs must be there.
+    - ``level={"region": 2}``: a level of the variable's ``Hierarchy``, which the schema holds or ``hierarchy`` gives:
+      ``hierarchy={"region": {"Aix": ["south", "France"], ...}}``, the groups of each category, nearest first, or of a
+      number the widths of its classes, ``{"age": [5, 10, 20]}``. Without a level it is 1; ``level=2`` is that of all
+      that ``hierarchy`` names. Level 0 is the variable as it is. Every category that occurs must be there.
     - ``groups=5``: all other numeric and ordinal variables, in at most so many groups of about the same number of
       records (``by="frequency"``: boundaries go to the nearest place between two different values, and to the roundest
       number there) or of the same width (``by="width"``). One with no more values than that stays as it is.
@@ -102,20 +103,32 @@ class GlobalRecoding(Method):
                     self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
                 )
         object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
-        hierarchies.check(self, self.hierarchy, self.level)
+        object.__setattr__(self, "hierarchy", self.hierarchy and _checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
-        named = [name for stated in (self.map, self.bins, self.hierarchy) for name in stated or ()]
+        _check_levels(self, self._levels())
+        named = [name for stated in (self.map, self.bins, self._levels()) for name in stated or ()]
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
             raise parameters.refuse(self, f"{', '.join(twice)}: give a map, bins or a hierarchy, not two of them")
         if not named and self.groups is None and self.rare is None:
-            raise parameters.refuse(self, "say how: groups=5, rare=0.05, map={...}, bins={...} or hierarchy={...}")
+            raise parameters.refuse(self, "say how: groups=5, rare=0.05, map={...}, bins={...} or level={'age': 2}")
         if self.variables is not None and self.groups is None and self.rare is None:
             raise parameters.refuse(self, "variables goes with groups or rare; map, bins and hierarchy name their own")
 
+    def named(self) -> tuple[str, ...]:
+        """Name the variables of which is said how they are recoded: by bins, a map or a level of a hierarchy."""
+        return tuple(name for stated in (self.bins, self.map, self._levels()) for name in stated or ())
+
+    def _levels(self) -> dict[str, int]:
+        """Return the level of each variable that goes by a hierarchy."""
+        given = self.hierarchy or {}
+        if isinstance(self.level, Mapping):
+            return {**dict.fromkeys(given, 1), **self.level}
+        return dict.fromkeys(given, self.level)
+
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the variables this method recodes in this table."""
-        named = [name for stated in (self.map, self.bins, self.hierarchy) for name in stated or ()]
+        named = self.named()
         checked(data, (*named, *(self.variables or ())))
         ordered: tuple[Kind, ...] = ("numeric", "ordinal") if self.groups is not None else ()
         kinds: tuple[Kind, ...] = (*ordered, "nominal") if self.rare is not None else ordered
@@ -149,7 +162,7 @@ class GlobalRecoding(Method):
             return self._mapped(variable, column)
         if name in (self.bins or {}):
             return self._binned(variable, column, (self.bins or {})[name])
-        if name in (self.hierarchy or {}):
+        if name in self._levels():
             return self._at_level(variable, column)
         if variable.kind == "nominal":
             return self._without_rare(variable, column)
@@ -173,23 +186,12 @@ class GlobalRecoding(Method):
         name = variable.name
         if variable.kind != "numeric":
             raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers, give a map")
-        present = column[~np.isnan(column)]
-        if not present.size:
+        if np.isnan(column).all():
             return variable, column
-        whole = bands.is_whole(present)
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)
-        if isinstance(stated, tuple):
-            return _classed(variable, column, stated, bands.labels([-math.inf, *stated, math.inf], whole=whole))
-        low, high = float(present.min()), float(present.max())
-        if (high - low) / stated > MOST_CLASSES:
-            raise NotApplicable(
-                f"classes of width {stated:g} are {(high - low) / stated:,.0f} from the least to the greatest "
-                f"value of {name!r}; more than {MOST_CLASSES:,} are no recoding: widen them"
-            )
-        edges = bands.of_width(low, high, stated)
-        cuts = edges[1:-1] or edges[:1]  # where all values are in one class, its lower edge says so
-        return _classed(variable, column, cuts, bands.labels(edges, whole=whole))
+        made = Hierarchy(cuts=(stated,)) if isinstance(stated, tuple) else Hierarchy(widths=(stated,))
+        return made.at(variable, column, 1)
 
     def _named(self, variable: Variable, column: NDArray[Any], stated: Mapping[str, Any]) -> Column:
         """Put values into classes that have a name; all must be in one."""
@@ -203,20 +205,16 @@ class GlobalRecoding(Method):
                 f"bins of {variable.name!r} miss {int(missed.sum()):,} values, the first "
                 f"{bands.shown(column[row])} in row {row + 1}; a class holds its lower boundary and not its upper one"
             )
-        return _classed(variable, column, lows[1:].tolist(), tuple(stated))
+        return classed(variable, column, lows[1:].tolist(), tuple(stated))
 
     def _at_level(self, variable: Variable, column: NDArray[Any]) -> Column:
-        stated = (self.hierarchy or {})[variable.name]
-        level = self.level if isinstance(self.level, int) else self.level.get(variable.name, 1)
-        if level == 0:
-            return variable, column
-        if variable.kind == "numeric":
-            if isinstance(stated, Mapping):
-                raise NotApplicable(
-                    f"variable {variable.name!r} is numeric: its hierarchy is a list of widths, such as [5, 10]"
-                )
-            return self._binned(variable, column, stated[level - 1])
-        return merged(variable, column, hierarchies.ancestors(variable, column, stated, level))
+        hierarchy = (self.hierarchy or {}).get(variable.name, variable.hierarchy)
+        if hierarchy is None:
+            raise NotApplicable(
+                f"the schema has no hierarchy of {variable.name!r}; `sfumato hierarchy` writes one, or give it here: "
+                f"hierarchy={{{variable.name!r}: ...}}"
+            )
+        return hierarchy.at(variable, column, self._levels()[variable.name])
 
     # what the table gives
 
@@ -244,7 +242,7 @@ class GlobalRecoding(Method):
         else:
             starts = bands.equal_counts(counts, groups)
             cuts = [bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
-        return _classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole))
+        return classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole))
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
@@ -283,6 +281,29 @@ def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, A
     return good
 
 
+def _checked_hierarchies(owner: GlobalRecoding, stated: Mapping[str, Any]) -> parameters.FrozenMap:
+    """Return the hierarchies by variable, whatever way each is written."""
+    made: dict[str, Hierarchy] = {}
+    for name, one in stated.items():
+        try:
+            made[name] = Hierarchy.of(one)
+        except SchemaError as error:
+            raise parameters.refuse(owner, f"hierarchy of {name!r}: {error}") from None
+    return parameters.FrozenMap(made)
+
+
+def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
+    """Refuse levels that are none, or that a hierarchy given beside does not have."""
+    one = () if isinstance(owner.level, Mapping) else (owner.level,)
+    for value in (*levels.values(), *one):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise parameters.refuse(owner, f"level must be a whole number of at least 0; got {value!r}")
+    for name, hierarchy in (owner.hierarchy or {}).items():
+        if levels[name] > hierarchy.height:
+            height = f"{hierarchy.height} level{'s' if hierarchy.height > 1 else ''}"
+            raise parameters.refuse(owner, f"hierarchy of {name!r} has {height}; there is no level {levels[name]}")
+
+
 def _checked_classes(owner: GlobalRecoding, where: str, stated: Mapping[Any, Any]) -> dict[str, Any]:
     for label, ends in stated.items():
         pair = isinstance(ends, tuple) and len(ends) == 2 and all(end is None or _finite(end) for end in ends)
@@ -302,16 +323,6 @@ def _checked_classes(owner: GlobalRecoding, where: str, stated: Mapping[Any, Any
 
 def _finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _classed(variable: Variable, column: NDArray[Any], cuts: Any, names: tuple[str, ...]) -> Column:
-    """Return a number as an ordinal variable of the classes between these cuts."""
-    cuts = tuple(float(cut) for cut in cuts)
-    inner = cuts if len(names) > 1 else ()
-    codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
-    codes[np.isnan(column)] = -1
-    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=())
-    return classes.treated(Treatment(cuts=cuts)), codes
 
 
 def _range_name(part: tuple[Category, ...]) -> Category:
