@@ -7,6 +7,7 @@ from sfumato.methods.distortion import DistributionDistortion
 from sfumato.methods.local_suppression import LocalSuppression
 from sfumato.methods.microaggregation import MDAV, IndividualRanking, MaximumDistance, ProjectionMicroaggregation
 from sfumato.methods.noise import Noise
+from sfumato.methods.optimal_recoding import OptimalRecoding
 from sfumato.methods.pram import PRAM
 from sfumato.methods.rank_groups import GroupedMicroaggregation, GroupedSwapping
 from sfumato.methods.recoding import GlobalRecoding
@@ -35,6 +36,7 @@ __all__ = [
     "MaximumDistance",
     "Noise",
     "NormalSynthesis",
+    "OptimalRecoding",
     "ProjectionMicroaggregation",
     "RankSwapping",
     "RecordSwapping",

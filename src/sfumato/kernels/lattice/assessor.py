@@ -67,7 +67,7 @@ class Values:
 
 
 class Sums(NamedTuple):
-    """Classes that fail, taken together: their records, how many they are, their sizes squared, what they would lose."""
+    """Classes that fail, together: their records, how many they are, their squared sizes, what they would lose."""
 
     records: int
     classes: int
@@ -240,5 +240,5 @@ class Assessor:
             return NOTHING
         places = self.rows.places(table.levels)
         return Sums(
-            *self._twin.totals(self.rows.codes, table.rows, table.counts, bad, self.rows.maps, places, self.gains)
+            *self._twin.totals(self.rows.codes, table.rows, table.counts, bad, places, self.gains)
         )

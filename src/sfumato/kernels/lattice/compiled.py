@@ -95,7 +95,7 @@ def gathered(rows: Codes, counts: Integers, class_of: Codes, first: Codes, sizes
 
 @compiled
 def totals(
-    codes: Codes, first: Codes, sizes: Integers, bad: NDArray[np.bool_], maps: Codes, starts: Integers, gains: Floats
+    codes: Codes, first: Codes, sizes: Integers, bad: NDArray[np.bool_], starts: Integers, gains: Floats
 ) -> tuple[int, int, int, float]:
     """Return the records, the classes, the squared sizes and the penalty of the classes that are bad."""
     records, classes, squares, penalty = 0, 0, 0, 0.0

@@ -17,6 +17,10 @@ class Loss(Protocol):
     """A loss of a node, and a bound for all nodes between a ``low`` and a ``high`` one."""
 
     @property
+    def bounded(self) -> bool:
+        """Whether there is a bound, and a value costs nothing."""
+
+    @property
     def by_classes(self) -> bool:
         """Whether the bound needs the classes of the low node."""
 
@@ -43,6 +47,7 @@ class ValueLoss:
     base: tuple[Floats, ...]
     gains: Floats
 
+    bounded = True
     by_classes = False
 
     @classmethod
@@ -62,12 +67,15 @@ class ValueLoss:
         return cls(tuple(base), np.concatenate(gains))
 
     def value(self, node: Assessed) -> float:
+        """Return the loss of a node."""
         return self._base(node.levels) + node.lost.penalty
 
     def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+        """Return what every node between the two loses at least."""
         return self._base(low) + high.sure.penalty
 
     def gap(self, key: int, low: int, high: int) -> float:
+        """Return how much lies between two levels of a key."""
         return float(self.base[key][high] - self.base[key][low])
 
     def _base(self, levels: Levels) -> float:
@@ -89,16 +97,20 @@ class Discernibility:
     rows: int  # the sum of the squared sizes of the rows
     heights: Levels
 
+    bounded = True
     by_classes = True
 
     def value(self, node: Assessed) -> float:
+        """Return the loss of a node."""
         return self._share(node.squares + self.records * node.lost.records - node.lost.squares)
 
     def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+        """Return what every node between the two loses at least."""
         least = self.rows if finest is None else finest.squares
         return self._share(least + self.records * high.sure.records - high.sure.squares)
 
     def gap(self, key: int, low: int, high: int) -> float:
+        """Return how much lies between two levels of a key."""
         return (high - low) / max(self.heights[key], 1)
 
     def _share(self, penalty: int) -> float:
@@ -119,16 +131,20 @@ class ClassSize:
     least: int
     heights: Levels
 
+    bounded = True
     by_classes = True
 
     def value(self, node: Assessed) -> float:
+        """Return the loss of a node."""
         return self.records / (node.classes - node.lost.classes + (node.lost.records > 0))
 
     def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
+        """Return what every node between the two loses at least."""
         if finest is None:
             return 1.0
         made = (finest.sure.records - high.sure.records) // self.least
         return self.records / min(finest.classes, finest.classes - finest.sure.classes + made + 1)
 
     def gap(self, key: int, low: int, high: int) -> float:
+        """Return how much lies between two levels of a key."""
         return (high - low) / max(self.heights[key], 1)

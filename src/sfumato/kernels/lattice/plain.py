@@ -1,4 +1,4 @@
-"""Classes of the rows of a node, and what they come to, in numpy; sums are added up in the order of the compiled twin."""
+"""Classes of the rows of a node, and what they come to, in numpy; sums run in the order of the compiled twin."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def gathered(rows: Codes, counts: Integers, class_of: Codes, first: Codes, sizes
 
 
 def totals(
-    codes: Codes, first: Codes, sizes: Integers, bad: Flags, maps: Codes, starts: Integers, gains: Floats
+    codes: Codes, first: Codes, sizes: Integers, bad: Flags, starts: Integers, gains: Floats
 ) -> tuple[int, int, int, float]:
     """Return the records, the classes, the squared sizes and the penalty of the classes that are bad."""
     size = sizes[bad]

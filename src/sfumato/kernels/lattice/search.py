@@ -62,7 +62,12 @@ class Search:
             if watch is not None and now - last >= EVERY:
                 last = now
                 watch(self.found())
-            self._split(*heapq.heappop(self._heap)[2:])
+            box = heapq.heappop(self._heap)
+            try:
+                self._split(*box[2:])
+            except BaseException:  # whoever interrupts may search on: the box is not done
+                heapq.heappush(self._heap, box)
+                raise
         self.seconds = before + time.perf_counter() - start
         return self.found()
 

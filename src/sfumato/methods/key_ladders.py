@@ -1,0 +1,73 @@
+"""The keys of a table with the levels of each: what a search over levels works on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Variable
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+TOP = "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """A key, its hierarchy, and the group of each value that occurs at every level.
+
+    ``codes`` numbers the values of the records, -1 where missing; ``parents[l]`` has the group of each code at level
+    l. Levels above the first that leaves one group are left out, because they take nothing more away. ``values`` are
+    those of a number. ``stated`` says that somebody gave the hierarchy: a key without one has two levels, as it is and
+    all in one group.
+    """
+
+    name: str
+    hierarchy: Hierarchy
+    codes: Codes
+    parents: tuple[Codes, ...]
+    values: Floats | None
+    stated: bool
+
+    @classmethod
+    def of(cls, variable: Variable, column: NDArray[np.generic], given: Hierarchy | None) -> "Ladder":
+        """Read the levels of a variable off the hierarchy given, or that of the schema."""
+        stated = given or variable.hierarchy
+        hierarchy = stated or _all_or_nothing(variable)
+        levels = hierarchy.levels(variable, column)
+        last = next((at for at, groups in enumerate(levels.parents) if len(set(groups.tolist())) <= 1), None)
+        parents = levels.parents if last is None else levels.parents[: last + 1]
+        values = np.unique(column[~np.isnan(column)]) if column.dtype.kind == "f" else None  # type: ignore[type-var]
+        return cls(variable.name, hierarchy, levels.codes, parents, values, stated is not None)
+
+    @property
+    def height(self) -> int:
+        """The highest level that takes something away."""
+        return len(self.parents) - 1
+
+    @property
+    def counts(self) -> Floats:
+        """How often each value occurs."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.parents[0])).astype(np.float64)
+
+    def spelled(self, level: int) -> str:
+        """Say at which level the key is, by name where it has one."""
+        if level == 0:
+            return "as it is"
+        names = self.hierarchy.names
+        called = f" ({names[level - 1]})" if names else ""
+        return f"level {level} of {self.height}{called}"
+
+
+def ladders(data: Microdata, names: Sequence[str], given: Mapping[str, Hierarchy]) -> tuple[Ladder, ...]:
+    """Return the levels of these keys."""
+    return tuple(Ladder.of(data.schema[name], data.columns[name], given.get(name)) for name in names)
+
+
+def _all_or_nothing(variable: Variable) -> Hierarchy:
+    if variable.kind == "numeric" or not variable.categories:
+        return Hierarchy(widths=(float("inf"),))
+    return Hierarchy(rows=tuple((category, TOP) for category in variable.categories))
