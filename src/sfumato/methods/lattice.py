@@ -150,4 +150,3 @@ def searched(search: Search, seconds: float = inf, watch: Watch | None = None) -
         if search.best is None:
             raise
         return search.found()
-

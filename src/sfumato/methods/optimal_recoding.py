@@ -47,7 +47,7 @@ MOST_UNNESTED = 1_000_000  # nodes of which a bound that is not nested may ask f
         "S(l) = records whose class (equal groups in all keys at levels l) has fewer than k records, an individual\n"
         "       risk above risk, fewer than l different confidential values (or exp entropy < l), or values\n"
         "       farther than t from the file's;   records of S lose all their keys\n"
-        'loss      mean over values of (other values in the group / all others), width / range of a number, 1 in S\n'
+        "loss      mean over values of (other values in the group / all others), width / range of a number, 1 in S\n"
         "discernibility   sum over classes size^2 + n #S;   class size   n / classes",
         reading="``k`` of 3 to 5 and ``suppression`` of 0.01 to 0.05 are usual; more suppression buys finer levels, "
         "at the price of records that analysts drop. The note tells the level of each key and what the search took. "
@@ -73,7 +73,7 @@ class OptimalRecoding(Method):
     ``utility`` is what must be least: "loss" (of Iyengar, as in ARX: :class:`CertaintyPenalty` with
     ``categories="others"``), "ncp" (:class:`CertaintyPenalty`), "entropy" (non-uniform), "precision" (of Sweeney, the
     mean of level / highest level), "discernibility", "class size"; of the first four ``importance={"age": 3}`` weighs
-    keys. A key of one value counts in none. Or it is any measure of utility, such as ``CorrelationStructure()``: then
+    keys. A key of one value counts in none. Or it is any measure of utility, such as ``CramersVChange()``: then
     the table of every choice of levels that can be kept is made and measured, because nothing bounds it.
 
     A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
@@ -215,9 +215,7 @@ class OptimalRecoding(Method):
     ) -> Loss:
         if isinstance(self.utility, Measure):
             plain = Assessor(rows, sets, values, most=most)
-            return MeasuredLoss(
-                self.utility, data, lambda levels: _recoded(data, keys, levels, plain), rows.top
-            )
+            return MeasuredLoss(self.utility, data, lambda levels: _recoded(data, keys, levels, plain), rows.top)
         everything = tuple(range(len(keys)))
         least = max((one.k for one in sets if one.columns == everything), default=1)
         return named_loss(self.utility, rows, keys, self.importance or {}, least)

@@ -18,9 +18,7 @@ LossName = Literal["loss", "ncp", "entropy", "precision", "discernibility", "cla
 BY_VALUE: tuple[LossName, ...] = ("loss", "ncp", "entropy", "precision")
 
 
-def named_loss(
-    name: LossName, rows: Rows, keys: Sequence[Ladder], importance: Mapping[str, float], least: int
-) -> Loss:
+def named_loss(name: LossName, rows: Rows, keys: Sequence[Ladder], importance: Mapping[str, float], least: int) -> Loss:
     """Return a loss by its name; ``least`` is the number of records that a class of all keys has at least."""
     if name == "discernibility":
         return Discernibility(rows.records, int((rows.table.counts**2).sum()), rows.top)

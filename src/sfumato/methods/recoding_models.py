@@ -28,8 +28,8 @@ def confidential(data: Microdata, stated: tuple[str, ...] | None, keys: tuple[st
     names = tuple(name for name in named if name not in keys)
     if not names:
         raise NotApplicable(
-            'l and t are about confidential variables, and none is besides the keys; give confidential=[...], or role = '
-            '"confidential" in the schema'
+            "l and t are about confidential variables, and besides the keys there is none; give confidential=[...], or "
+            'role = "confidential" in the schema'
         )
     return names
 

@@ -82,9 +82,9 @@ NOTHING = Sums(0, 0, 0, 0.0)
 class Assessed:
     """What a node comes to.
 
-    ``sure`` are the records that cannot be kept here nor at any finer node, ``lost`` all that cannot be kept here; the
-    two differ only if something is asked that is not nested. ``kept`` says whether what is asked is kept with no more
-    suppressed than may be.
+    ``sure`` are the records that cannot be kept here nor at any finer node (if none may go: all that cannot be kept
+    here), ``lost`` all that cannot be kept here; the two differ only if something is asked that is not nested. ``kept``
+    says whether what is asked is kept with no more suppressed than may be.
     """
 
     levels: Levels
@@ -239,6 +239,4 @@ class Assessor:
         if not bad.any():
             return NOTHING
         places = self.rows.places(table.levels)
-        return Sums(
-            *self._twin.totals(self.rows.codes, table.rows, table.counts, bad, places, self.gains)
-        )
+        return Sums(*self._twin.totals(self.rows.codes, table.rows, table.counts, bad, places, self.gains))

@@ -68,6 +68,7 @@ class Search:
             except BaseException:  # whoever interrupts may search on: the box is not done
                 heapq.heappush(self._heap, box)
                 raise
+        self._lower()
         self.seconds = before + time.perf_counter() - start
         return self.found()
 
@@ -117,6 +118,19 @@ class Search:
         middle = b - 1 if b - a <= WORTH else (a + b) // 2  # of few levels the highest is split off
         self._push(low, (*high[:key], middle, *high[key + 1 :]), source)
         self._push((*low[:key], middle + 1, *low[key + 1 :]), high, source)
+
+    def _lower(self) -> None:
+        """Lower the levels of the best node one by one, as long as nothing more is lost: no key is coarser in vain."""
+        key = 0
+        while self.best is not None and key < len(self.best.levels):
+            levels = self.best.levels
+            if levels[key]:
+                node = self.figure((*levels[:key], levels[key] - 1, *levels[key + 1 :]))
+                if node.kept and (loss := self.loss.value(node)) <= self.least + 1e-12 * abs(self.least):
+                    self.best, self.least = node, min(loss, self.least)
+                    key = 0
+                    continue
+            key += 1
 
     def _finer(self, source: Table, table: Table | None) -> Table:
         """Return the classes to make coarser ones of: the new ones if they are much fewer and there is room."""
