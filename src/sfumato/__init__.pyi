@@ -59,6 +59,7 @@ from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
 from .methods.correlated_noise import ResidualNoise as ResidualNoise
 from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.lattice import Lattice as Lattice
+from .methods.local_recoding import LocalRecoding as LocalRecoding
 from .methods.local_suppression import LocalSuppression as LocalSuppression
 from .methods.microaggregation import MDAV as MDAV
 from .methods.microaggregation import IndividualRanking as IndividualRanking

@@ -250,8 +250,7 @@ def test_compiled_and_plain_are_twins(data: st.DataObject) -> None:
     found = []
     for twin in (plain, compiled):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sfumato.kernels.lattice.rows.twin", lambda records, twin=twin: twin)
-            patch.setattr("sfumato.kernels.lattice.assessor.twin", lambda records, twin=twin: twin)
+            patch.setattr(Rows, "kernel", twin)
             search = made(table, sets, values, most, name)
             result = search.run()
             found.append((result[:5], search.checked))

@@ -4,6 +4,7 @@ from sfumato.methods.cart_synthesis import CARTSynthesis
 from sfumato.methods.compression import JPEG
 from sfumato.methods.correlated_noise import CorrelatedNoise, KimNoise, NormalSynthesis, ResidualNoise
 from sfumato.methods.distortion import DistributionDistortion
+from sfumato.methods.local_recoding import LocalRecoding
 from sfumato.methods.local_suppression import LocalSuppression
 from sfumato.methods.microaggregation import MDAV, IndividualRanking, MaximumDistance, ProjectionMicroaggregation
 from sfumato.methods.noise import Noise
@@ -32,6 +33,7 @@ __all__ = [
     "GroupedSwapping",
     "IndividualRanking",
     "KimNoise",
+    "LocalRecoding",
     "LocalSuppression",
     "MaximumDistance",
     "Noise",

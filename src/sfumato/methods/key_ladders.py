@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import parameters
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
+from sfumato.errors import SchemaError
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -29,6 +32,7 @@ class Ladder:
     hierarchy: Hierarchy
     codes: Codes
     parents: tuple[Codes, ...]
+    groups: tuple[tuple[str, ...], ...]  # the names of the groups of each level
     values: Floats | None
     stated: bool
 
@@ -41,7 +45,8 @@ class Ladder:
         last = next((at for at, groups in enumerate(levels.parents) if len(set(groups.tolist())) <= 1), None)
         parents = levels.parents if last is None else levels.parents[: last + 1]
         values = np.unique(column[~np.isnan(column)]) if column.dtype.kind == "f" else None  # type: ignore[type-var]
-        return cls(variable.name, hierarchy, levels.codes, parents, values, stated is not None)
+        groups = levels.spelled[: len(parents)]
+        return cls(variable.name, hierarchy, levels.codes, parents, groups, values, stated is not None)
 
     @property
     def height(self) -> int:
@@ -60,6 +65,17 @@ class Ladder:
         names = self.hierarchy.names
         called = f" ({names[level - 1]})" if names else ""
         return f"level {level} of {self.height}{called}"
+
+
+def checked_hierarchies(owner: object, stated: Mapping[str, Any]) -> parameters.FrozenMap:
+    """Return the hierarchies by variable, whatever way each is written."""
+    made: dict[str, Hierarchy] = {}
+    for name, one in stated.items():
+        try:
+            made[name] = Hierarchy.of(one)
+        except SchemaError as error:
+            raise parameters.refuse(owner, f"hierarchy of {name!r}: {error}") from None
+    return parameters.FrozenMap(made)
 
 
 def ladders(data: Microdata, names: Sequence[str], given: Mapping[str, Hierarchy]) -> tuple[Ladder, ...]:

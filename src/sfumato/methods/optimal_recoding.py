@@ -11,12 +11,11 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method
-from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
-from sfumato.errors import NotApplicable, SchemaError
+from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, Values
-from sfumato.methods.key_ladders import Ladder, ladders
+from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders
 from sfumato.methods.lattice import Lattice, Watch, searched
 from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
 from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential
@@ -121,7 +120,7 @@ class OptimalRecoding(Method):
         if self.sets is not None and self.variables is not None:
             raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
         parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
-        object.__setattr__(self, "hierarchy", self.hierarchy and self._hierarchies(self.hierarchy))
+        object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
         for name, worth in (self.importance or {}).items():
             if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < inf:
@@ -139,15 +138,6 @@ class OptimalRecoding(Method):
             if getattr(self, name) is not None:
                 parameters.share(self, name)
         parameters.names(self, "confidential")
-
-    def _hierarchies(self, stated: Mapping[str, Any]) -> parameters.FrozenMap:
-        made: dict[str, Hierarchy] = {}
-        for name, one in stated.items():
-            try:
-                made[name] = Hierarchy.of(one)
-            except SchemaError as error:
-                raise parameters.refuse(self, f"hierarchy of {name!r}: {error}") from None
-        return parameters.FrozenMap(made)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
-from sfumato.kernels.lattice.rows import Levels, Rows, Table, twin
+from sfumato.kernels.lattice.rows import Levels, Rows, Table
 
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
@@ -147,7 +147,7 @@ class Assessor:
         self.rows, self.sets, self.most = rows, tuple(sets), most
         self.gains = np.zeros(len(rows.maps)) if gains is None else gains
         self._entries = [_Entries.of(rows, one, most) for one in bounds]
-        self._twin = twin(rows.records)
+        self._kernel = rows.kernel
         self._everything = tuple(range(len(rows.top)))
 
     @property
@@ -230,7 +230,7 @@ class Assessor:
     def _figures(
         self, one: _Entries, place: Codes, number: int, hidden: Flags, extra: Integers
     ) -> tuple[Floats, Integers]:
-        figure, total = self._twin.figures(
+        figure, total = self._kernel.figures(
             place, one.value, one.count, hidden, extra, number, one.whole, _KINDS[one.asked.figure]
         )
         return figure, total
@@ -239,4 +239,4 @@ class Assessor:
         if not bad.any():
             return NOTHING
         places = self.rows.places(table.levels)
-        return Sums(*self._twin.totals(self.rows.codes, table.rows, table.counts, bad, places, self.gains))
+        return Sums(*self._kernel.totals(self.rows.codes, table.rows, table.counts, bad, places, self.gains))

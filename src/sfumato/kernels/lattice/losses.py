@@ -46,6 +46,7 @@ class ValueLoss:
 
     base: tuple[Floats, ...]
     gains: Floats
+    gone: float  # what is lost if all records are suppressed
 
     bounded = True
     by_classes = False
@@ -59,26 +60,28 @@ class ValueLoss:
         Costs rise from level to level and are at most those of a suppressed value; values of one group have the same
         to lose. A missing value costs nothing. ``worth`` is the weight of a value of each key.
         """
-        gains, base = [], []
+        gains, base, everything = [], [], 0.0
         for j, (levels, lost, weight) in enumerate(zip(costs, gone, worth, strict=True)):
             often = np.bincount(rows.codes[:, j], weights=rows.table.counts, minlength=len(lost) + 1)[:-1]
             base.append(np.array([weight * float((often * cost).sum()) for cost in levels]))
             gains += [np.append(weight * (lost - cost), 0.0) for cost in levels]
-        return cls(tuple(base), np.concatenate(gains))
+            everything += weight * float((often * lost).sum())
+        return cls(tuple(base), np.concatenate(gains), everything)
 
     def value(self, node: Assessed) -> float:
         """Return the loss of a node."""
-        return self._base(node.levels) + node.lost.penalty
+        return self.unsuppressed(node.levels) + node.lost.penalty
 
     def bound(self, low: Levels, finest: Assessed | None, high: Assessed) -> float:
         """Return what every node between the two loses at least."""
-        return self._base(low) + high.sure.penalty
+        return self.unsuppressed(low) + high.sure.penalty
 
     def gap(self, key: int, low: int, high: int) -> float:
         """Return how much lies between two levels of a key."""
         return float(self.base[key][high] - self.base[key][low])
 
-    def _base(self, levels: Levels) -> float:
+    def unsuppressed(self, levels: Levels) -> float:
+        """Return the loss at these levels if no record is suppressed."""
         total = 0.0
         for base, level in zip(self.base, levels, strict=True):
             total += float(base[level])

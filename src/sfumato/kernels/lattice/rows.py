@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels import worth_compiling
+from sfumato.kernels import WORTH_COMPILING, worth_compiling
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.kernels.lattice import plain
 
@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Levels = tuple[int, ...]  # one of each key
 
 _MOST = 2**62  # different numbers that a row is packed into
+_WORTH = 1_000 * WORTH_COMPILING  # records times nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,18 @@ class Rows:
             number *= len(levels)
         return number
 
+    @property
+    def kernel(self) -> ModuleType:
+        """The functions that do the work: in machine code, or the same in numpy.
+
+        Many nodes look at the same records, so it is both together that repay compiling.
+        """
+        if not worth_compiling(self.records * self.nodes, _WORTH):
+            return plain
+        from sfumato.kernels.lattice import compiled
+
+        return compiled
+
     def places(self, levels: Levels) -> Integers:
         """Return where the groups of each key at these levels start in ``maps``."""
         return np.array([starts[level] for starts, level in zip(self.starts, levels, strict=True)], dtype=np.int64)
@@ -115,7 +128,7 @@ class Rows:
                 chunk.append(column)
                 factors.append(groups)
             at = np.array(chunk, dtype=np.int64)
-            found = twin(self.records).numbered(
+            found = self.kernel.numbered(
                 self.codes, rows, self.maps, at, places[at], np.array(factors, dtype=np.int64), class_of
             )
         return class_of, found
@@ -127,15 +140,6 @@ class Rows:
         """
         class_of, found = self.numbered(source.rows, range(len(levels)), levels)
         first, counts = np.empty(found, dtype=np.int32), np.zeros(found, dtype=np.int64)
-        twin(self.records).gathered(source.rows, source.counts, class_of, first, counts)
+        self.kernel.gathered(source.rows, source.counts, class_of, first, counts)
         weights = None if source.weights is None else class_sums(class_of.astype(np.int64), source.weights, found)
         return Table(levels, first, counts, weights), class_of
-
-
-def twin(records: int) -> ModuleType:
-    """Return the functions that do the work for so many records: in machine code, or the same in numpy."""
-    if not worth_compiling(records):
-        return plain
-    from sfumato.kernels.lattice import compiled
-
-    return compiled
