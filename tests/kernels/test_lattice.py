@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from itertools import product
 from math import exp, floor, inf, log, log2
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +26,13 @@ from sfumato.kernels.lattice import (
     plain,
 )
 
+Table = dict[str, Any]
 LOSSES = ("values", "discernibility", "class size")
 FIGURES = ("distinct", "entropy", "equal distance", "ordered distance")
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> dict[str, object]:
+def tables(draw: st.DrawFn) -> Table:
     """Keys with hierarchies, missing values, weights and a confidential variable; few records."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     records, keys = draw(st.integers(2, 40)), draw(st.integers(1, 3))
@@ -57,13 +59,13 @@ def tables(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
-def groups(table: dict[str, object], node: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[int, ...]]:
+def groups(table: Table, node: tuple[int, ...], columns: tuple[int, ...]) -> list[tuple[int, ...]]:
     """What each record shows at a node: a missing value as such, unless all values are one group."""
     shown = []
     for j in columns:
-        parent = table["parents"][j][node[j]]  # type: ignore[index]
+        parent = table["parents"][j][node[j]]
         alone = parent.max() > 0
-        shown.append([int(parent[c]) if c >= 0 else (-1 if alone else 0) for c in table["codes"][j]])  # type: ignore[index]
+        shown.append([int(parent[c]) if c >= 0 else (-1 if alone else 0) for c in table["codes"][j]])
     return list(zip(*shown, strict=True))
 
 
@@ -91,9 +93,10 @@ def fails(one: Values, told: list[int], whole: list[int]) -> bool:
     return found < one.bound - 1e-9 if one.figure in ("distinct", "entropy") else found > one.bound + 1e-12
 
 
-def by_hand(table: dict[str, object], node: tuple[int, ...], sets: list[Alike], values: list[Values], most: int):  # type: ignore[no-untyped-def]
+def by_hand(
+    table: Table, node: tuple[int, ...], sets: list[Alike], values: list[Values], most: int
+) -> tuple[set[int], bool]:
     """Which records have to go, and whether the rest keeps what is asked."""
-    records = len(table["codes"][0])  # type: ignore[index]
     gone: set[int] = set()
     classes = []
     for one in sets:
@@ -103,7 +106,7 @@ def by_hand(table: dict[str, object], node: tuple[int, ...], sets: list[Alike], 
         for mine in members.values():
             classes.append(mine)
             size = float(len(mine))
-            weight = size if table["weights"] is None else float(table["weights"][mine].sum())  # type: ignore[index]
+            weight = size if table["weights"] is None else float(table["weights"][mine].sum())
             risk = expected_inverse(np.array([size]), np.array([max(weight, size)]))[0]
             if len(mine) < one.k or (one.risk is not None and risk > one.risk):
                 gone |= set(mine)
@@ -118,32 +121,32 @@ def by_hand(table: dict[str, object], node: tuple[int, ...], sets: list[Alike], 
             if set(mine) - gone and gone and bound.figure != "distinct":
                 told = [int(bound.values[i]) for i in set(mine) | gone if bound.values[i] >= 0]
                 kept &= not fails(bound, told, whole)
-    return gone, kept, records
+    return gone, kept
 
 
-def loss_by_hand(table: dict[str, object], node: tuple[int, ...], gone: set[int], name: str) -> float:
+def loss_by_hand(table: Table, node: tuple[int, ...], gone: set[int], name: str) -> float:
     codes, costs = table["codes"], table["costs"]
-    records = len(codes[0])  # type: ignore[index]
-    everything = tuple(range(len(codes)))  # type: ignore[arg-type]
+    records = len(codes[0])
+    everything = tuple(range(len(codes)))
     left = Counter(shown for i, shown in enumerate(groups(table, node, everything)) if i not in gone)
     if name == "values":
-        present = [(i, j) for j in everything for i in range(records) if codes[j][i] >= 0]  # type: ignore[index]
-        return sum(1.0 if i in gone else float(costs[j][node[j]]) for i, j in present)  # type: ignore[index]
+        present = [(i, j) for j in everything for i in range(records) if codes[j][i] >= 0]
+        return float(sum(1.0 if i in gone else float(costs[j][node[j]]) for i, j in present))
     if name == "discernibility":
-        alone = sum(n * n for n in Counter(zip(*(map(int, c) for c in codes), strict=True)).values())  # type: ignore[union-attr, call-overload]
+        alone = sum(n * n for n in Counter(zip(*(map(int, c) for c in codes), strict=True)).values())
         penalty = sum(n * n for n in left.values()) + records * len(gone)
         return (penalty - alone) / (records**2 - alone) if records**2 > alone else 0.0
     return records / (len(left) + (1 if gone else 0))
 
 
-def made(table: dict[str, object], sets: list[Alike], values: list[Values], most: int, name: str) -> Search:
-    rows = Rows.of(table["codes"], table["parents"], table["weights"])  # type: ignore[arg-type]
+def made(table: Table, sets: list[Alike], values: list[Values], most: int, name: str) -> Search:
+    rows = Rows.of(table["codes"], table["parents"], table["weights"])
     gains = None
     loss: lattice.Loss
     if name == "values":
         costs = [
             [np.full(len(levels[0]), cost) for cost in mine]
-            for levels, mine in zip(table["parents"], table["costs"], strict=True)  # type: ignore[call-overload]
+            for levels, mine in zip(table["parents"], table["costs"], strict=True)
         ]
         loss = ValueLoss.of(rows, costs, [np.ones(len(c[0])) for c in costs], [1.0] * len(costs))
         gains = loss.gains
@@ -156,8 +159,8 @@ def made(table: dict[str, object], sets: list[Alike], values: list[Values], most
 
 
 @st.composite
-def asked(draw: st.DrawFn, table: dict[str, object]) -> tuple[list[Alike], list[Values], int, str]:
-    keys = len(table["codes"])  # type: ignore[arg-type]
+def asked(draw: st.DrawFn, table: Table) -> tuple[list[Alike], list[Values], int, str]:
+    keys = len(table["codes"])
     everything = tuple(range(keys))
     risk = draw(st.sampled_from([None, None, 0.1, 0.3]))
     sets = [Alike(everything, draw(st.integers(1, 4)), risk)]
@@ -167,14 +170,14 @@ def asked(draw: st.DrawFn, table: dict[str, object]) -> tuple[list[Alike], list[
     values = []
     for kind in draw(st.lists(st.sampled_from(FIGURES), max_size=2)):
         bound = draw(st.sampled_from([1.5, 2.0, 2.5] if kind in ("distinct", "entropy") else [0.1, 0.3, 0.5]))
-        values.append(Values(table["told"], 4, kind, bound))  # type: ignore[arg-type]
-    most = floor(draw(st.sampled_from([0.0, 0.1, 0.3, 1.0])) * len(table["told"]) + 1e-9)  # type: ignore[arg-type]
+        values.append(Values(table["told"], 4, kind, bound))
+    most = floor(draw(st.sampled_from([0.0, 0.1, 0.3, 1.0])) * len(table["told"]) + 1e-9)
     return sets, values, most, draw(st.sampled_from(LOSSES))
 
 
-def single_groups_lose_all(table: dict[str, object]) -> None:
+def single_groups_lose_all(table: Table) -> None:
     """Let a level of one group cost as much as suppression, as every loss of the methods does."""
-    for levels, costs in zip(table["parents"], table["costs"], strict=True):  # type: ignore[call-overload]
+    for levels, costs in zip(table["parents"], table["costs"], strict=True):
         for level, parent in enumerate(levels):
             if parent.max() == 0:
                 costs[level:] = 1.0
@@ -189,18 +192,18 @@ def test_the_search_finds_what_brute_force_finds(data: st.DataObject) -> None:
     search = made(table, sets, values, most, name)
     best = inf
     for node in product(*(range(height + 1) for height in search.assessor.rows.top)):
-        gone, kept, _ = by_hand(table, node, sets, values, most)
+        gone, kept = by_hand(table, node, sets, values, most)
         found = search.assessor.assess(node)[0]
         assert found.kept == (kept and len(gone) <= most)
         if found.kept:
             assert set(np.flatnonzero(search.assessor.suppressed(node)).tolist()) == gone
             assert search.loss.value(found) == pytest.approx(loss_by_hand(table, node, gone, name), abs=1e-9)
             best = min(best, loss_by_hand(table, node, gone, name))
-    found = search.run()
-    assert found.exact
-    assert found.loss == pytest.approx(best, abs=1e-9)
-    assert found.bound <= found.loss
-    assert (found.node is None) == (best == inf)
+    end = search.run()
+    assert end.exact
+    assert end.loss == pytest.approx(best, abs=1e-9)
+    assert end.bound <= end.loss
+    assert (end.node is None) == (best == inf)
 
 
 @settings(max_examples=80, deadline=None)
@@ -229,7 +232,7 @@ def test_what_is_called_nested_is_so_and_bounds_hold(data: st.DataObject) -> Non
 @given(st.data())
 def test_classes_rolled_up_from_a_finer_node_are_those_of_the_rows(data: st.DataObject) -> None:
     table = data.draw(tables())
-    search = made(table, [Alike(tuple(range(len(table["codes"]))), 2)], [], 5, "values")  # type: ignore[arg-type]
+    search = made(table, [Alike(tuple(range(len(table["codes"]))), 2)], [], 5, "values")
     rows = search.assessor.rows
     for node in every_node(search):
         fresh = search.assessor.assess(node.levels)[0]

@@ -48,13 +48,13 @@ def test_rare_towns_are_coarser_than_others_by_hand() -> None:
     # A and B are three each; C and D are alone, and become CD in the second round; E is left over
     towns = {**TOWNS, "E": ["E", "E"]}
     table = pa.table({"town": ["A", "A", "A", "B", "B", "B", "C", "D", "E"]})
-    method = LocalRecoding(2, 0.2, hierarchy={"town": towns}, variables="town")
+    method = LocalRecoding(2, 0.2, hierarchy={"town": towns}, variables=("town",))
     assert method.protect(table)["town"].to_pylist() == ["A"] * 3 + ["B"] * 3 + ["CD", "CD", None]
     (note,) = method.protect(Microdata.from_frame(table)).notes
     # two values that stand for one other of four, and one gone, of nine
     assert f"loss {(2 / 4 + 1) / 9:.4g}" in note and "6 records at town 0; 2 records at town 1; suppressed 1" in note
     with pytest.raises(NotApplicable, match=r"1 of 9 records .* cannot be put into classes of 2"):
-        LocalRecoding(2, 0.0, hierarchy={"town": towns}, variables="town").protect(table)
+        LocalRecoding(2, 0.0, hierarchy={"town": towns}, variables=("town",)).protect(table)
 
 
 @settings(max_examples=30, deadline=None)

@@ -44,7 +44,7 @@ class Ladder:
         levels = hierarchy.levels(variable, column)
         last = next((at for at, groups in enumerate(levels.parents) if len(set(groups.tolist())) <= 1), None)
         parents = levels.parents if last is None else levels.parents[: last + 1]
-        values = np.unique(column[~np.isnan(column)]) if column.dtype.kind == "f" else None  # type: ignore[type-var]
+        values = np.unique(column[~np.isnan(column)]) if column.dtype.kind == "f" else None
         groups = levels.spelled[: len(parents)]
         return cls(variable.name, hierarchy, levels.codes, parents, groups, values, stated is not None)
 

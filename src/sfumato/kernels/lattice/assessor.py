@@ -163,8 +163,8 @@ class Assessor:
         # the class of each class of the node, by the keys of each set
         by_set = [self._by_set(table, one) for one in self.sets]
         bad = np.zeros(len(table.counts), dtype=bool)
-        for one, (place, number) in zip(self.sets, by_set, strict=True):
-            bad |= self._rare(table, one, place, number)[place]
+        for alike, (place, number) in zip(self.sets, by_set, strict=True):
+            bad |= self._rare(table, alike, place, number)[place]
         entries = [(one, place[class_of[one.row]], place, number) for one in self._entries for place, number in by_set]
         for one, place_of_entry, place, number in entries:
             if one.nested:

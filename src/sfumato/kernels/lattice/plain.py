@@ -71,7 +71,7 @@ def figures(
 
 def _figure(share: Floats, whole: Floats, kind: int) -> Floats:
     if kind == 0:
-        return np.count_nonzero(share, axis=1).astype(np.float64)
+        return np.asarray(np.count_nonzero(share, axis=1), dtype=np.float64)
     if kind == 1:
         logs = np.log(share, out=np.zeros_like(share), where=share > 0)
         return np.asarray(np.exp(-(share * logs).sum(axis=1)))
