@@ -36,6 +36,8 @@ from .core import Within as Within
 from .data.files import read as read
 from .data.files import write as write
 from .data.hierarchy import Hierarchy as Hierarchy
+from .data.hierarchy_file import read_hierarchy as read_hierarchy
+from .data.hierarchy_file import write_hierarchy as write_hierarchy
 from .data.microdata import Microdata as Microdata
 from .data.samples import household_survey as household_survey
 from .data.scenario import Scenario as Scenario

@@ -50,7 +50,7 @@ def test_hierarchies_that_are_none_are_refused() -> None:
         (
             {"region": {"Aix": ["south"], "Nice": ["south", "France"]}},
             1,
-            "row 2 .* every category needs as many groups",
+            "row 2: .* needs as many groups",
         ),
         (
             {"region": {"Aix": ["s", "France"], "Nice": ["s", "Italy"]}},

@@ -14,6 +14,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data import bands
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
@@ -23,7 +24,6 @@ from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.registry import catalogued, parameter_class
 
 Column = tuple[Variable, NDArray[Any]]
-OTHER = "other"
 parameter_class(Hierarchy)
 
 
@@ -229,7 +229,7 @@ class GlobalRecoding(Method):
             even = [round(i * size / groups) for i in range(1, groups)]
             starts = bands.equal_counts(counts, groups) if self.by == "frequency" else even
             parts = [variable.categories[a:b] for a, b in pairwise([0, *starts, size])]
-            names = [_range_name(part) for part in parts]
+            names = [range_name(part) for part in parts]
             into = [name for name, part in zip(names, parts, strict=True) for _ in part]
             spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
             texts = spelled if variable.labels else {}
@@ -247,14 +247,9 @@ class GlobalRecoding(Method):
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
-        needed = (self.rare or 0.0) * counts.sum() * (1 - 1e-12)  # a share of exactly that much is enough
-        order = np.argsort(counts, kind="stable")
-        gathered = np.cumsum(counts[order])
-        rare = int(np.count_nonzero(counts < needed))
-        if not np.count_nonzero(counts[order[:rare]]):
+        other = set(rarest(counts, self.rare or 0.0).tolist())
+        if not other:
             return variable, column
-        together = max(rare, int(np.searchsorted(gathered, needed)) + 1)
-        other = set(order[:together].tolist())
         other |= {code for code, category in enumerate(variable.categories) if category == OTHER}
         if np.count_nonzero(counts) - sum(counts[code] > 0 for code in other) < 1:
             return variable, column
@@ -313,10 +308,6 @@ def _checked_classes(owner: GlobalRecoding, where: str, stated: Mapping[Any, Any
 
 def _finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _range_name(part: tuple[Category, ...]) -> Category:
-    return part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}"
 
 
 def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:
