@@ -28,6 +28,7 @@ from sfumato import (
     Variable,
 )
 from sfumato.kernels.lattice import Found
+from sfumato.methods.key_ladders import ladders
 
 TOWNS = {
     "Aix": ["south", "France"],
@@ -298,13 +299,31 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.Monke
     assert stopped.continued().loss == best.loss
 
 
-def test_the_note_tells_levels_suppressed_records_and_keys_without_a_hierarchy() -> None:
+def test_the_note_tells_levels_suppressed_records_and_hierarchies_that_were_made() -> None:
     data = survey(3)
-    plain = Microdata.from_frame(data.to_arrow(), Schema((Variable("town", "nominal", "key"),)))
-    (note,) = OptimalRecoding(3).protect(plain).notes
-    assert "without a hierarchy, so as it is or all in one group: town" in note
+    roles = Schema((Variable("town", "nominal", "key"), Variable("age", role="key"), Variable("sex", "nominal", "key")))
+    (note,) = OptimalRecoding(3).protect(Microdata.from_frame(data.to_arrow(), roles)).notes
+    assert "age by bands 5 10 20" in note and "sex by all in one group" in note
     (note,) = OptimalRecoding(3).protect(data).notes
-    assert "suppressed" in note and "none loses less" in note and "without a hierarchy" not in note
+    assert "suppressed" in note and "none loses less" in note and "made" not in note
+
+
+@pytest.mark.parametrize(
+    ("column", "variable", "made"),
+    [
+        (list(range(100, 148)), Variable("key", "nominal", "key", categories=tuple(range(100, 148))), "truncate 2 1"),
+        ([*"aaaaaaaabbbbbbbbbbcde"], Variable("key", "nominal", "key"), "rare 0.05"),
+        ([*"aabbccddeeffgg"], Variable("key", "ordinal", "key", categories=tuple("abcdefg")), "merge-neighbours"),
+        ([*"aab"], Variable("key", "nominal", "key"), "all in one group"),
+    ],
+)
+def test_a_key_without_a_hierarchy_gets_one_that_ends_in_one_group(
+    column: list[object], variable: Variable, made: str
+) -> None:
+    data = Microdata.from_frame(pa.table({"key": column}), Schema((variable,)))
+    (key,) = ladders(data, ["key"], {})
+    assert key.made == made and key.parents[-1].max() == 0
+    assert KAnonymity(3).evaluate(data, OptimalRecoding(3, 0.0).protect(data)).value == 0
 
 
 def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_choice() -> None:

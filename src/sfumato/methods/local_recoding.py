@@ -18,7 +18,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.data.units import units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import Alike, Assessor, Levels, Rows, Search, ValueLoss
-from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders
+from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
 from sfumato.methods.recoding_losses import named_loss
 from sfumato.methods.selection import refuse_special
 from sfumato.methods.suppression_sets import sets_asked
@@ -173,11 +173,9 @@ class LocalRecoding(Method):
         if len(rounds) > 3:
             others = sum(len(one.records) for one in rounds[3:])
             said.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
-        bare = [key.name for key in keys if not key.stated]
-        without = f"; without a hierarchy, so as it is or all in one group: {', '.join(bare)}" if bare else ""
         return (
             f"{self!r}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of {len(left):,} "
-            f"records; {self.utility} {lost:.4g}{without}"
+            f"records; {self.utility} {lost:.4g}{told_made(keys)}"
         )
 
 

@@ -15,7 +15,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, Values
-from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders
+from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
 from sfumato.methods.lattice import Lattice, Watch, searched
 from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
 from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential
@@ -60,9 +60,10 @@ class OptimalRecoding(Method):
     Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike, if at
     most the share ``suppression`` of the records loses all its keys. It is the best of all, not a good one: the search
     passes over those levels only of which it is proved that they cannot be kept, or lose more. A hierarchy is that of
-    the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; a key without one has two levels, as it is and all in
-    one group, and the note says so. The keys are those of :class:`LocalSuppression`: ``variables``, the role, or all
-    categories; ``sets`` states several sets of keys with a k of their own, as there, or takes the scenarios.
+    the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key without one it is made as ``sfumato inspect``
+    proposes, by round bands, codes cut, neighbours or rare categories together, and the note says so. The keys are
+    those of :class:`LocalSuppression`: ``variables``, the role, or all categories; ``sets`` states several sets of keys
+    with a k of their own, as there, or takes the scenarios.
 
     Beside ``k`` a class may have to keep: ``risk=0.1``, no individual risk above that (:class:`IndividualRisk`, with
     the weights of the table); ``l=3``, so many different values of every confidential variable, or with
@@ -259,11 +260,9 @@ class OptimalRecoding(Method):
         node = found.search.assessor.rows.records
         gone = round(found.suppressed * node)
         what = self.utility if isinstance(self.utility, str) else type(self.utility).__name__
-        bare = [key.name for key in found.keys if not key.stated]
-        said = f"; without a hierarchy, so as it is or all in one group: {', '.join(bare)}" if bare else ""
         return (
             f"{at}; suppressed {gone:,} of {node:,} records ({found.suppressed:.1%}); {what} {found.loss:.4g}, "
-            f"{found.effort()}{said}"
+            f"{found.effort()}{told_made(found.keys)}"
         )
 
 
