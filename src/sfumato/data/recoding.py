@@ -94,6 +94,8 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
     ('records', ('north', 'south'), [1, 0, 0, 1])
     """
     columns = _Columns(original, protected, name, matched and len(original) == len(protected))
+    if columns.after.treatment.local:
+        return columns.untold("its values were put together in some records more than in others")
     numeric = [variable.kind == "numeric" for variable in (columns.before, columns.after)]
     if all(numeric):
         return _numbers(columns)

@@ -232,7 +232,8 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     count = said.get("suppressed", 0)
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise SchemaError(f"{where}: suppressed must be a count of 0 or more; got {count!r}")
-    _of_type(where, "perturbed", said.get("perturbed", False), bool, "true or false")
+    for word in ("local", "perturbed"):
+        _of_type(where, word, said.get(word, False), bool, "true or false")
     return dict(said)
 
 

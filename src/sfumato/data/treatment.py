@@ -12,7 +12,8 @@ class Treatment:
     ``groups`` pairs each original category with the one it was merged into; ``cuts`` are the inner boundaries of the
     classes a numeric variable was put into (a class holds its lower boundary); values below ``bottom`` or above
     ``top`` were published as one; ``base`` is what numbers were rounded to; ``suppressed`` counts the values made
-    missing; ``perturbed`` says that a published value need not be the true one.
+    missing; ``local`` says that values were put together in some records more than in others, so that no list tells
+    which became which; ``perturbed`` says that a published value need not be the true one.
 
     >>> merged = Treatment(groups=(("north", "N"), ("south", "S")))
     >>> merged.then(Treatment(groups=(("N", "all"), ("S", "all")), suppressed=2))
@@ -25,6 +26,7 @@ class Treatment:
     top: float | None = None
     base: float | None = None
     suppressed: int = 0
+    local: bool = False
     perturbed: bool = False
 
     def __post_init__(self) -> None:
@@ -45,7 +47,9 @@ class Treatment:
     @property
     def recoded(self) -> bool:
         """Whether values were put together, so that fewer can be told apart."""
-        return bool(self.groups or self.cuts) or any(v is not None for v in (self.bottom, self.top, self.base))
+        return bool(self.groups or self.cuts or self.local) or any(
+            v is not None for v in (self.bottom, self.top, self.base)
+        )
 
     def then(self, later: "Treatment") -> "Treatment":
         """Return both treatments, one after the other."""
@@ -61,6 +65,7 @@ class Treatment:
             top=min(highs, default=None),
             base=later.base if later.base is not None else self.base,
             suppressed=self.suppressed + later.suppressed,
+            local=self.local or later.local,
             perturbed=self.perturbed or later.perturbed,
         )
 

@@ -4,9 +4,11 @@ from sfumato.methods.cart_synthesis import CARTSynthesis
 from sfumato.methods.compression import JPEG
 from sfumato.methods.correlated_noise import CorrelatedNoise, KimNoise, NormalSynthesis, ResidualNoise
 from sfumato.methods.distortion import DistributionDistortion
+from sfumato.methods.local_recoding import LocalRecoding
 from sfumato.methods.local_suppression import LocalSuppression
 from sfumato.methods.microaggregation import MDAV, IndividualRanking, MaximumDistance, ProjectionMicroaggregation
 from sfumato.methods.noise import Noise
+from sfumato.methods.optimal_recoding import OptimalRecoding
 from sfumato.methods.pram import PRAM
 from sfumato.methods.rank_groups import GroupedMicroaggregation, GroupedSwapping
 from sfumato.methods.recoding import GlobalRecoding
@@ -32,10 +34,12 @@ __all__ = [
     "GroupedSwapping",
     "IndividualRanking",
     "KimNoise",
+    "LocalRecoding",
     "LocalSuppression",
     "MaximumDistance",
     "Noise",
     "NormalSynthesis",
+    "OptimalRecoding",
     "ProjectionMicroaggregation",
     "RankSwapping",
     "RecordSwapping",

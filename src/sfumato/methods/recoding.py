@@ -18,7 +18,8 @@ from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
-from sfumato.errors import NotApplicable, SchemaError
+from sfumato.errors import NotApplicable
+from sfumato.methods.key_ladders import checked_hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.registry import catalogued, parameter_class
 
@@ -103,7 +104,7 @@ class GlobalRecoding(Method):
                     self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
                 )
         object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
-        object.__setattr__(self, "hierarchy", self.hierarchy and _checked_hierarchies(self, self.hierarchy))
+        object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
         _check_levels(self, self._levels())
         named = [name for stated in (self.map, self.bins, self._levels()) for name in stated or ()]
@@ -274,17 +275,6 @@ def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, A
                 owner, f"{where} must be a width above 0, a list of cut points or a dict of classes; got {stated!r}"
             )
     return good
-
-
-def _checked_hierarchies(owner: GlobalRecoding, stated: Mapping[str, Any]) -> parameters.FrozenMap:
-    """Return the hierarchies by variable, whatever way each is written."""
-    made: dict[str, Hierarchy] = {}
-    for name, one in stated.items():
-        try:
-            made[name] = Hierarchy.of(one)
-        except SchemaError as error:
-            raise parameters.refuse(owner, f"hierarchy of {name!r}: {error}") from None
-    return parameters.FrozenMap(made)
 
 
 def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:

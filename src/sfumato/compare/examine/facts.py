@@ -51,7 +51,7 @@ def deeds(treatment: Treatment) -> tuple[Deed, ...]:
     ('ends coded', 'suppressed')
     """
     done: dict[Deed, bool] = {
-        "grouped": bool(treatment.groups or treatment.cuts),
+        "grouped": bool(treatment.groups or treatment.cuts or treatment.local),
         "ends coded": treatment.bottom is not None or treatment.top is not None,
         "rounded": treatment.base is not None,
         "suppressed": bool(treatment.suppressed),

@@ -1,0 +1,182 @@
+"""Classes of the rows of a node, and what they come to, in machine code."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels.compiling import compiled
+
+Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@compiled
+def numbered(
+    codes: Codes, rows: Codes, maps: Codes, columns: Integers, starts: Integers, factors: Integers, class_of: Codes
+) -> int:
+    """Number the classes of these rows in ``class_of``, in the order of first appearance; return how many there are.
+
+    The group of a row in column ``columns[j]`` is ``maps[starts[j] + code]``; a class is a number in base ``factors``,
+    whose first entry is the number of classes found before: ``class_of`` holds those (zeros at first).
+    """
+    number = factors[0]
+    for j in range(columns.size):
+        number *= factors[j + 1]
+    if number <= 4 * rows.size + 1024:
+        return _by_address(codes, rows, maps, columns, starts, factors, class_of, number)
+    return _by_hashing(codes, rows, maps, columns, starts, factors, class_of)
+
+
+@compiled
+def _by_address(
+    codes: Codes,
+    rows: Codes,
+    maps: Codes,
+    columns: Integers,
+    starts: Integers,
+    factors: Integers,
+    class_of: Codes,
+    number: int,
+) -> int:
+    place = np.full(number, -1, dtype=np.int32)
+    found = 0
+    for i in range(rows.size):
+        row = codes[rows[i]]
+        value = np.int64(class_of[i])
+        for j in range(columns.size):
+            value = value * factors[j + 1] + maps[starts[j] + row[columns[j]]]
+        if place[value] < 0:
+            place[value] = found
+            found += 1
+        class_of[i] = place[value]
+    return found
+
+
+@compiled
+def _by_hashing(
+    codes: Codes, rows: Codes, maps: Codes, columns: Integers, starts: Integers, factors: Integers, class_of: Codes
+) -> int:
+    room = 1024
+    while room < 2 * rows.size:
+        room *= 2
+    # half of the room for each row at most: a slot is free soon
+    slots = np.full(room, -1, dtype=np.int32)
+    keys = np.empty(rows.size, dtype=np.int64)
+    found = 0
+    for i in range(rows.size):
+        row = codes[rows[i]]
+        value = np.int64(class_of[i])
+        for j in range(columns.size):
+            value = value * factors[j + 1] + maps[starts[j] + row[columns[j]]]
+        mixed = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(room - 1))
+        while slots[slot] >= 0 and keys[slots[slot]] != value:
+            slot = (slot + 1) & (room - 1)
+        if slots[slot] < 0:
+            slots[slot] = found
+            keys[found] = value
+            found += 1
+        class_of[i] = slots[slot]
+    return found
+
+
+@compiled
+def gathered(rows: Codes, counts: Integers, class_of: Codes, first: Codes, sizes: Integers) -> None:
+    """Set the first row of each class, and the records in it."""
+    found = 0
+    for i in range(rows.size):
+        c = class_of[i]
+        if c == found:
+            first[c] = rows[i]
+            sizes[c] = 0
+            found += 1
+        sizes[c] += counts[i]
+
+
+@compiled
+def totals(
+    codes: Codes, first: Codes, sizes: Integers, bad: NDArray[np.bool_], starts: Integers, gains: Floats
+) -> tuple[int, int, int, float]:
+    """Return the records, the classes, the squared sizes and the penalty of the classes that are bad."""
+    records, classes, squares, penalty = 0, 0, 0, 0.0
+    for c in range(first.size):
+        if bad[c]:
+            row = codes[first[c]]
+            each = 0.0
+            for j in range(starts.size):
+                each += gains[starts[j] + row[j]]
+            records += sizes[c]
+            classes += 1
+            squares += sizes[c] * sizes[c]
+            penalty += sizes[c] * each
+    return records, classes, squares, penalty
+
+
+@compiled
+def figures(
+    class_of: Codes,
+    values: Codes,
+    counts: Integers,
+    hidden: NDArray[np.bool_],
+    extra: Integers,
+    number: int,
+    whole: Floats,
+    kind: int,
+) -> tuple[Floats, Integers]:
+    """Return a figure of the values of each class, and how many values it has.
+
+    An entry is a class, a value and how often; hidden ones do not count, and ``extra`` values count in every class.
+    ``whole`` has the share of each value in the file. The figure by ``kind``: 0 how many different values, 1 exp of
+    the entropy, 2 half the sum of differences from the file, 3 the mean difference of cumulated shares.
+    """
+    start = np.zeros(number + 1, dtype=np.int64)
+    for i in range(class_of.size):
+        if not hidden[i]:
+            start[class_of[i] + 1] += 1
+    for c in range(number):
+        start[c + 1] += start[c]
+    place = start.copy()
+    order = np.empty(start[number], dtype=np.int64)
+    for i in range(class_of.size):
+        if not hidden[i]:
+            order[place[class_of[i]]] = i
+            place[class_of[i]] += 1
+    figure, totals = np.zeros(number), np.zeros(number, dtype=np.int64)
+    often = extra.copy()
+    before = extra.sum()
+    for c in range(number):
+        total = before
+        for at in range(start[c], start[c + 1]):
+            often[values[order[at]]] += counts[order[at]]
+            total += counts[order[at]]
+        totals[c] = total
+        if total > 0:
+            figure[c] = _figure(often, total, whole, kind)
+        for at in range(start[c], start[c + 1]):
+            often[values[order[at]]] = extra[values[order[at]]]
+    return figure, totals
+
+
+@compiled
+def _figure(often: Integers, total: int, whole: Floats, kind: int) -> float:
+    result = 0.0
+    if kind == 0:
+        for v in range(often.size):
+            if often[v] > 0:
+                result += 1.0
+        return result
+    if kind == 1:
+        for v in range(often.size):
+            if often[v] > 0:
+                share = often[v] / total
+                result -= share * np.log(share)
+        return float(np.exp(result))
+    if kind == 2:
+        for v in range(often.size):
+            result += abs(often[v] / total - whole[v])
+        return result / 2
+    running = 0.0
+    for v in range(often.size - 1):
+        running += often[v] / total - whole[v]
+        result += abs(running)
+    return result / max(often.size - 1, 1)

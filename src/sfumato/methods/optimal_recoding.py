@@ -1,0 +1,280 @@
+"""Optimal recoding: the level of each key that keeps records alike and loses least."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from math import floor, inf
+from numbers import Real
+from typing import Any, get_args
+
+import numpy as np
+
+from sfumato import parameters
+from sfumato.about import MethodAbout
+from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.data.present import made_missing
+from sfumato.errors import NotApplicable
+from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, Values
+from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
+from sfumato.methods.lattice import Lattice, Watch, searched
+from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
+from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential
+from sfumato.methods.selection import refuse_small_weights, refuse_special
+from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, sets_asked
+from sfumato.registry import catalogued
+
+MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no time is stated
+MOST_UNNESTED = 1_000_000  # nodes of which a bound that is not nested may ask for each
+
+
+@catalogued(
+    MethodAbout(
+        title="Optimal recoding",
+        source="Samarati (2001), Protecting respondents' identities in microdata release, IEEE TKDE 13(6); LeFevre, "
+        "DeWitt and Ramakrishnan (2005), Incognito, SIGMOD; El Emam et al. (2009), A globally optimal k-anonymity "
+        "method, JAMIA 16(5); suppressed records as in ARX (Prasser, Eicher, Spengler, Bild and Kuhn 2020)",
+        missing="stays missing; a missing key is a value of its own, until all values of the key are one group",
+        kinds=("numeric", "ordinal", "nominal"),
+        random=False,
+        households="suppressed",
+        grid={"k": (3, 5)},
+        neutral={"k": 1},
+        caveat="published values are true but coarser; which records were suppressed depends on what is rare, so they "
+        "are not missing at random; and the best levels of one table are not those of the next, so that two releases "
+        "may narrow each other's classes down",
+        formula="one level l_j for each key j:  minimise loss(l)   subject to   #S(l) <= suppression n\n"
+        "S(l) = records whose class (equal groups in all keys at levels l) has fewer than k records, an individual\n"
+        "       risk above risk, fewer than l different confidential values (or exp entropy < l), or values\n"
+        "       farther than t from the file's;   records of S lose all their keys\n"
+        "loss      mean over values of (other values in the group / all others), width / range of a number, 1 in S\n"
+        "discernibility   sum over classes size^2 + n #S;   class size   n / classes",
+        reading="``k`` of 3 to 5 and ``suppression`` of 0.01 to 0.05 are usual; more suppression buys finer levels, "
+        "at the price of records that analysts drop. The note tells the level of each key and what the search took. "
+        "Look at ``search(data).beside()``: a key whose next level costs little is a key to recode, one that saves "
+        "nobody with its level is one to leave.",
+    )
+)
+class OptimalRecoding(Method):
+    """The same level of its hierarchy for all values of a key, chosen for all keys together: that which loses least.
+
+    Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike, if at
+    most the share ``suppression`` of the records loses all its keys. It is the best of all, not a good one: the search
+    passes over those levels only of which it is proved that they cannot be kept, or lose more. A hierarchy is that of
+    the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key without one it is made as ``sfumato inspect``
+    proposes, by round bands, codes cut, neighbours or rare categories together, and the note says so. The keys are
+    those of :class:`LocalSuppression`: ``variables``, the role, or all categories; ``sets`` states several sets of keys
+    with a k of their own, as there, or takes the scenarios.
+
+    Beside ``k`` a class may have to keep: ``risk=0.1``, no individual risk above that (:class:`IndividualRisk`, with
+    the weights of the table); ``l=3``, so many different values of every confidential variable, or with
+    ``diversity="entropy"`` an entropy worth as many (:class:`LDiversity`); ``t=0.2``, no farther from the file than
+    that (:class:`TCloseness`). ``confidential`` names the variables, by default those of that role.
+
+    ``utility`` is what must be least: "loss" (of Iyengar, as in ARX: :class:`CertaintyPenalty` with
+    ``categories="others"``), "ncp" (:class:`CertaintyPenalty`), "entropy" (non-uniform), "precision" (of Sweeney, the
+    mean of level / highest level), "discernibility", "class size"; of the first four ``importance={"age": 3}`` weighs
+    keys. A key of one value counts in none. Or it is any measure of utility, such as ``CramersVChange()``: then
+    the table of every choice of levels that can be kept is made and measured, because nothing bounds it.
+
+    A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
+    in no class. That asks more than the measures of risk, in which a missing key agrees with every value; so they find
+    what was asked for. A record suppressed for one set of keys still counts in the classes of another.
+
+    ``seconds`` stops the search; the note then says what any choice of levels loses at least. ``search(data)`` returns
+    the :class:`Lattice`, with the nodes beside the best one, and searches on if asked.
+
+    >>> import pyarrow as pa
+    >>> ages = pa.table({"age": [20, 21, 22, 34, 35, 36, 51], "sex": ["f", "m", "f", "m", "f", "m", "f"]})
+    >>> keys = {"hierarchy": {"age": [5, 10, 20]}, "variables": ["age", "sex"]}
+    >>> OptimalRecoding(3, suppression=0.2, **keys).protect(ages).to_pydict()["age"]
+    ['20-39', '20-39', '20-39', '20-39', '20-39', '20-39', None]
+    """
+
+    k: int | None = None
+    suppression: float = 0.05
+    utility: LossName | Measure = "loss"
+    l: int | None = field(default=None, kw_only=True)  # noqa: E741 - its name everywhere
+    diversity: Diversity = field(default="distinct", kw_only=True)
+    t: float | None = field(default=None, kw_only=True)
+    risk: float | None = field(default=None, kw_only=True)
+    confidential: tuple[str, ...] | None = field(default=None, kw_only=True)
+    sets: Sets | None = field(default=None, kw_only=True)
+    hierarchy: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    importance: Mapping[str, float] | None = field(default=None, kw_only=True)
+    seconds: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "sets", checked_sets(self, self.sets))
+        if all(asked is None for asked in (self.k, self.sets, self.risk, self.l, self.t)):
+            raise parameters.refuse(self, "say what must be kept: k=5, or sets=..., risk=0.1, l=3, t=0.2")
+        if self.k is not None:
+            parameters.whole(self, "k")
+        if isinstance(self.suppression, bool) or not isinstance(self.suppression, Real) or self.suppression != 0:
+            parameters.share(self, "suppression")
+        object.__setattr__(self, "suppression", float(self.suppression))
+        if not isinstance(self.utility, Measure):
+            parameters.one_of(self, "utility", get_args(LossName))
+        elif self.utility.about.purpose != "utility":
+            raise parameters.refuse(self, f"utility must be a loss or a measure of utility; got {self.utility!r}")
+        self._check_models()
+        if self.sets is not None and self.variables is not None:
+            raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
+        parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
+        object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
+        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
+        for name, worth in (self.importance or {}).items():
+            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < inf:
+                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        if self.importance is not None and self.utility not in BY_VALUE:
+            raise parameters.refuse(self, f"importance needs a utility of values, one of {', '.join(BY_VALUE)}")
+        if self.seconds is not None:
+            parameters.number(self, "seconds", above=0)
+
+    def _check_models(self) -> None:
+        if self.l is not None:
+            parameters.whole(self, "l", least=2)
+        parameters.one_of(self, "diversity", get_args(Diversity))
+        for name in ("t", "risk"):
+            if getattr(self, name) is not None:
+                parameters.share(self, name)
+        parameters.names(self, "confidential")
+
+    def masked(self, data: Microdata) -> tuple[str, ...]:
+        """Name the keys."""
+        return self._names(self._asked(data))
+
+    def search(self, data: Any, *, watch: Watch | None = None) -> Lattice:
+        """Search the levels, and return what was found; ``watch`` is told of the best so far, now and then.
+
+        Whoever interrupts it from the keyboard gets the best so far.
+        """
+        table = Microdata.from_frame(data)
+        return self._searched(table, watch)
+
+    def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        found = self._searched(data, None)
+        levels = tuple(found.levels.values())
+        said = f"{self!r}: {self._told(found)}"
+        protected = _recoded(data, found.keys, levels, found.search.assessor)
+        return replace(protected, notes=(*protected.notes, said))
+
+    def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
+        return sets_asked(data, self.sets, self.variables, self.k or 1)
+
+    @staticmethod
+    def _names(asked: tuple[KeysAlike, ...]) -> tuple[str, ...]:
+        # by name, so that the order of the columns decides no tie
+        return tuple(sorted({name for one in asked for name in one.keys}))
+
+    def _searched(self, data: Microdata, watch: Watch | None) -> Lattice:
+        asked = self._asked(data)
+        names = self._names(asked)
+        self._check(data, names, asked)
+        keys = ladders(data, names, self.hierarchy or {})
+        weights = None
+        if self.risk is not None and data.schema.weight is not None:
+            refuse_small_weights(data)
+            weights = data.weights()
+        rows = Rows.of([key.codes for key in keys], [key.parents for key in keys], weights)
+        sets, values = alike(names, asked, self.risk), self._values(data, names)
+        most = floor(self.suppression * len(data) + 1e-9)
+        self._refuse_too_many(rows, values, most)
+        loss = self._loss(data, rows, keys, sets, values, most)
+        gains = getattr(loss, "gains", None)
+        search = Search(Assessor(rows, sets, values, most=most, gains=gains), loss)
+        found = searched(search, inf if self.seconds is None else self.seconds, watch)
+        if found.node is None:
+            raise NotApplicable(self._nothing(search, most, exact=found.exact))
+        higher = isinstance(self.utility, Measure) and self.utility.about.better == "higher"
+        return Lattice(keys, found, search, higher)
+
+    def _values(self, data: Microdata, names: tuple[str, ...]) -> tuple[Values, ...]:
+        if self.l is None and self.t is None:
+            return ()
+        told = confidential(data, self.confidential, names)
+        return bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
+
+    def _loss(
+        self,
+        data: Microdata,
+        rows: Rows,
+        keys: tuple[Ladder, ...],
+        sets: tuple[Alike, ...],
+        values: tuple[Values, ...],
+        most: int,
+    ) -> Loss:
+        if isinstance(self.utility, Measure):
+            plain = Assessor(rows, sets, values, most=most)
+            return MeasuredLoss(self.utility, data, lambda levels: _recoded(data, keys, levels, plain), rows.top)
+        everything = tuple(range(len(keys)))
+        least = max((one.k for one in sets if one.columns == everything), default=1)
+        return named_loss(self.utility, rows, keys, self.importance or {}, least)
+
+    # what is refused
+
+    def _check(self, data: Microdata, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
+        refuse_special(data, names)
+        most = max(one.k for one in asked)
+        if len(data) < most:
+            raise NotApplicable(f"the table has {len(data)} records, fewer than k={most}; choose a smaller k")
+        for what in ("hierarchy", "importance"):
+            strangers = [name for name in getattr(self, what) or () if name not in names]
+            if strangers:
+                raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+
+    def _refuse_too_many(self, rows: Rows, values: tuple[Values, ...], most: int) -> None:
+        if self.seconds is not None:
+            return
+        if isinstance(self.utility, Measure) and rows.nodes > MOST_MEASURED:
+            raise NotApplicable(
+                f"there are {rows.nodes:,} choices of levels, each a table to measure; name fewer keys or levels, a "
+                "utility by name such as 'loss', or the seconds to spend: the best found in them is taken"
+            )
+        if rows.nodes > MOST_UNNESTED and not all(one.nested(most) for one in values):
+            raise NotApplicable(
+                f"there are {rows.nodes:,} choices of levels, and entropy or t may be kept by a fine one and broken by "
+                "a coarser one; name fewer keys or levels, suppression=0, or the seconds to spend: the best found in "
+                "them is taken"
+            )
+
+    def _nothing(self, search: Search, most: int, *, exact: bool) -> str:
+        """Say why no choice of levels will do."""
+        records = search.assessor.rows.records
+        if not exact:
+            return f"no levels that keep what is asked were found in {self.seconds:g} seconds; give more"
+        top = search.figure(search.assessor.rows.top)
+        if isinstance(self.utility, Measure) and search.checked and any(n.kept for n in search.checked.values()):
+            return f"{self.utility!r} refuses every table that can be made"
+        if top.kept or top.lost.records <= most:
+            return "no choice of levels keeps what is asked; ask for less, or give more suppression"
+        return (
+            f"even at the highest level of every key {top.lost.records:,} of {records:,} records "
+            f"({top.lost.records / records:.1%}) break what is asked, and suppression={self.suppression:g} lets "
+            f"{most:,} go; give a hierarchy that ends in one group, more suppression, or a smaller k"
+        )
+
+    def _told(self, found: Lattice) -> str:
+        """Say what was chosen, and what it took."""
+        at = "; ".join(f"{key.name} {key.spelled(found.levels[key.name])}" for key in found.keys)
+        node = found.search.assessor.rows.records
+        gone = round(found.suppressed * node)
+        what = self.utility if isinstance(self.utility, str) else type(self.utility).__name__
+        return (
+            f"{at}; suppressed {gone:,} of {node:,} records ({found.suppressed:.1%}); {what} {found.loss:.4g}, "
+            f"{found.effort()}{told_made(found.keys)}"
+        )
+
+
+def _recoded(data: Microdata, keys: tuple[Ladder, ...], levels: Levels, assessor: Assessor) -> Microdata:
+    """Put each key at its level, and make all keys missing of the records that have to go."""
+    changed = {}
+    for key, level in zip(keys, levels, strict=True):
+        variable, column = key.hierarchy.at(data.schema[key.name], data.columns[key.name], level)
+        if variable is not data.schema[key.name]:
+            changed[key.name] = variable, column
+    recoded = data.recast(changed)
+    gone = assessor.suppressed(levels)
+    if not gone.any():
+        return recoded
+    return made_missing(recoded, {key.name: gone & ~recoded.missing(key.name) for key in keys})
