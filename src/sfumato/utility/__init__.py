@@ -2,14 +2,17 @@
 
 from sfumato.utility.cdf import CDFMaximum, CDFSquares
 from sfumato.utility.certainty_penalty import CertaintyPenalty
+from sfumato.utility.class_size import AverageClassSize
 from sfumato.utility.cluster import ClusterUtility
 from sfumato.utility.correlation_structure import EigenvalueLoss, InverseCorrelationLoss
 from sfumato.utility.density_divergence import DensityDivergence
+from sfumato.utility.discernibility import Discernibility
 from sfumato.utility.divergence import KullbackLeibler
 from sfumato.utility.ellipsoid import EllipsoidOverlap
 from sfumato.utility.global_utility import GlobalDataUtility
 from sfumato.utility.information_loss import InformationLoss, InformationLossTorres, StructureLoss
 from sfumato.utility.models import Model
+from sfumato.utility.non_uniform_entropy import NonUniformEntropy
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
 from sfumato.utility.propensity import PropensityUtility
 from sfumato.utility.scaled_distance import IL1s
@@ -20,6 +23,7 @@ from sfumato.utility.value_distance import ValueDistance
 
 __all__ = [
     "AverageAbsoluteDistance",
+    "AverageClassSize",
     "CDFMaximum",
     "CDFSquares",
     "CertaintyPenalty",
@@ -27,6 +31,7 @@ __all__ = [
     "ConclusionChanges",
     "CramersVChange",
     "DensityDivergence",
+    "Discernibility",
     "EigenvalueLoss",
     "EllipsoidOverlap",
     "GlobalDataUtility",
@@ -37,6 +42,7 @@ __all__ = [
     "InverseCorrelationLoss",
     "KullbackLeibler",
     "Model",
+    "NonUniformEntropy",
     "PropensityUtility",
     "StructureLoss",
     "Suppressed",
