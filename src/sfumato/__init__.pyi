@@ -35,6 +35,7 @@ from .core import Method as Method
 from .core import Within as Within
 from .data.files import read as read
 from .data.files import write as write
+from .data.hierarchy import Hierarchy as Hierarchy
 from .data.microdata import Microdata as Microdata
 from .data.samples import household_survey as household_survey
 from .data.scenario import Scenario as Scenario

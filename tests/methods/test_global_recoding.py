@@ -23,8 +23,8 @@ from sfumato import (
     read,
     write,
 )
-from sfumato.methods import bands
-from sfumato.methods.bands import equal_counts, labels
+from sfumato.data import bands
+from sfumato.data.bands import equal_counts, labels
 from tables import numbers, persons
 
 LEVELS = ("primary", "secondary", "bachelor", "master")

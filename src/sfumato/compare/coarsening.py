@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.compare.key_sets import KeySet
+from sfumato.data.bands import is_whole
 from sfumato.data.microdata import Microdata
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding
-from sfumato.methods.bands import is_whole
 
 Codes = NDArray[np.integer]
 Way = dict[str, Any]  # the parameter of GlobalRecoding that makes a key coarser, and its value

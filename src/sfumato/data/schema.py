@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.scenario import ALL_KEYS, Scenario
 from sfumato.data.treatment import UNTREATED, Treatment
 from sfumato.errors import SchemaError
@@ -28,6 +29,7 @@ class Variable:
     codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
     the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it.
+    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -42,6 +44,7 @@ class Variable:
     labels: tuple[tuple[Category, str], ...] = ()
     treatment: Treatment = UNTREATED
     level: Level | None = None
+    hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -53,6 +56,8 @@ class Variable:
         if self.level is not None and self.level not in get_args(Level):
             levels = ", ".join(get_args(Level))
             raise SchemaError(f"variable {self.name!r}: level must be one of {levels}; got {self.level!r}")
+        if self.hierarchy is not None and not isinstance(self.hierarchy, Hierarchy):
+            raise SchemaError(f"variable {self.name!r}: hierarchy must be a Hierarchy; got {self.hierarchy!r}")
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))

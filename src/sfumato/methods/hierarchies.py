@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
+from sfumato.data.merging import listed
 from sfumato.data.schema import Category, Variable
 from sfumato.errors import NotApplicable
-from sfumato.methods.merging import listed
 
 
 def check(owner: object, hierarchy: Mapping[str, Any] | None, level: int | Mapping[str, int]) -> None:

@@ -12,11 +12,11 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
 from sfumato.data.households import household_level, once_per_household
+from sfumato.data.merging import listed, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable
-from sfumato.methods.merging import listed, places
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
 from sfumato.registry import catalogued

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data import bands
+from sfumato.data.merging import listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.methods import bands, hierarchies
-from sfumato.methods.merging import listed, merged, places
+from sfumato.methods import hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.registry import catalogued
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.data.bands import is_whole, round_below, shown
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
-from sfumato.methods.bands import is_whole, round_below, shown
 from sfumato.methods.selection import checked
 from sfumato.registry import catalogued
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.data.bands import shown
+from sfumato.data.merging import listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.methods.bands import shown
-from sfumato.methods.merging import listed, merged, places
 from sfumato.methods.selection import checked
 from sfumato.registry import catalogued
 

@@ -1,28 +1,32 @@
-"""Categories put together: the variable, its codes and the record of it."""
+"""Values put together, categories into groups and numbers into classes: the variable, its codes, the record of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 
+if TYPE_CHECKING:  # a variable holds a hierarchy, which merges by this
+    from sfumato.data.schema import Category, Variable
+
 Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
 
 
 def merged(
-    variable: Variable,
+    variable: "Variable",
     codes: Codes,
-    into: Sequence[Category],
+    into: "Sequence[Category]",
     *,
-    labels: Mapping[Category, str] | None = None,
-    last: Category = None,
-) -> tuple[Variable, Codes]:
+    labels: "Mapping[Category, str] | None" = None,
+    last: "Category" = None,
+) -> "tuple[Variable, Codes]":
     """Put the i-th category of a variable into the i-th group of ``into``; ``labels`` are those of new groups.
 
     Groups stand in the order of their first category, but for a ``last`` one. Those of an ordinal variable must hold
@@ -33,18 +37,35 @@ def merged(
     if len({float if type(group) is int else type(group) for group in into}) > 1:
         into = [str(group) for group in into]
     if variable.kind == "ordinal":
-        _refuse_gaps(variable, into)
+        refuse_gaps(variable, into)
     groups = tuple(sorted(dict.fromkeys(into), key=lambda group: group == last))
     place = {group: code for code, group in enumerate(groups)}
     recode = np.array([*(place[group] for group in into), -1], dtype=np.int32)
     known = dict(variable.labels)
     told = {g: known[c] for c, g in zip(variable.categories, into, strict=True) if c in known and str(c) == str(g)}
     told |= {group: text for group, text in (labels or {}).items() if group in place}
-    changed = replace(variable, categories=groups, labels=tuple(told.items()), treatment=_treatment(variable, into))
+    done = _treatment(variable, into)
+    changed = replace(variable, categories=groups, labels=tuple(told.items()), treatment=done, hierarchy=None)
     return changed, recode[codes]
 
 
-def _refuse_gaps(variable: Variable, into: Sequence[Category]) -> None:
+def classed(
+    variable: "Variable", column: Floats, cuts: Iterable[float], names: "tuple[Category, ...]"
+) -> "tuple[Variable, Codes]":
+    """Return a number as an ordinal variable of the classes between these cuts; a class holds its lower boundary.
+
+    One class has one cut all the same, which says in the treatment that the number is gone.
+    """
+    cuts = tuple(float(cut) for cut in cuts)
+    inner = cuts if len(names) > 1 else ()
+    codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
+    codes[np.isnan(column)] = -1
+    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), hierarchy=None)
+    return classes.treated(Treatment(cuts=cuts)), codes
+
+
+def refuse_gaps(variable: "Variable", into: "Sequence[Category]") -> None:
+    """Refuse groups of an ordinal variable that hold categories which are no neighbours."""
     seen: set[Category] = set()
     for before, after in pairwise(into):
         if after == before:
@@ -59,7 +80,7 @@ def _refuse_gaps(variable: Variable, into: Sequence[Category]) -> None:
             )
 
 
-def _treatment(variable: Variable, into: Sequence[Category]) -> Treatment:
+def _treatment(variable: "Variable", into: "Sequence[Category]") -> Treatment:
     """Record the merging; of classes of a number only the cuts that are left."""
     done = variable.treatment
     if variable.kind == "ordinal" and len(done.cuts) == len(variable.categories) - 1:
@@ -70,7 +91,7 @@ def _treatment(variable: Variable, into: Sequence[Category]) -> Treatment:
     return done.then(Treatment(groups=tuple(zip(variable.categories, into, strict=True))))
 
 
-def places(variable: Variable, stated: Iterable[Category], where: str) -> dict[Category, int]:
+def places(variable: "Variable", stated: "Iterable[Category]", where: str) -> "dict[Category, int]":
     """Return the codes of categories as a user wrote them; 1 and "1" are taken for the same.
 
     ``where`` says what names them: a category that the variable does not have is refused.
@@ -93,7 +114,7 @@ def places(variable: Variable, stated: Iterable[Category], where: str) -> dict[C
     return codes
 
 
-def listed(categories: Iterable[Category], most: int = 12) -> str:
+def listed(categories: "Iterable[Category]", most: int = 12) -> str:
     """Write categories in a row, a long list shortened.
 
     >>> listed(["north", "south", "east"], most=2)

@@ -39,11 +39,15 @@ def equal_widths(low: float, high: float, groups: int, *, whole: bool) -> list[f
     return sorted({_multiple(round((low + i * width) / unit), unit) for i in range(1, groups)})
 
 
-def of_width(low: float, high: float, width: float) -> list[float]:
-    """Return the edges of the classes of this width, at its multiples, that hold everything from low to high."""
-    first = math.floor(low / width + 1e-9)
-    last = math.floor(high / width + 1e-9) + 1
-    return [_multiple(i, width) for i in range(first, last + 1)]
+def of_width(low: float, high: float, width: float, start: float = 0.0) -> list[float]:
+    """Return the edges of the classes of this width, at its multiples from a start, that hold all from low to high.
+
+    >>> of_width(18, 34, 10), of_width(18, 34, 10, start=5)
+    ([10.0, 20.0, 30.0, 40.0], [15.0, 25.0, 35.0])
+    """
+    first = math.floor((low - start) / width + 1e-9)
+    last = math.floor((high - start) / width + 1e-9) + 1
+    return [float(f"{start + i * width:.14g}") for i in range(first, last + 1)]
 
 
 def round_below(value: float) -> float:
