@@ -171,6 +171,7 @@ BLANKS = (
     sfumato.NonUniformEntropy,
     sfumato.Discernibility,
     sfumato.AverageClassSize,
+    sfumato.Precision,
 )
 
 

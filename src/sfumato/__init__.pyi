@@ -127,6 +127,7 @@ from .utility.models.model import Model as Model
 from .utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
 from .utility.overlap import ConclusionChanges as ConclusionChanges
 from .utility.overlap import IntervalOverlap as IntervalOverlap
+from .utility.precision import Precision as Precision
 from .utility.propensity import PropensityUtility as PropensityUtility
 from .utility.scaled_distance import IL1s as IL1s
 from .utility.suppressed import Suppressed as Suppressed

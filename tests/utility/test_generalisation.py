@@ -1,4 +1,4 @@
-"""The measures of generalisation: discernibility, average class size, non-uniform entropy, and ARX's loss."""
+"""The measures of generalisation: discernibility, average class size, entropy, precision, and ARX's loss."""
 
 import math
 from collections import Counter
@@ -18,12 +18,15 @@ from sfumato import (
     AverageClassSize,
     CertaintyPenalty,
     Discernibility,
+    GlobalRecoding,
+    Hierarchy,
     LocalSuppression,
     Measure,
     Microdata,
     NonUniformEntropy,
     NotApplicable,
     ParameterError,
+    Precision,
     Schema,
     Treatment,
     Variable,
@@ -31,7 +34,7 @@ from sfumato import (
 from tables import persons
 
 Cells = Sequence[Sequence[str | None]]
-CLASSES: tuple[type[Measure], ...] = (Discernibility, AverageClassSize, NonUniformEntropy)
+CLASSES: tuple[type[Measure], ...] = (Discernibility, AverageClassSize, NonUniformEntropy, Precision)
 
 
 def table(schema: Schema | None = None, **columns: Sequence[object]) -> Microdata:
@@ -227,3 +230,65 @@ def test_samples_false_values_and_constants() -> None:
         NonUniformEntropy().evaluate(same, same)
     mixed = NonUniformEntropy().evaluate(table(x=["a"] * 4, y=list("aabb")), table(x=["a"] * 4, y=list("aabb")))
     assert list(mixed.by_variable) == ["y"] and "left out, for it is the same in all records" in mixed.notes[0]
+
+
+# precision
+
+TREE = Hierarchy.of({f"a{i}": [f"pair {i // 2}", f"half {i // 4}", "all"] for i in range(8)})
+
+
+def towns(codes: Sequence[int], *gone: int) -> Microdata:
+    values = [None if place in gone else f"a{code}" for place, code in enumerate(codes)]
+    schema = Schema((Variable("town", kind="nominal", hierarchy=TREE),))
+    return table(schema, town=pa.array(values, pa.string()))
+
+
+def test_precision_as_sweeney_defines_it() -> None:
+    # her table of one attribute: heights 3; levels 1, 1, 2, 0, and one value gone: 1 - (1 + 1 + 2 + 0 + 3) / (3 x 5)
+    before = towns([0, 1, 2, 3, 4])
+    after = table(town=["pair 0", "pair 0", "half 0", "a3", None])
+    found = Precision().evaluate(before, after)
+    assert found.value == pytest.approx(1 - (1 + 1 + 2 + 0 + 3) / (3 * 5))
+    (row,) = found.tables["variables"]
+    assert (row["height"], row["lowest_level"], row["highest_level"], row["gone"]) == (3, 0, 2, pytest.approx(0.2))
+    assert Precision().evaluate(before, table(town=["all"] * 5)).value == 0
+    strange = table(town=["pair 0", "pair 0", "Hull", "a3", None])
+    with pytest.raises(NotApplicable, match=r"Precision: at which level .* no level of its hierarchy has 'Hull'"):
+        Precision().evaluate(before, strange)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=12), st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)))
+def test_precision_is_one_less_level_over_height_of_what_is_there(
+    codes: list[int], lacking: set[int], suppressed: set[int]
+) -> None:
+    before = towns(codes, *lacking)
+    there = [place for place in range(len(codes)) if place not in lacking]
+    if not there:
+        return
+    gone = sum(place in suppressed for place in there)
+    last = 1.0
+    for level in range(4):
+        names = [TREE.rows[code][level] for code in codes]
+        values = [None if p in lacking | suppressed else name for p, name in enumerate(names)]
+        after = table(Schema((Variable("town", kind="nominal"),)), town=pa.array(values, pa.string()))
+        found = Precision().evaluate(before, after).value
+        assert found == pytest.approx(1 - (gone * 3 + (len(there) - gone) * level) / (3 * len(there)), abs=1e-12)
+        assert 0 <= found <= last + 1e-12
+        last = found
+
+
+def test_precision_of_numbers_and_of_variables_without_a_hierarchy() -> None:
+    ages = Hierarchy.of([5, 10, 20])
+    schema = Schema((Variable("age", hierarchy=ages), Variable("sex", kind="nominal")))
+    before = table(schema, age=[20, 24, 31, 47], sex=["f", "m", "f", "m"])
+    for level in range(4):
+        variable, column = ages.at(before.schema["age"], before.columns["age"], level)
+        after = before.recast({"age": (variable, column)}) if level else before
+        assert Precision().evaluate(before, after).by_variable == pytest.approx({"age": 1 - level / 3, "sex": 1})
+    recoded = GlobalRecoding(bins={"age": (30,)}).protect(before)
+    found = Precision().evaluate(before, recoded)
+    assert list(found.by_variable) == ["sex"] and "left out, age: no level of its hierarchy has" in found.notes[0]
+    plain = table(age=[20, 24, 31, 47], sex=["f", "m", "f", "m"])
+    found = Precision().evaluate(plain, GlobalRecoding(bins={"age": (30,)}).protect(plain))
+    assert "its schema has no hierarchy" in found.notes[0]

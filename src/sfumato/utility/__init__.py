@@ -14,6 +14,7 @@ from sfumato.utility.information_loss import InformationLoss, InformationLossTor
 from sfumato.utility.models import Model
 from sfumato.utility.non_uniform_entropy import NonUniformEntropy
 from sfumato.utility.overlap import ConclusionChanges, IntervalOverlap
+from sfumato.utility.precision import Precision
 from sfumato.utility.propensity import PropensityUtility
 from sfumato.utility.scaled_distance import IL1s
 from sfumato.utility.suppressed import Suppressed
@@ -43,6 +44,7 @@ __all__ = [
     "KullbackLeibler",
     "Model",
     "NonUniformEntropy",
+    "Precision",
     "PropensityUtility",
     "StructureLoss",
     "Suppressed",

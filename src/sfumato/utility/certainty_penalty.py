@@ -15,7 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.utility.generalisation import Coarsened, coarsened, generalised_names
+from sfumato.utility.generalisation import Coarsened, generalised_names, traced
 from sfumato.utility.global_utility.deletion import present
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ class CertaintyPenalty(Measure):
                 raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        variables, notes = coarsened(pair, self._names(pair), "how broad")
+        variables, notes = traced(pair, self._names(pair), "how broad")
         found = [self._breadth(variable) for variable in variables]
         strange = [f"{b.name} ({b.strange:,})" for b in found if b.strange]
         if strange:

@@ -5,8 +5,8 @@ variables. A variable that was removed has lost all its values.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure, chosen
@@ -39,26 +39,24 @@ def still_there(pair: Pair, names: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Coarsened:
-    """A variable of both tables: its values, how they were put together, the share of them that is left.
+    """A variable of the original: its values, the share of them that is left, and the two tables side by side.
 
-    ``recoding`` is None where the variable was removed. ``matched``: record i is about the same unit in both.
+    ``both`` is None where the variable was removed.
     """
 
     name: str
-    values: NDArray[np.generic]  # of the original
-    recoding: Recoding | None
+    values: NDArray[Any]
     left: float
-    matched: bool = False
+    both: Pair | None
 
     @property
-    def classes(self) -> NDArray[np.generic]:
-        """The class that each value present of the original was put into."""
-        there = present(self.values)
-        return self.values[there] if self.recoding is None else self.recoding.original[there]
+    def recoding(self) -> Recoding | None:
+        """How the values were put together; None: the variable was removed."""
+        return None if self.both is None else self.both.footing(self.name)
 
 
-def coarsened(pair: Pair, names: tuple[str, ...], what: str) -> tuple[list[Coarsened], list[str]]:
-    """Find how each variable was made coarser, and say which are left out; ``what`` cannot be told if all are."""
+def one_by_one(pair: Pair, names: tuple[str, ...]) -> tuple[list[Coarsened], list[str]]:
+    """Return each variable that has a value in the original, and say which have none and which were removed."""
     there = still_there(pair, names)
     both = side_by_side(pair.gathered(names))
     still = left(both, there).alone
@@ -69,12 +67,22 @@ def coarsened(pair: Pair, names: tuple[str, ...], what: str) -> tuple[list[Coars
         if not present(values).any():
             notes.append(f"left out, for the original has no value: {name}")
         elif name not in there:
-            found.append(Coarsened(name, values, None, 0.0))
+            found.append(Coarsened(name, values, 0.0, None))
             notes.append(f"removed, so nothing is known of it: {name}")
-        elif not both.footing(name).comparable:
-            notes.append(f"left out, {name}: {both.footing(name).note}")
         else:
-            found.append(Coarsened(name, values, both.footing(name), still[name], both.matched))
+            found.append(Coarsened(name, values, still[name], both))
+    return found, notes
+
+
+def traced(pair: Pair, names: tuple[str, ...], what: str) -> tuple[list[Coarsened], list[str]]:
+    """Return the variables whose recoding can be traced, and say which are left out; refused if all are."""
+    variables, notes = one_by_one(pair, names)
+    found = []
+    for variable in variables:
+        if variable.recoding is None or variable.recoding.comparable:
+            found.append(variable)
+        else:
+            notes.append(f"left out, {variable.name}: {variable.recoding.note}")
     if not found:
         raise NotApplicable(f"{what} the values of {', '.join(names)} are cannot be told")
     return found, notes

@@ -13,7 +13,7 @@ from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.utility.generalisation import Coarsened, coarsened, generalised_names
+from sfumato.utility.generalisation import Coarsened, generalised_names, traced
 from sfumato.utility.global_utility.deletion import present
 
 Floats = NDArray[np.float64]
@@ -71,7 +71,7 @@ class NonUniformEntropy(Measure):
     """
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        variables, notes = coarsened(pair, generalised_names(self, pair), "how much is left of what")
+        variables, notes = traced(pair, generalised_names(self, pair), "how much is left of what")
         found = [_lost(variable) for variable in variables]
         constant = [one.name for one in found if not one.there_were]
         if constant:
@@ -107,8 +107,13 @@ class Lost:
 
     def row(self) -> Mapping[str, Any]:
         """Lay out one row of the table of variables."""
-        return {"variable": self.name, "share": self.share, "bits_lost": self.bits, "bits": self.there_were,
-                "gone": self.gone}  # fmt: skip
+        return {
+            "variable": self.name,
+            "share": self.share,
+            "bits_lost": self.bits,
+            "bits": self.there_were,
+            "gone": self.gone,
+        }
 
 
 def _lost(variable: Coarsened) -> Lost:
@@ -116,11 +121,12 @@ def _lost(variable: Coarsened) -> Lost:
     there = present(variable.values)
     values = variable.values[there]
     alone = surprise(values, np.zeros(len(values), dtype=np.int8))
-    if variable.recoding is None:
+    recoding = variable.recoding
+    if recoding is None:
         return Lost(variable.name, float(alone.sum()), float(alone.sum()), 1.0)
-    within = surprise(values, variable.classes) if variable.recoding.recoded else np.zeros(len(values))
-    if variable.matched:
-        gone = ~present(variable.recoding.protected)[there]
+    within = surprise(values, recoding.original[there]) if recoding.recoded else np.zeros(len(values))
+    if variable.both is not None and variable.both.matched:
+        gone = ~present(recoding.protected)[there]
         bits = float(np.where(gone, alone, within).sum())
     else:
         bits = float(variable.left * within.sum() + (1 - variable.left) * alone.sum())
