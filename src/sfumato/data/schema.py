@@ -3,7 +3,7 @@
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -29,7 +29,8 @@ class Variable:
     codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
     the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it.
-    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser.
+    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser. ``kind_by_rule``:
+    nobody says the kind, so that it follows the column once there is one (``sfumato.data.microdata``).
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -45,14 +46,15 @@ class Variable:
     treatment: Treatment = UNTREATED
     level: Level | None = None
     hierarchy: Hierarchy | None = None
+    kind_by_rule: bool = field(default=False, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a variable's name must be text, and not empty; got {self.name!r}")
-        for field, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
-            value = getattr(self, field)
+        for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
+            value = getattr(self, word)
             if value not in allowed:
-                raise SchemaError(f"variable {self.name!r}: {field} must be one of {', '.join(allowed)}; got {value!r}")
+                raise SchemaError(f"variable {self.name!r}: {word} must be one of {', '.join(allowed)}; got {value!r}")
         if self.level is not None and self.level not in get_args(Level):
             levels = ", ".join(get_args(Level))
             raise SchemaError(f"variable {self.name!r}: level must be one of {levels}; got {self.level!r}")
@@ -61,7 +63,7 @@ class Variable:
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
-        if self.kind == "numeric" and self.categories:
+        if self.kind == "numeric" and self.categories and not self.kind_by_rule:
             raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
         types = {float if type(c) is int else type(c) for c in self.categories}
         if len(types) > 1:
