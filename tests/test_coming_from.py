@@ -2,7 +2,8 @@
 
 import ast
 import re
-from dataclasses import fields
+from collections import Counter
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -77,6 +78,8 @@ PARTS = [
     ("DiSCO()", ("disclosive in the original", "keys found", "right and disclosive in both")),
     ("DCAP()", ("baseline", "of the original", "WEAP")),
     ("LDiversity()", ("smallest, health",)),
+    ("Discernibility()", ("penalty",)),
+    ("AverageClassSize()", ("loss",)),
 ]
 
 
@@ -133,6 +136,34 @@ def test_the_figures_of_il1_and_il1s() -> None:
     ]
     spread = np.sqrt(2) * x.std(axis=0, ddof=1)
     assert (np.array(by_variable) / spread).sum() == pytest.approx((np.abs(x - y) / spread).sum())
+
+
+def test_the_figures_of_arx() -> None:
+    """By hand: one less (result - min) / (max - min) of the classes QualityModel..., for one level per variable."""
+    groups = {"north": "N", "south": "S", "east": "N", "west": "S"}
+    ancestors = {region: [group, "*"] for region, group in groups.items()}
+    data = persons()
+    region = replace(data.schema["region"], hierarchy=sfumato.Hierarchy.of(ancestors))
+    data = replace(data, schema=replace(data.schema.replace(region).only(["region", "sex"])),
+                   columns={name: data.columns[name] for name in ("region", "sex")})  # fmt: skip
+    after = sfumato.GlobalRecoding(map={"region": groups}).protect(data)
+    rows = list(zip(*([v.categories[c] for c in data.columns[v.name]] for v in data.schema), strict=True))
+    n, coarse = len(rows), [(groups[str(region)], sex) for region, sex in rows]
+    before_sizes, sizes = Counter(rows), Counter(coarse)
+    squares, at_first = (sum(size**2 for size in found.values()) for found in (sizes, before_sizes))
+    measured = {m: m.evaluate(data, after) for m in (sfumato.Discernibility(), sfumato.AverageClassSize())}
+    discernible, size = measured.values()
+    assert discernible.value == pytest.approx((squares - at_first) / (n**2 - at_first))
+    first = n / len(before_sizes)
+    assert size.parts["loss"] == pytest.approx((n / len(sizes) - first) / (n - first))
+    often, inside = Counter(region for region, _ in rows), Counter(group for group, _ in coarse)
+    lost = -sum(np.log2(often[region] / inside[group]) for (region, _), (group, _) in zip(rows, coarse, strict=True))
+    most = -sum(np.log2(often[region] / n) for region, _ in rows)
+    assert sfumato.NonUniformEntropy().evaluate(data, after).by_variable["region"] == pytest.approx(lost / most)
+    assert sfumato.Precision().evaluate(data, after).by_variable == {"region": 0.5, "sex": 1.0}
+    loss = sfumato.CertaintyPenalty(categories="others").evaluate(data, after)
+    share, domain = 2 / 4, 4  # of every value; (share - 1 / domain) / (1 - 1 / domain)
+    assert loss.by_variable["region"] == pytest.approx((share - 1 / domain) / (1 - 1 / domain))
 
 
 def test_the_figures_of_indivrisk() -> None:

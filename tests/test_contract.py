@@ -164,7 +164,15 @@ def test_a_result_or_a_clear_error_never_a_wrong_table(cls: type[Method], data: 
 
 # measures
 
-BLANKS = (sfumato.Suppressed, sfumato.CertaintyPenalty)  # they see whether a value is there and how broad, not what
+# they see whether a value is there and how broad, or how many records look alike, not what they are
+BLANKS = (
+    sfumato.Suppressed,
+    sfumato.CertaintyPenalty,
+    sfumato.NonUniformEntropy,
+    sfumato.Discernibility,
+    sfumato.AverageClassSize,
+    sfumato.Precision,
+)
 
 
 @every_measure

@@ -117,10 +117,12 @@ from .show.summarise import summarise as summarise
 from .utility.cdf import CDFMaximum as CDFMaximum
 from .utility.cdf import CDFSquares as CDFSquares
 from .utility.certainty_penalty import CertaintyPenalty as CertaintyPenalty
+from .utility.class_size import AverageClassSize as AverageClassSize
 from .utility.cluster import ClusterUtility as ClusterUtility
 from .utility.correlation_structure import EigenvalueLoss as EigenvalueLoss
 from .utility.correlation_structure import InverseCorrelationLoss as InverseCorrelationLoss
 from .utility.density_divergence import DensityDivergence as DensityDivergence
+from .utility.discernibility import Discernibility as Discernibility
 from .utility.divergence import KullbackLeibler as KullbackLeibler
 from .utility.ellipsoid import EllipsoidOverlap as EllipsoidOverlap
 from .utility.global_utility import GlobalDataUtility as GlobalDataUtility
@@ -128,8 +130,10 @@ from .utility.information_loss import InformationLoss as InformationLoss
 from .utility.information_loss import InformationLossTorres as InformationLossTorres
 from .utility.information_loss import StructureLoss as StructureLoss
 from .utility.models.model import Model as Model
+from .utility.non_uniform_entropy import NonUniformEntropy as NonUniformEntropy
 from .utility.overlap import ConclusionChanges as ConclusionChanges
 from .utility.overlap import IntervalOverlap as IntervalOverlap
+from .utility.precision import Precision as Precision
 from .utility.propensity import PropensityUtility as PropensityUtility
 from .utility.scaled_distance import IL1s as IL1s
 from .utility.suppressed import Suppressed as Suppressed

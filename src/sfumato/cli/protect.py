@@ -58,6 +58,7 @@ def protect(
     from sfumato.cli.tables import write_protected
     from sfumato.compare.seeds import drawn_seed, generator
     from sfumato.core import speaking
+    from sfumato.data.file_names import protected_path
     from sfumato.data.files import read
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.repairs import Prepared, prepare
@@ -67,7 +68,7 @@ def protect(
         raise ParameterError(
             f"protect takes one method; {method!r} stands for {len(found)}: give each parameter one value"
         )
-    target = out or file.with_name(f"{file.stem}.protected{file.suffix}")
+    target = out or protected_path(file)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
     seed = drawn_seed() if seed is None else seed

@@ -126,7 +126,9 @@ def release_folder(plan: "Plan") -> Path:
 
 def protected_path(plan: "Plan") -> Path:
     """Return where the chosen table goes."""
-    return release_folder(plan) / f"{plan.file.stem}.protected{plan.file.suffix}"
+    from sfumato.data.file_names import protected_path as named
+
+    return release_folder(plan) / named(plan.file).name
 
 
 def provenance_path(plan: "Plan") -> Path:

@@ -227,9 +227,10 @@ def _digest(path: Path) -> str:
     import hashlib
 
     from sfumato.data.atomic import reason
+    from sfumato.data.file_names import located
 
     try:
-        with path.open("rb") as file:
+        with located(path)[0].open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None

@@ -20,6 +20,8 @@ _NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))
 def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDArray[Any]]:
     """Read one arrow column as its stated kind, or as the kind of the stated rule."""
     column = _plain(column)
+    if stated is not None and stated.kind_by_rule:
+        stated = replace(stated, kind=inferred_kind(column), kind_by_rule=False)
     variable = stated or Variable(name, kind=inferred_kind(column))
     if variable.missing:
         column = _without(column, variable)

@@ -1,6 +1,5 @@
-"""Tables from and to files: delimited text, Parquet, and the labelled files of SPSS, Stata and SAS."""
+"""Tables from and to files: delimited text, compressed or not, Parquet, Excel, R, and files of SPSS, Stata and SAS."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,20 +10,16 @@ import pyarrow as pa
 from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.file_form import Dialect
+from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, located, refuse_unknown
+from sfumato.data.formats.compression import compressing, decompressed, inner_name
 from sfumato.data.formats.csv.cells import MISSING
 from sfumato.data.formats.csv.reading import read_csv
 from sfumato.data.formats.csv.writing import write_csv
-from sfumato.data.formats.labelled.families import FAMILIES
 from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError
-
-TEXT = (".csv", ".tsv", ".txt")
-PARQUET = (".parquet", ".pq")
-LABELLED = tuple(FAMILIES)
-PathLike = str | os.PathLike[str]
 
 
 def read(
@@ -35,14 +30,21 @@ def read(
     decimal: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] | None = None,
+    table: str | None = None,
 ) -> Microdata:
-    """Read a table from a CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq), SPSS, Stata or SAS file.
+    """Read a table from a CSV (.csv, .tsv, .txt), Parquet (.parquet, .pq), Excel, R, SPSS, Stata or SAS file.
 
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
     ``sfumato.data.microdata``. SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt) files say themselves
     what their variables are, by the rule in ``sfumato.data.formats.labelled.reading``; they need ``sfumato[labelled]``.
-    The other arguments are for text files (``encoding`` for labelled ones too) and say what is otherwise told by this
-    rule:
+    R files (.rds, .rda, .RData) do so too (``sfumato.data.formats.r.reading``), and need ``sfumato[r]``. Excel files
+    (.xlsx, .xlsm) need ``sfumato[excel]``; their rule is in ``sfumato.data.formats.excel``.
+
+    ``table`` names the sheet, or the data frame of R, where a file holds several; ``survey.xlsx#persons`` does so in
+    the path. Text may be compressed: survey.csv.gz, .bz2, .xz, .zst, or a .zip that holds one file.
+
+    The other arguments are for text files (``encoding`` for labelled ones too, ``missing`` for Excel too) and say what
+    is otherwise told by this rule:
 
     - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
       is a delimiter at the end of every line.
@@ -57,30 +59,44 @@ def read(
       with leading zeros (00123) and whole numbers beyond 64 bits are text, so that they come back as they are.
     - ``encoding``: UTF-8, with or without byte-order mark; nothing else is tried unless you name it.
     """
-    file = Path(path)
+    file, part = located(path, table)
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
     suffix = file.suffix.lower()
+    refuse_unknown(file)
+    _check_options(delimiter, decimal, missing)
+    markers, dialect = MISSING if missing is None else missing, None
     if suffix in LABELLED:
         from sfumato.data.formats.labelled.reading import read_labelled
 
         _only_for_text(file, f"{file.suffix} files", delimiter=delimiter, decimal=decimal, missing=missing)
         return read_labelled(file, stated, encoding)
-    if suffix in PARQUET:
+    if suffix in R:
+        from sfumato.data.formats.r.reading import read_r
+
+        _only_for_text(file, "R", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
+        return read_r(file, _content(file), part, stated)
+    if suffix in EXCEL:
+        from sfumato.data.formats.excel import read_excel
+
+        _only_for_text(file, "Excel", delimiter=delimiter, decimal=decimal, encoding=encoding)
+        found = read_excel(file, _content(file), part, markers)
+    elif suffix in PARQUET:
         _only_for_text(file, "Parquet", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
-        table, dialect = read_parquet(file, _content(file)), None
+        found = read_parquet(file, _content(file))
     else:
-        _known_suffix(file)
-        _check_options(delimiter, decimal, missing)
-        table, dialect = read_csv(
+        inner, content = decompressed(file, _content(file))
+        if inner.suffix.lower() not in TEXT:
+            raise FileError(f"{file} holds {inner.name}; of compressed files only text is read ({', '.join(TEXT)})")
+        found, dialect = read_csv(
             file,
-            _content(file),
-            delimiter="\t" if delimiter is None and suffix == ".tsv" else delimiter,
+            content,
+            delimiter="\t" if delimiter is None and inner.suffix.lower() == ".tsv" else delimiter,
             decimal=decimal,
             encoding=encoding,
-            missing=MISSING if missing is None else missing,
-            numeric=frozenset(v.name for v in stated or () if v.kind == "numeric"),
+            missing=markers,
+            numeric=frozenset(v.name for v in stated or () if v.kind == "numeric" and not v.kind_by_rule),
         )
-    arrow, origin = frames.to_arrow(table)
+    arrow, origin = frames.to_arrow(found)
     try:
         return Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), dialect=dialect), stated)
     except DataError as error:
@@ -88,19 +104,20 @@ def read(
 
 
 def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, ...]:
-    """Write a table to a CSV, Parquet, SPSS (.sav, .zsav), Stata (.dta) or SAS (.xpt) file, by the suffix.
+    """Write a table to a CSV, Parquet, Excel (.xlsx), SPSS (.sav, .zsav), Stata (.dta) or SAS (.xpt) file, by suffix.
 
     Text is written as it came: with the delimiter, decimal sign, encoding, line ends, quotes and missing markers of the
-    file the table was read from; a table from elsewhere is written as plain CSV. Labelled files keep labels, missing
-    codes, formats and measurement levels (``sfumato.data.formats.labelled.writing``). Numbers read back exactly. The
-    file is complete or not there at all. The file the table was read from is replaced only if ``overwrite`` says so.
+    file the table was read from; a table from elsewhere is written as plain CSV. A further suffix compresses it (.gz,
+    .bz2, .xz, .zst, .zip). Labelled files keep labels, missing codes, formats and measurement levels
+    (``sfumato.data.formats.labelled.writing``). R files are not written. Numbers read back exactly, from Excel to 16
+    digits. The file is complete or not there at all. The file the table was read from is replaced only if
+    ``overwrite`` says so.
 
     Returned is what the format could not hold, in sentences; nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), Path(path)
     suffix = file.suffix.lower()
-    if suffix not in (*PARQUET, *LABELLED):
-        _known_suffix(file)
+    refuse_unknown(file, writing=True)
     source = table.origin.path
     if source is not None and not overwrite and _same(source, file):
         raise FileError(f"{file} is the file the table was read from; choose another name or say overwrite=True")
@@ -113,14 +130,19 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
     with replacing(file) as out:
         if suffix in PARQUET:
             write_parquet(arrow, out)
+        elif suffix in EXCEL:
+            from sfumato.data.formats.excel import write_excel
+
+            return (*write_excel(arrow, file, out), *_labels_lost(table))
         else:
-            _write_text(arrow, table.origin.dialect or Dialect(), file, out)
+            with compressing(file, out) as packed:
+                _write_text(arrow, table.origin.dialect or Dialect(), file, packed)
     return _labels_lost(table)
 
 
 def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:
     """Write delimited text in this dialect; a .tsv file has tabs whatever the file read had."""
-    if file.suffix.lower() == ".tsv":
+    if inner_name(file).suffix.lower() == ".tsv":
         dialect = replace(dialect, delimiter="\t")
     try:
         write_csv(table, dialect, out)
@@ -144,13 +166,6 @@ def _labels_lost(table: Microdata) -> tuple[str, ...]:
     if table.origin.labelled and table.origin.labelled.cells:
         lost.append("missing values lose their codes: " + ", ".join(table.origin.labelled.cells))
     return tuple(lost)
-
-
-def _known_suffix(file: Path) -> None:
-    if file.suffix.lower() not in TEXT:
-        given = f"the suffix {file.suffix!r}" if file.suffix else "no suffix"
-        known = ", ".join((*TEXT, *PARQUET, *LABELLED))
-        raise FileError(f"{file} has {given}; Sfumato reads and writes {known}")
 
 
 def _only_for_text(file: Path, what: str, **options: object) -> None:

@@ -30,7 +30,8 @@ class Variable:
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
     the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it. ``linked``
     names the variables that determine it, wholly or nearly: it follows what is done to them (``sfumato.data.linked``).
-    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser.
+    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser. ``kind_by_rule``:
+    nobody says the kind, so that it follows the column once there is one (``sfumato.data.microdata``).
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -47,10 +48,11 @@ class Variable:
     level: Level | None = None
     linked: tuple[str, ...] = field(default=(), kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, kw_only=True)
+    kind_by_rule: bool = field(default=False, kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Name links and a hierarchy only where there are: the fingerprint of a table without does not know of them."""
-        said = (entry.name for entry in fields(self) if not entry.kw_only or getattr(self, entry.name))
+        said = (one.name for one in fields(self) if one.repr and (not one.kw_only or getattr(self, one.name)))
         return f"Variable({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     def __post_init__(self) -> None:
@@ -69,7 +71,7 @@ class Variable:
         object.__setattr__(self, "categories", tuple(self.categories))
         object.__setattr__(self, "missing", tuple(self.missing))
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
-        if self.kind == "numeric" and self.categories:
+        if self.kind == "numeric" and self.categories and not self.kind_by_rule:
             raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
         types = {float if type(c) is int else type(c) for c in self.categories}
         if len(types) > 1:

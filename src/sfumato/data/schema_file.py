@@ -5,7 +5,7 @@
     weight = "w"                       # also household and id; each may be left out
 
     [variables.income]
-    kind = "numeric"                   # numeric, ordinal or nominal
+    kind = "numeric"                   # numeric, ordinal or nominal; by the rule of its column if left out
     role = "confidential"              # key, confidential, other or identifier; other if left out
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
@@ -59,7 +59,8 @@ _OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "lev
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
-#   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order)
+#   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order); without it numbers
+#   are numeric, all else is nominal
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
@@ -122,7 +123,7 @@ def schema_text(
     for variable, finding in zip(schema, findings, strict=True):
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding)
-        lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
+        lines += [*([] if variable.kind_by_rule else [f'kind = "{variable.kind}"']), f'role = "{variable.role}"']
         if remarks is not None and variable.name in remarks:
             lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
@@ -160,8 +161,6 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
     where = f"{file}: variable {name!r}"
     _of_type(where, name, said, dict, f"a table: [variables.{toml_text.key(name)}]")
     _known(where, said, _OF_VARIABLE)
-    if "kind" not in said:
-        raise SchemaError(f"{where} has no kind; write kind = one of {_listed(get_args(Kind))}")
     for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role)), ("level", get_args(Level))):
         if word in said and said[word] not in allowed:
             raise SchemaError(
@@ -179,7 +178,8 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
     try:
         treatment = Treatment(**_treatment_said(where, name, said.get("treatment", {})))
         hierarchy = _hierarchy_said(file, where, said.get("hierarchy"))
-        return Variable(name, **{**said, "treatment": treatment, "hierarchy": hierarchy})
+        stated = {**said, "treatment": treatment, "hierarchy": hierarchy}
+        return Variable(name, **stated, kind_by_rule="kind" not in said)
     except SchemaError as error:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 

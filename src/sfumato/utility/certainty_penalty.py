@@ -2,22 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
-from sfumato.core import Measure, chosen
+from sfumato.core import Measure
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.utility.global_utility.deletion import left, present, side_by_side
+from sfumato.utility.generalisation import Coarsened, generalised_names, traced
+from sfumato.utility.global_utility.deletion import present
 
 Floats = NDArray[np.float64]
+Categories = Literal["share", "others"]
 
 
 @catalogued(
@@ -25,7 +27,8 @@ Floats = NDArray[np.float64]
         title="Global certainty penalty (GCP)",
         source="Xu, Wang, Pei, Wang, Shi and Fu (2006), Utility-based anonymization using local recoding, KDD (NCP); "
         "Ghinita, Karras, Kalnis and Mamoulis (2009), A framework for efficient data anonymization under privacy and "
-        "accuracy constraints, ACM TODS 34(2) (GCP)",
+        "accuracy constraints, ACM TODS 34(2) (GCP); Iyengar (2002), Transforming data to satisfy privacy constraints, "
+        "KDD (the loss of ARX)",
         purpose="utility",
         better="lower",
         range=(0.0, 1.0),
@@ -40,11 +43,12 @@ Floats = NDArray[np.float64]
         formula="GCP = sum_j w_j NCP_j / sum_j w_j,   NCP_j = mean over the values of variable j of:\n"
         "numbers      (greatest - least of the original's values that the published one stands for) / range\n"
         "categories   how many categories it stands for / all that occur, and 0 if it stands for one\n"
+        'categories="others": how many others it stands for / all others, (m - 1) / (all - 1)\n'
         "1 if the value is gone;  w_j = 1, or the importance;  range and categories are the original's",
         reading="0 means that every value is as exact as it was, 1 that nothing is left to read. Ages in classes of "
         "ten years of a range of 80 cost 0.11, a region that merges 4 of 16 cost 0.25. By variable it says where the "
-        "detail went; the table has the broadest class of each. The loss of ARX differs for categories: it counts "
-        "(m - 1) / (all - 1) for m of them.",
+        "detail went; the table has the broadest class of each. The loss of ARX counts (m - 1) / (all - 1) for m "
+        'categories: categories="others".',
     )
 )
 class CertaintyPenalty(Measure):
@@ -61,6 +65,9 @@ class CertaintyPenalty(Measure):
     gone costs 1, and so does every value of a variable that was removed; where records do not match, as many values are
     gone as the share present has fallen. A variable whose recoding cannot be traced is left out, and said.
 
+    ``categories="others"`` counts the other categories that a value stands for, over all others: the loss of Iyengar,
+    which ARX calls loss.
+
     Parts: the largest NCP of a variable, and the mean share of values gone. ``by_variable`` holds each NCP, the table
     "variables" the number of classes, the broadest of them and the share gone.
 
@@ -74,35 +81,19 @@ class CertaintyPenalty(Measure):
     """
 
     importance: Mapping[str, float] | None = field(default=None, kw_only=True)
+    categories: Categories = field(default="share", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
+        parameters.one_of(self, "categories", get_args(Categories))
         for name, worth in (self.importance or {}).items():
             if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 < worth < np.inf:
                 raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        names = self._names(pair)
-        there = tuple(name for name in names if name in pair.protected.schema)
-        if not there:
-            raise NotApplicable(f"the protected table has no comparable {', '.join(names)}")
-        both = side_by_side(pair.gathered(names))
-        still = left(both, there).alone
-        found: list[Breadth] = []
-        notes: list[str] = []
-        for name in names:
-            if not present(both.original.column(name)).any():
-                notes.append(f"left out, for the original has no value: {name}")
-            elif name not in there:
-                found.append(Breadth(name, 1.0, 0.0, 1, 1.0))
-                notes.append(f"removed, so nothing is known of it: {name}")
-            elif not both.footing(name).comparable:
-                notes.append(f"left out, {name}: {both.footing(name).note}")
-            else:
-                found.append(_breadth(name, both, still[name]))
-        if not found:
-            raise NotApplicable(f"how broad the values of {', '.join(names)} are cannot be told")
+        variables, notes = traced(pair, self._names(pair), "how broad")
+        found = [self._breadth(variable) for variable in variables]
         strange = [f"{b.name} ({b.strange:,})" for b in found if b.strange]
         if strange:
             notes.append(f"values that no value of the original was made into, taken as exact: {', '.join(strange)}")
@@ -119,12 +110,27 @@ class CertaintyPenalty(Measure):
         )
 
     def _names(self, pair: Pair) -> tuple[str, ...]:
-        keys = pair.original.schema.analysed(role="key") if self.variables is None else ()
-        names = keys or chosen(self, pair.original.schema)
+        names = generalised_names(self, pair)
         strangers = [name for name in self.importance or () if name not in names]
         if strangers:
             raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
         return names
+
+    def _breadth(self, variable: Coarsened) -> "Breadth":
+        """Look up how broad each published value of a variable is."""
+        recoding, gone = variable.recoding, 1 - variable.left
+        if recoding is None:
+            return Breadth(variable.name, 1.0, 0.0, 1, 1.0)
+        number = len(np.unique(recoding.original[present(recoding.original)]))
+        published = recoding.protected[present(recoding.protected)]
+        if not recoding.recoded or not len(published):
+            return Breadth(variable.name, gone, 0.0, number, 0.0)
+        classes, widths = penalties(variable.values, recoding, self.categories)
+        place = np.minimum(np.searchsorted(classes, published), len(classes) - 1)
+        known = classes[place] == published
+        mean = float(np.where(known, widths[place], 0.0).mean())
+        strange = int(np.count_nonzero(~known))
+        return Breadth(variable.name, gone, mean, len(classes), float(widths.max()), recoding.source, strange)
 
 
 @dataclass(frozen=True)
@@ -156,27 +162,16 @@ class Breadth:
         }
 
 
-def _breadth(name: str, pair: Pair, still: float) -> Breadth:
-    """Look up how broad each published value of a variable is."""
-    recoding, before = pair.footing(name), pair.original.column(name)
-    number = len(np.unique(recoding.original[present(recoding.original)]))
-    published = recoding.protected[present(recoding.protected)]
-    if not recoding.recoded or not len(published):
-        return Breadth(name, 1 - still, 0.0, number, 0.0)
-    classes, widths = penalties(before, recoding)
-    place = np.minimum(np.searchsorted(classes, published), len(classes) - 1)
-    known = classes[place] == published
-    mean = float(np.where(known, widths[place], 0.0).mean())
-    strange = int(np.count_nonzero(~known))
-    return Breadth(name, 1 - still, mean, len(classes), float(widths.max()), recoding.source, strange)
-
-
-def penalties(before: NDArray[Any], recoding: Recoding) -> tuple[NDArray[Any], Floats]:
-    """Return the classes that values of the original were put into, in ascending order, and the NCP of each.
+def penalties(
+    before: NDArray[Any], recoding: Recoding, categories: Categories = "share"
+) -> tuple[NDArray[Any], Floats]:
+    """Return the classes that values of the original were put into, in ascending order, and the penalty of each.
 
     >>> merged = Recoding("nominal", np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), ("AB", "C"), "records")
     >>> penalties(np.array([0, 1, 2, 2]), merged)[1].round(3)  # two of three categories, and one alone
     array([0.667, 0.   ])
+    >>> penalties(np.array([0, 1, 2, 2]), merged, "others")[1]  # one other of two
+    array([0.5, 0. ])
     """
     there = present(before)
     values = before[there]
@@ -187,7 +182,9 @@ def penalties(before: NDArray[Any], recoding: Recoding) -> tuple[NDArray[Any], F
         np.maximum.at(high, class_of, values)
         span = float(values.max() - values.min())
         return classes, (high - low) / span if span > 0 else np.zeros(len(classes))
-    categories, code = np.unique(values, return_inverse=True)
-    pairs = np.unique(class_of * len(categories) + code)
-    members = np.bincount(pairs // len(categories), minlength=len(classes))
-    return classes, np.where(members > 1, members / len(categories), 0.0)
+    different, code = np.unique(values, return_inverse=True)
+    pairs = np.unique(class_of * len(different) + code)
+    members = np.bincount(pairs // len(different), minlength=len(classes))
+    if categories == "others":
+        return classes, (members - 1) / max(len(different) - 1, 1)
+    return classes, np.where(members > 1, members / len(different), 0.0)

@@ -114,13 +114,18 @@ def _header(path: Path, line: str, delimiter: str) -> list[str]:
     names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
     if len(names) > 1 and not names[-1]:
         names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it
+    return checked_names(f"{path}", names)
+
+
+def checked_names(where: str, names: list[str]) -> list[str]:
+    """Return the names of a header; one that is empty, or two that are alike, are refused."""
     nameless = [place for place, name in enumerate(names, start=1) if not name]
     if nameless:
-        raise DataError(f"{path}: column {nameless[0]} has no name; give every column a name in the header")
+        raise DataError(f"{where}: column {nameless[0]} has no name; give every column a name in the header")
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name == twice)
-        raise DataError(f"{path}: columns {places} have the same name {twice!r}; names must differ")
+        raise DataError(f"{where}: columns {places} have the same name {twice!r}; names must differ")
     return names
 
 

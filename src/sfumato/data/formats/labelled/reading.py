@@ -100,11 +100,11 @@ def _column(
     else:
         raw, marks = parts
         numbers, cells = without_codes(raw, marks, declared)
-        as_number = bool(present) or (stated is not None and stated.kind == "numeric")
+        as_number = bool(present) or (stated is not None and stated.kind == "numeric" and not stated.kind_by_rule)
         values, moment = _dated(family, "" if as_number else meta.original_variable_types[name] or "", numbers)
     form = _form(meta, name, declared, moment, labels)
     form = replace(form, kind=_kind(form, values, present))
-    kind = stated.kind if stated else form.kind
+    kind = stated.kind if stated and not stated.kind_by_rule else form.kind
     if kind != "numeric" and pa.types.is_floating(values.type):
         values = _whole(values)
     variable = Variable(
@@ -163,6 +163,8 @@ def _overridden(variable: Variable, stated: Variable | None) -> Variable:
         return variable
     return replace(
         stated,
+        kind=variable.kind,
+        kind_by_rule=False,
         categories=stated.categories or variable.categories,
         missing=variable.missing,
         label=stated.label or variable.label,

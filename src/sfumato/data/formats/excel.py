@@ -1,0 +1,211 @@
+"""Excel workbooks in and out, through openpyxl: one sheet, its first row that is not empty the names.
+
+The rule for columns: all dates, all truth values or all numbers are that, whole numbers as such. A column with any text
+is text, and then read by the rule of text files: numbers if every cell is one, though not with leading zeros. Formulas
+count by the value that Excel kept of them. #N/A is missing; any other error is refused with its cell.
+"""
+
+import datetime as dt
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.data.columns import EXACT, short
+from sfumato.data.formats.csv.cells import typed, without_markers
+from sfumato.data.formats.csv.reading import checked_names
+from sfumato.errors import DataError, FileError
+
+EXCEL = (".xlsx", ".xlsm")
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
+DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
+_UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
+_NOT_AVAILABLE = "#N/A"
+_MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
+
+
+def openpyxl() -> Any:
+    """Return the library that reads and writes these files."""
+    try:
+        import openpyxl
+    except ModuleNotFoundError:
+        raise FileError(
+            "Excel files need openpyxl, which is not installed; run: pip install 'sfumato[excel]'"
+        ) from None
+    return openpyxl
+
+
+def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
+    """Read one sheet of a workbook: the one named, or the only one that is not empty."""
+    library = openpyxl()
+    try:
+        book = library.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    except Exception as error:  # a damaged file may raise anything: of zip, of XML, of the library
+        locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+        why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
+        raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
+    try:
+        name, cells = _chosen(path, {found.title: found for found in book.worksheets}, sheet)
+    finally:
+        book.close()
+    names, records = cells[0], cells[1:]
+    if not records:
+        raise FileError(f"{path}: sheet {name!r} has a header but no records")
+    header = checked_names(f"{path}: sheet {name!r}", ["" if text is None else str(text).strip() for text in names])
+    columns = [_column([row[place] for row in records], missing) for place in range(len(header))]
+    return pa.table(columns, names=header)
+
+
+def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the sheet to read."""
+    if sheet is not None:
+        if sheet not in sheets:
+            raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(sheets)}")
+        cells = _rows(path, sheets[sheet])
+        if not cells:
+            raise FileError(f"{path}: sheet {sheet!r} is empty")
+        return sheet, cells
+    filled = [name for name, found in sheets.items() if any(True for _ in _filled(found))]
+    if not filled:
+        raise FileError(f"{path} is empty: none of its sheets holds a value")
+    if len(filled) > 1:
+        raise FileError(
+            f"{path} has several sheets: {', '.join(filled)}; say which, for example table={filled[0]!r}, or "
+            f"{path.name}#{filled[0]} where a file is named"
+        )
+    return filled[0], _rows(path, sheets[filled[0]])
+
+
+def _filled(sheet: Any) -> Iterator[Sequence[Any]]:
+    """Yield the rows in which any cell holds something."""
+    for row in sheet.iter_rows():
+        if any(cell.value is not None for cell in row):
+            yield row
+
+
+def _rows(path: Path, sheet: Any) -> list[list[Any]]:
+    """Return the values of a sheet without empty rows, and without columns that are empty from the names on."""
+    rows = []
+    for cells in _filled(sheet):
+        for cell in cells:
+            if cell.data_type == "e" and cell.value not in (None, _NOT_AVAILABLE):
+                raise DataError(
+                    f"{path}: cell {cell.coordinate} of sheet {sheet.title!r} is the error {cell.value}; correct its "
+                    "formula or empty the cell"
+                )
+        rows.append([None if cell.value == _NOT_AVAILABLE else cell.value for cell in cells])
+    width = max((len(row) for row in rows), default=0)
+    rows = [row + [None] * (width - len(row)) for row in rows]
+    used = [place for place in range(width) if any(row[place] is not None for row in rows)]
+    return [[row[place] for place in used] for row in rows]
+
+
+def _column(values: list[Any], missing: Sequence[str]) -> Any:
+    """Return the cells of a column as one type."""
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in present):
+        text, _ = without_markers(pa.array([_spelled(value) for value in values], pa.string()), missing)
+        return typed(text, ".")[0]
+    if not present:
+        return pa.nulls(len(values))
+    if all(isinstance(value, bool) for value in present):
+        return pa.array(values, pa.bool_())
+    if all(isinstance(value, _MOMENTS) for value in present):
+        return _moments(values)
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        whole = all(float(value).is_integer() and abs(value) <= EXACT for value in present)
+        if whole:
+            return pa.array([None if value is None else int(value) for value in values], pa.int64())
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array([_spelled(value) for value in values], pa.string())
+
+
+def _moments(values: list[Any]) -> Any:
+    """Return dates, moments, times or durations; a date among moments is its midnight."""
+    kinds = {type(value) for value in values if value is not None}
+    midnight = dt.time()
+    if kinds <= {dt.date, dt.datetime}:
+        moments = [dt.datetime.combine(value, midnight) if type(value) is dt.date else value for value in values]
+        if all(moment is None or moment.time() == midnight for moment in moments):  # Excel knows no other dates
+            return pa.array([None if moment is None else moment.date() for moment in moments], pa.date32())
+        return pa.array(moments, pa.timestamp("us"))
+    if len(kinds) > 1:
+        return pa.array([_spelled(value) for value in values], pa.string())
+    return pa.array(values)
+
+
+def _spelled(value: Any) -> str | None:
+    """Write a cell as text, a whole number without decimals."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return str(short(value))
+    midnight = isinstance(value, dt.datetime) and value.time() == dt.time()
+    return str(value.date() if midnight else value)
+
+
+def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
+    """Write a table as a workbook of one sheet, and say what it could not hold; text is text, never a formula."""
+    library = openpyxl()
+    from openpyxl.cell import WriteOnlyCell
+
+    columns = [_plain(column) for column in table.columns]
+    why = _refused(table.column_names, columns, len(table))
+    if why:
+        raise FileError(f"cannot write {path}: {why}; write .csv or .parquet instead")
+    book = library.Workbook(write_only=True)
+    book.properties.creator = ""
+    sheet = book.create_sheet("data")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        written = WriteOnlyCell(sheet, value=value)
+        written.data_type = "s"  # else a text that begins with = would be a formula
+        return written
+
+    sheet.append([cell(name) for name in table.column_names])
+    for batch in pa.table(columns, names=table.column_names).to_batches(max_chunksize=10_000):
+        for record in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sheet.append([cell(value) for value in record])
+    book.save(out)
+    short_of = [name for name, column in zip(table.column_names, columns, strict=True) if _has_more_digits(column)]
+    return (f"numbers are kept to {DIGITS} digits: {', '.join(short_of)}",) if short_of else ()
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as values a sheet can hold; whole numbers that a sheet would round become text."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    bounds = pc.min_max(column).as_py() if pa.types.is_integer(column.type) else {}
+    wide = any(bound is not None and abs(bound) > EXACT for bound in bounds.values())
+    return column.cast(pa.string()) if wide else column
+
+
+def _has_more_digits(column: Any) -> bool:
+    """Tell whether a column has numbers of more digits than openpyxl writes."""
+    numbers = column.drop_null().to_pylist() if pa.types.is_floating(column.type) else []
+    return any(float(f"{number:.{DIGITS}g}") != number for number in numbers)
+
+
+def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
+    """Say what a sheet cannot hold, before a line of it is written."""
+    if records >= MOST_ROWS or len(names) > MOST_COLUMNS:
+        return f"a sheet has at most {MOST_ROWS - 1:,} records and {MOST_COLUMNS:,} variables"
+    for name, column in zip(names, columns, strict=True):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            return f"{name!r} has moments of the zone {column.type.tz}, and a sheet knows no zones"
+        if pa.types.is_floating(column.type) and (pc.max(pc.abs(column)).as_py() or 0) > LARGEST:
+            return f"{name!r} has numbers beyond {LARGEST:g}"
+        if not pa.types.is_string(column.type):
+            continue
+        if (pc.max(pc.utf8_length(column)).as_py() or 0) > MOST_CHARACTERS:
+            return f"a cell has at most {MOST_CHARACTERS:,} characters, and a text of {name!r} has more"
+        if pc.any(pc.match_substring_regex(column, _UNWRITABLE)).as_py():
+            return f"a text of {name!r} has a control character, which no cell can hold"
+    return ""

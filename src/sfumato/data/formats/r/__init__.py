@@ -1,0 +1,1 @@
+"""The files of R, .rds and .rda, read through the library rdata; they are not written."""

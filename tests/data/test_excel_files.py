@@ -1,0 +1,184 @@
+"""Excel workbooks in and out: sheets, headers, gaps, dates, numbers as text, errors."""
+
+import datetime as dt
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato import DataError, FileError, Microdata, ParameterError, Schema, Variable, read, write
+
+openpyxl = pytest.importorskip("openpyxl")
+
+
+def book(path: Path, *sheets: tuple[str, list[list[Any]]]) -> Path:
+    """Write a workbook with these sheets."""
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for name, rows in sheets:
+        sheet = made.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    made.save(path)
+    return path
+
+
+def columns(data: Microdata) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = data.to_arrow().to_pydict()
+    return found
+
+
+def test_a_survey_as_people_keep_it(tmp_path: Path) -> None:
+    day, moment = dt.date(2020, 2, 29), dt.datetime(2020, 2, 29, 13, 30)
+    rows = [
+        [],
+        [None, "id", " income ", "code", "born", "seen", "member", "age", "empty"],
+        [None, 1, 1500.25, "007", day, moment, True, 34, None],
+        [],
+        [None, 2, None, "012", None, dt.datetime(2021, 1, 1), False, "90+", None],
+        [None, 3, 7, "NA", dt.date(1950, 1, 1), None, None, 41.0, None],
+    ]
+    data = read(book(tmp_path / "s.xlsx", ("data", rows), ("notes", [])))
+    assert columns(data) == {
+        "id": [1, 2, 3],
+        "income": [1500.25, None, 7.0],
+        "code": ["007", "012", None],
+        "born": [day, None, dt.date(1950, 1, 1)],
+        "seen": [moment, dt.datetime(2021, 1, 1), None],
+        "member": [True, False, None],
+        "age": ["34", "90+", "41"],
+        "empty": [None, None, None],
+    }
+    assert data.schema["id"].kind == "numeric" and data.schema["age"].kind == "nominal"
+    kept = read(tmp_path / "s.xlsx", missing=[""])
+    assert columns(kept)["code"] == ["007", "012", "NA"]
+    stated = read(tmp_path / "s.xlsx", Schema((Variable("age", kind="nominal", role="key"),)))
+    assert stated.schema["age"].role == "key"
+
+
+def test_numbers_kept_as_text_are_numbers_unless_they_are_codes(tmp_path: Path) -> None:
+    rows = [["a", "b", "c", "d"], ["1", "1.5", "01", 1], ["2", 2, "2", "x"]]
+    assert columns(read(book(tmp_path / "s.xlsx", ("s", rows)))) == {
+        "a": [1, 2], "b": [1.5, 2.0], "c": ["01", "2"], "d": ["1", "x"]
+    }  # fmt: skip
+
+
+def test_one_of_several_sheets_has_to_be_named(tmp_path: Path) -> None:
+    file = book(tmp_path / "s.xlsx", ("2019", [["a"], [1]]), ("empty", []), ("2020 new", [["b"], [2]]))
+    with pytest.raises(FileError, match=r"has several sheets: 2019, 2020 new; say which, for example table='2019'"):
+        read(file)
+    assert columns(read(file, table="2020 new")) == {"b": [2]} == columns(read(f"{file}#2020 new"))
+    with pytest.raises(FileError, match="has no sheet '2021'; it has 2019, empty, 2020 new"):
+        read(file, table="2021")
+    with pytest.raises(FileError, match="sheet 'empty' is empty"):
+        read(f"{file}#empty")
+    with pytest.raises(ParameterError, match="names the table '2019', and table='2020 new' another"):
+        read(f"{file}#2019", table="2020 new")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(ParameterError, match="table is for Excel and R files"):
+        read(tmp_path / "t.csv", table="2019")
+    odd = book(tmp_path / "a#b.xlsx", ("s", [["c"], [3]]))  # a # that belongs to the name of the file
+    assert columns(read(odd)) == {"c": [3]}
+
+
+def test_errors_are_refused_with_their_cell(tmp_path: Path) -> None:
+    made = openpyxl.Workbook()
+    sheet = made.active
+    sheet.title = "data"
+    for row in ([], ["a", "b"], [1, 2], [3, 4]):
+        sheet.append(row)
+    sheet["B4"].value, sheet["A3"].value = "#DIV/0!", "#N/A"
+    sheet["B4"].data_type = sheet["A3"].data_type = "e"
+    made.save(tmp_path / "s.xlsx")
+    with pytest.raises(DataError, match="cell B4 of sheet 'data' is the error #DIV/0!; correct its formula"):
+        read(tmp_path / "s.xlsx")
+    sheet["B4"].value = None
+    made.save(tmp_path / "s.xlsx")
+    assert columns(read(tmp_path / "s.xlsx")) == {"a": [None, 3], "b": [2, None]}
+
+
+def test_bad_workbooks_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "s.xlsx"
+    for rows, said in (
+        ([["a", None], [1, 2]], "sheet 's': column 2 has no name"),
+        ([["a", "a"], [1, 2]], "columns 1, 2 have the same name 'a'"),
+        ([["a", "b"]], "has a header but no records"),
+        ([], "none of its sheets holds a value"),
+    ):
+        with pytest.raises((DataError, FileError), match=said):
+            read(book(file, ("s", rows)))
+    for content in (b"", b"a,b\n1,2\n", file.read_bytes()[:300]):
+        file.write_bytes(content)
+        with pytest.raises(FileError, match="cannot be read as an Excel workbook"):
+            read(file)
+    file.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(FileError, match="password"):
+        read(file)
+    with pytest.raises(FileError, match=r"Sfumato reads .*an old workbook has to be saved as \.xlsx"):
+        read(tmp_path / "s.xls")
+    with pytest.raises(ParameterError, match="are for text files, not Excel"):
+        read(file, delimiter=";")
+
+
+def test_without_openpyxl_the_cure_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = book(tmp_path / "s.xlsx", ("s", [["a"], [1]]))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(FileError, match=r"pip install 'sfumato\[excel\]'"):
+        read(file)
+    with pytest.raises(FileError, match=r"pip install 'sfumato\[excel\]'"):
+        write(pa.table({"a": [1]}), tmp_path / "t.xlsx")
+    assert not (tmp_path / "t.xlsx").exists()
+
+
+VALUES = {
+    "number": st.none() | st.floats(-1e300, 1e300).map(lambda number: float(f"{number:.16g}")),
+    "whole": st.none() | st.integers(-(2**53), 2**53),
+    "text": st.none() | st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=6).map(
+        lambda text: f"t{text}"
+    ),
+    "day": st.none() | st.dates(dt.date(1950, 1, 1), dt.date(2100, 1, 1)),
+}  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 6).flatmap(lambda n: st.fixed_dictionaries(
+    {name: st.lists(value, min_size=n, max_size=n) for name, value in VALUES.items()}
+)))  # fmt: skip
+def test_what_is_written_reads_back_exactly(
+    tmp_path_factory: pytest.TempPathFactory, table: dict[str, list[Any]]
+) -> None:
+    kinds = {"number": pa.float64(), "whole": pa.int64(), "text": pa.string(), "day": pa.date32()}
+    made = pa.table({"id": pa.array(range(len(table["day"]))), **{n: pa.array(v, kinds[n]) for n, v in table.items()}})
+    file = tmp_path_factory.mktemp("excel") / "t.xlsx"
+    assert write(made, file) == ()
+    assert columns(read(file)) == columns(Microdata.from_frame(made))
+
+
+def test_numbers_of_more_digits_are_told(tmp_path: Path) -> None:
+    third = 0.1 + 0.2  # 0.30000000000000004
+    lost = write(pa.table({"a": [1.5, third], "b": [0.1, None]}), tmp_path / "t.xlsx")
+    assert lost == ("numbers are kept to 16 digits: a",)
+    assert columns(read(tmp_path / "t.xlsx"))["a"] == [1.5, pytest.approx(third, rel=1e-15)]
+    with pytest.raises(FileError, match="'a' has numbers beyond"):
+        write(pa.table({"a": [1.7e308]}), tmp_path / "t.xlsx")
+
+
+def test_texts_that_look_like_formulas_stay_texts_and_limits_are_said(tmp_path: Path) -> None:
+    table = pa.table({"a": ["=1+1", "@x", "+3"], "wide": ["9007199254740993", "1e5", "=A1"]})
+    write(table, tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "t.xlsx").active
+    assert sheet["A2"].data_type == "s" and sheet["A2"].value == "=1+1"
+    assert columns(read(tmp_path / "t.xlsx")) == table.to_pydict()
+    with pytest.raises(FileError, match="at most 1,048,575 records"):
+        write(pa.table({"a": pa.nulls(1_048_576, pa.int64())}), tmp_path / "large.xlsx")
+    with pytest.raises(FileError, match=r"cannot write .* control character.*; write \.csv or \.parquet instead"):
+        write(pa.table({"a": ["bell \x07"]}), tmp_path / "odd.xlsx")
+    with pytest.raises(FileError, match="at most 32,767 characters, and a text of 'a' has more"):
+        write(pa.table({"a": ["x" * 40_000]}), tmp_path / "odd.xlsx")
+    ordered = pa.array(["lo", "hi", "lo"]).dictionary_encode()
+    write(pa.table({"o": ordered, "yes": [True, None, False]}), tmp_path / "o.xlsx")
+    assert columns(read(tmp_path / "o.xlsx")) == {"o": ["lo", "hi", "lo"], "yes": [True, None, False]}
