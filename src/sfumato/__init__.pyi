@@ -56,6 +56,8 @@ from .methods.correlated_noise import CorrelatedNoise as CorrelatedNoise
 from .methods.correlated_noise import KimNoise as KimNoise
 from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
 from .methods.correlated_noise import ResidualNoise as ResidualNoise
+from .methods.date_bands import age_at as age_at
+from .methods.date_shift import DateShift as DateShift
 from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.local_suppression import LocalSuppression as LocalSuppression
 from .methods.microaggregation import MDAV as MDAV

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data.dates import is_moment
 from sfumato.data.file_form import Dialect, Labelled
 from sfumato.errors import DataError
 
@@ -24,6 +25,7 @@ class Origin:
     kind: FrameKind = "pyarrow"
     dtypes: tuple[tuple[str, Any], ...] = ()
     native: Any = None  # its own column types by name: narwhals sees several of pandas as one
+    moments: tuple[tuple[str, Any], ...] = ()  # of columns of dates, their arrow types by name
     index: Any = None  # pandas only: its row labels
     path: Path | None = None  # the file it was read from
     dialect: Dialect | None = None  # text files only: how it was written
@@ -72,7 +74,9 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     arrays = [_arrow_column(wrapped, name) for name in names]
     dtypes = tuple(wrapped.schema.items())
     native = dict(zip(names, _native_types(frame, kind), strict=True))
-    return pa.table(arrays, names=names), Origin(kind, dtypes, native, index=frame.index if kind == "pandas" else None)
+    moments = tuple((name, array.type) for name, array in zip(names, arrays, strict=True) if is_moment(array.type))
+    index = frame.index if kind == "pandas" else None
+    return pa.table(arrays, names=names), Origin(kind, dtypes, native, moments, index=index)
 
 
 def _native_types(frame: Any, kind: str) -> list[Any]:

@@ -89,7 +89,7 @@ def _of_classes(variables: Sequence[ReleasedVariable]) -> list[Advice]:
 
     said = []
     grouped = [v for v in variables if "grouped" in v.done]
-    if bands := [v for v in grouped if v.was == "numeric"]:
+    if bands := [v for v in grouped if v.was in ("numeric", "date")]:
         said.append(
             Advice(
                 "Bands",
@@ -98,7 +98,7 @@ def _of_classes(variables: Sequence[ReleasedVariable]) -> list[Advice]:
                 "much on the number chosen for these.",
             )
         )
-    if merged := [v for v in grouped if v.was != "numeric"]:
+    if merged := [v for v in grouped if v.was not in ("numeric", "date")]:
         said.append(
             Advice(
                 "Merged categories",
