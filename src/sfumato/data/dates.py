@@ -96,28 +96,34 @@ def _micros(days: Floats) -> NDArray[np.int64]:
     return np.where(again + rest / DAY == days, millis, micros)
 
 
+def moved(days: Floats, by: NDArray[np.int64]) -> Floats:
+    """Return days moved by whole days, each the number it would have been read as; NaN stays.
+
+    >>> moved(np.array([0.1, np.nan]), np.array([3, 3]))
+    array([3.1, nan])
+    """
+    missing = np.isnan(days)
+    whole, rest = np.divmod(_micros(np.where(missing, 0.0, days)), DAY)
+    return np.where(missing, np.nan, whole + by + rest / DAY)
+
+
 def parsed(name: str, column: Any, form: str) -> tuple[Floats, str]:
     """Read text as dates, by a format such as %d.%m.%Y or else by ISO 8601; return the format they are written in."""
     encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))
     texts: list[str] = encoded.dictionary.to_pylist()
     days = np.full(len(texts) + 1, np.nan)
-    form = form or iso_format(texts)
+    form = form or iso_format(texts) or iso_format(texts[:1]) or "%Y-%m-%d"
     for place, text in enumerate(texts):
         found = _read(text, form)
         if found is None:
-            row = pc.index(column.is_valid(), True).as_py() if not text else _row(column, text)
-            shape = f"the format {form!r}" if form else "ISO 8601, such as 1990-01-31 or 1990-01-31 12:30:00"
+            row = pc.index(pc.utf8_trim_whitespace(column), text).as_py() + 1
             raise DataError(
-                f"variable {name!r} is a date, but row {row + 1} holds the text {text!r}, which is no date of {shape}; "
-                'state its format, such as format = "%d.%m.%Y", correct it, or declare it as missing'
+                f"variable {name!r} is a date, but row {row} holds the text {text!r}, which is no date of the format "
+                f'{form!r}; state its format, such as format = "%d.%m.%Y", correct it, or declare it as missing'
             )
         days[place] = found
     raw = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return days[raw], form or "%Y-%m-%d"
-
-
-def _row(column: Any, text: str) -> int:
-    return int(pc.index(pc.utf8_trim_whitespace(column), text).as_py())
+    return days[raw], form
 
 
 def iso_format(texts: list[str]) -> str:
@@ -160,7 +166,7 @@ def _read(text: str, form: str) -> float | None:
             found = dt.datetime.strptime(text, one)
         except ValueError:
             continue
-        return _days(found) if found.tzinfo is None and form else None
+        return _days(found) if found.tzinfo is None else None
     return None
 
 

@@ -121,6 +121,8 @@ def _arrow_back(column: Any, kind: pa.DataType) -> Any:
         return pa.chunked_array([pa.nulls(len(column), kind)])
     if _is_number(column.type) and not _is_number(kind):  # text that a schema says are numbers stays numbers
         return column
+    if is_moment(kind) and not is_moment(column.type):  # a class such as 1990 is no date
+        return column
     try:
         back = _arrow_cast(column, kind)
         rounded = pa.types.is_floating(column.type) and pa.types.is_floating(kind)
@@ -166,6 +168,8 @@ def _polars(table: pa.Table, known: dict[str, Any]) -> Any:
         dtype = known.get(column.name, column.dtype)
         if column.dtype == dtype or (column.dtype.is_numeric() and not dtype.is_numeric()):
             continue
+        if dtype.is_temporal() and not column.dtype.is_temporal():  # a class such as 1990 is no date
+            continue
         try:
             back = column.cast(dtype)
             rounded = column.dtype.is_float() and dtype.is_float()
@@ -203,6 +207,8 @@ def _pandas_back(column: Any, dtype: Any) -> Any:
     from pandas.api.types import is_float_dtype, is_numeric_dtype
 
     if column.dtype == dtype or (is_numeric_dtype(column) and dtype.name in ("str", "string")):
+        return column
+    if dtype.kind in "mM" and column.dtype.kind not in "mM":  # a class such as 1990 is no date
         return column
     if hasattr(dtype, "categories") and not column.dropna().isin(dtype.categories).all():
         return column  # pandas would make other values missing

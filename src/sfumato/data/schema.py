@@ -75,7 +75,7 @@ class Variable:
         if self.format and (self.kind != "date" or not isinstance(self.format, str) or "%" not in self.format):
             raise SchemaError(
                 f"variable {self.name!r}: format says how a date is written as text, such as '%d.%m.%Y'; got "
-                f"{self.format!r} for a {self.kind} variable"
+                f"{self.format!r} for a variable that is {a_kind(self.kind)}"
             )
         types = {float if type(c) is int else type(c) for c in self.categories}
         if len(types) > 1:

@@ -5,8 +5,9 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.dates import moved
 from sfumato.data.microdata import Microdata
-from sfumato.data.units import units
+from sfumato.data.units import counted, units
 from sfumato.registry import catalogued
 
 
@@ -52,7 +53,7 @@ class DateShift(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         unit = units(data)
-        shift = rng.integers(-self.days, self.days, size=int(unit.max()) + 1, endpoint=True)[unit]
+        shift = rng.integers(-self.days, self.days, size=counted(unit), endpoint=True)[unit]
         names = self.masked(data)
         said = f"{type(self).__name__}: {', '.join(names)} moved by at most {self.days:,} days"
-        return data.replace({name: data.columns[name] + shift for name in names}, said)
+        return data.replace({name: moved(data.columns[name], shift) for name in names}, said)

@@ -319,7 +319,7 @@ def _classed(variable: Variable, column: NDArray[Any], cuts: Any, names: tuple[s
     inner = cuts if len(names) > 1 else ()
     codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
     codes[np.isnan(column)] = -1
-    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=())
+    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), format="")
     return classes.treated(Treatment(cuts=cuts)), codes
 
 
