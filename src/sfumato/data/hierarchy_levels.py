@@ -162,7 +162,7 @@ def _at_rows(
     names = tuple(dict.fromkeys(groups))
     code = {name: number for number, name in enumerate(names)}
     recode = np.array([*(code[hierarchy.rows[place[value]][level]] for value in present), -1], dtype=np.int32)
-    categories = replace(variable, kind="nominal", categories=names, labels=(), missing=(), hierarchy=None)
+    categories = replace(variable, kind="nominal", categories=names, labels=(), missing=(), format="", hierarchy=None)
     pairs = tuple((value, group) for (value, _), group in zip(ordered, groups, strict=True))
     return categories.treated(Treatment(groups=pairs)), recode[np.where(np.isnan(column), -1, inverse)]
 
