@@ -106,7 +106,7 @@ class Variable:
             raise SchemaError(
                 f"variable {self.name!r}: linked must be the name of a variable, or a list of names; got {linked!r}"
             )
-        names = tuple(linked)  # type: ignore[arg-type]
+        names: tuple[str, ...] = tuple(linked)  # type: ignore[arg-type]
         if self.name in names:
             raise SchemaError(f"variable {self.name!r} is linked to itself; name the variables that determine it")
         if len(set(names)) < len(names):

@@ -284,7 +284,8 @@ class _Search:
         found: dict[frozenset[str], Dependency] = {}
         asked = [name for name in numbers if name in alone and not alone[name]]
         for name in sorted(asked, key=self._rank, reverse=True):
-            holds = relation(numbers[name], {n: x for n, x in numbers.items() if n != name}, set())
+            others = {n: x for n, x in numbers.items() if n != name}
+            holds = relation(numbers[name], others, set(), factors=others)
             if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < NEARLY:
                 continue
             found.setdefault(
