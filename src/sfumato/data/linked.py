@@ -57,7 +57,7 @@ def followed(original: Microdata, protected: Microdata) -> Microdata:
 
 
 def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Microdata:
-    name, sources = variable.name, variable.linked
+    name, sources = variable.name, variable.sources
     gone = [source for source in sources if source not in protected.schema]
     if gone:
         return _left_out(protected, name, gone[0], "which is left out")
@@ -75,7 +75,7 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
             return _left_out(protected, name, touched[0], how)
         if found.said:
             protected, said = _recast(protected, name, found), [*said, found.said]
-    if protected.schema[name].linked != sources:  # a part of the table in between lacked a source
+    if protected.schema[name].sources != sources:  # a part of the table in between lacked a source
         protected = replace(protected, schema=protected.schema.replace(replace(protected.schema[name], linked=sources)))
     if not said:
         return protected

@@ -94,7 +94,7 @@ def _parts(value: Integers, published: Integers, number: int, *, ordered: bool) 
     first = np.unique(part, return_index=True)[1]
     rank = np.empty(int(part.max(initial=0)) + 1, dtype=np.int64)
     rank[part[np.sort(first)]] = np.arange(len(first))
-    return rank[part]
+    return np.asarray(rank[part])
 
 
 def _exceptions(value: Integers, published: Integers) -> Mask:
@@ -165,7 +165,7 @@ def computed_anew(original: Microdata, protected: Microdata, variable: Variable,
     them, may have one value; that of a number which the original lacks is known from its neighbours (``_between``).
     Values that are not known are made missing, if they are few.
     """
-    name, sources = variable.name, variable.linked
+    name, sources = variable.name, variable.sources
     number, published = ([table.schema[s].kind == "numeric" for s in sources] for table in (original, protected))
     if number != published:
         return None

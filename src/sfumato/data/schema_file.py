@@ -114,8 +114,8 @@ def schema_text(data: Microdata | Schema, remarks: Mapping[str, str] | None = No
             lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
-        if variable.linked:
-            lines.append(f"linked = {toml_text.names(variable.linked)}")
+        if variable.sources:
+            lines.append(f"linked = {toml_text.names(variable.sources)}")
         if variable.label:
             lines.append(f"label = {toml_text.quoted(variable.label)}")
         if variable.missing:

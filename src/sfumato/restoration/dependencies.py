@@ -100,7 +100,9 @@ def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) 
     if len(data) < ENOUGH:
         return Dependencies(len(data), 0, ())
     generator = np.random.default_rng(rng)
-    rows = np.sort(generator.permutation(len(data))[:LOOKED])
+    rows = generator.permutation(len(data))[
+        :LOOKED
+    ]  # of each household the first teaches, so they are not as they stood
     search = _Search(data.take(rows), _naming(data), generator)
     return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()))
 
@@ -140,7 +142,7 @@ class _Search:
         sample = Sample(self.rng.permutation(len(self.data)))
         households = units(self.data) if self.data.schema.household is not None else None
         found = {}
-        for name in (name for name in self.columns if not self.data.schema[name].linked):
+        for name in (name for name in self.columns if not self.data.schema[name].sources):
             for aim in gone(self.data, name, NEAR):
                 found[name] = Target(aim, best_guess(aim), sample, households)
         return found
@@ -279,18 +281,18 @@ class _Search:
         return trial
 
     def _sums(self, once: Sequence[str], alone: Mapping[str, Mapping[str, float]]) -> Iterable[Dependency]:
-        """Yield sums and products, of those that say the same the one whose total is the least worth as a source."""
+        """Yield sums and products; of those that say the same the total, else what is least worth as a source."""
         numbers = {n: self.data.columns[n] for n in once if self.data.schema[n].kind == "numeric"}
-        found: dict[frozenset[str], Dependency] = {}
-        asked = [name for name in numbers if name in alone and not alone[name]]
-        for name in sorted(asked, key=self._rank, reverse=True):
+        found: dict[frozenset[str], tuple[bool, int, Dependency]] = {}
+        for name in (name for name in numbers if name in alone and not alone[name]):
             holds = relation(numbers[name], {n: x for n, x in numbers.items() if n != name}, set())
             if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < NEARLY:
                 continue
-            found.setdefault(
-                frozenset({name, *holds.parts}), self._dependency(name, holds.parts, holds.holds, str(holds))
-            )
-        yield from found.values()
+            same = frozenset({name, *holds.parts})
+            total = min(holds.factors) > 0, self._rank(name)
+            if same not in found or total > found[same][:2]:
+                found[same] = *total, self._dependency(name, holds.parts, holds.holds, str(holds))
+        yield from (one for _, _, one in found.values())
 
     def _told_by_weight(self) -> list[str]:
         """Name the variables that the survey weight tells."""
@@ -305,7 +307,7 @@ class _Search:
         """Keep one proposal for each variable, and none that closes a circle with those before it."""
         schema, kept = self.data.schema, []
         for one in ranked:
-            if schema[one.name].linked:
+            if schema[one.name].sources:
                 continue
             try:
                 schema = schema.replace(replace(schema[one.name], linked=one.sources))
