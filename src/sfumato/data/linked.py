@@ -131,13 +131,19 @@ def _function(x: NDArray[Any], y: NDArray[Any]) -> bool:
 
 def _blanked(original: Microdata, protected: Microdata, name: str, hidden: Mask) -> tuple[Microdata, list[str]]:
     """Make a linked value missing where a source was made missing, and for all members of a household that share it."""
-    if hidden.any() and _paired(original, protected) and name in household_level(original):
+    if hidden.any() and _paired(original, protected) and _shared(original, name):
         home = units(original)
         hidden = np.isin(home, home[hidden])
     rows = hidden & ~protected.missing(name)
     if not rows.any():
         return protected, []
     return made_missing(protected, {name: rows}), [f"{int(rows.sum()):,} more values are missing"]
+
+
+def _shared(original: Microdata, name: str) -> bool:
+    """Tell whether the members of a household share a variable."""
+    others = {*original.names} - {name, original.schema.household}
+    return original.schema.household is not None and name in household_level(original.without(others))
 
 
 def _put_together(original: Microdata, protected: Microdata, name: str, sources: tuple[str, ...]) -> Followed | None:
