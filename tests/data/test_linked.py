@@ -1,7 +1,7 @@
 """Linked variables: they follow what is done to their sources, and never tell more of them than these do."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sfumato
 from sfumato import (
     PRAM,
     CARTSynthesis,
@@ -29,8 +30,6 @@ from sfumato import (
 )
 from sfumato.data.linked import followed
 from sfumato.data.present import made_missing
-from sfumato.data.schema_file import read_schema, schema_text
-from sfumato.errors import SchemaError
 from sfumato.pair import Half
 
 LINKED = Schema(
@@ -69,7 +68,7 @@ def table(ages: Sequence[int], regions: Sequence[str], schema: Schema = LINKED) 
 
 
 def values(data: Microdata, name: str) -> list[Any]:
-    return data.to_arrow()[name].to_pylist()
+    return list(data.to_arrow()[name].to_pylist())
 
 
 AGES = [18, 22, 25, 29, 31, 34, 38, 41, 45, 52] * 2
@@ -124,14 +123,14 @@ def test_a_linked_value_is_missing_where_its_source_is() -> None:
 
 
 def test_what_goes_takes_along_what_is_linked_to_it() -> None:
-    found = VariableRemoval(variables=["age"]).protect(SURVEY)
+    found = VariableRemoval(variables=("age",)).protect(SURVEY)
     assert found.names == ("region", "place", "gross", "tax", "net")
     assert "stratum is left out, because it is linked to group, which is left out" in found.notes
     with pytest.raises(NotApplicable, match="'place' is linked to 'region' and would go with it; nothing would be"):
-        VariableRemoval(variables=["region"]).protect(SURVEY.without(set(SURVEY.names) - {"region", "place"}))
+        VariableRemoval(variables=("region",)).protect(SURVEY.without(set(SURVEY.names) - {"region", "place"}))
 
 
-@pytest.mark.parametrize("method", [Noise(0.3), RankSwapping(0.5), Rounding(10, variables=["age", "gross"])], ids=repr)
+@pytest.mark.parametrize("method", [Noise(0.3), RankSwapping(0.5), Rounding(10, variables=("age", "gross"))], ids=repr)
 def test_a_sum_is_computed_anew(method: Method) -> None:
     found = method.protect(SURVEY, rng=1)
     assert (found.columns["age"] != SURVEY.columns["age"]).any()
@@ -149,7 +148,7 @@ def test_what_was_coded_at_the_top_is_coded_at_the_bottom_of_what_falls_with_it(
 
 
 def test_swapped_categories_are_looked_up() -> None:
-    found = PRAM(0.4, variables=["region"]).protect(SURVEY, rng=3)
+    found = PRAM(0.4, variables=("region",)).protect(SURVEY, rng=3)
     assert values(found, "place") == [PLACES[region] for region in values(found, "region")]
     assert found.schema["place"].treatment.perturbed
 
@@ -190,7 +189,7 @@ def test_a_chain_follows_once_at_its_end() -> None:
 
 
 def test_a_variable_masked_by_name_follows_all_the_same() -> None:
-    masked = GlobalRecoding(groups=2, variables=["age", "cohort"]).protect(SURVEY)
+    masked = GlobalRecoding(groups=2, variables=("age", "cohort")).protect(SURVEY)
     pairs = set(zip(values(masked, "age"), values(masked, "cohort"), strict=True))
     assert len(pairs) == len({age for age, _ in pairs}) == 2, "the cohort tells nothing that the age does not"
 
@@ -227,6 +226,18 @@ def test_no_member_of_a_household_shows_what_another_lost() -> None:
     assert found.missing("district").tolist() == [True, True, False, False, False, False]
 
 
+@pytest.mark.parametrize("method", [LocalSuppression(3), PRAM(0.5, variables=("region",)), Sampling(0.5)], ids=repr)
+def test_what_follows_is_one_for_a_household_as_its_source_is(method: Method) -> None:
+    survey = sfumato.household_survey(300)
+    frame = survey.to_arrow().append_column("place", pa.array([r.upper() for r in values(survey, "region")]))
+    place = Variable("place", "nominal", linked="region")
+    data = Microdata.from_frame(frame, replace(survey.schema, variables=(*survey.schema.variables, place)))
+    found = method.protect(data, rng=2)
+    rows = list(zip(*(values(found, name) for name in ("household", "region", "place")), strict=True))
+    assert all(place == (region and region.upper()) for _, region, place in rows)
+    assert len({(home, place) for home, _, place in rows}) == len({home for home, _, _ in rows})
+
+
 def test_a_table_that_links_nothing_is_the_same_object() -> None:
     data = table(AGES, ["N", "S", "E", "N", "S"] * 4, Schema())
     masked = made_missing(data, {"age": np.arange(20) == 1})
@@ -236,8 +247,6 @@ def test_a_table_that_links_nothing_is_the_same_object() -> None:
 
 
 def _unlinked(schema: Schema) -> Schema:
-    from dataclasses import replace
-
     return replace(schema, variables=tuple(replace(variable, linked=()) for variable in schema))
 
 
@@ -294,11 +303,11 @@ MASKS: list[Method] = [
     LocalSuppression(3),
     GlobalRecoding(bins={"age": 3}) + LocalSuppression(2),
     TopBottomCoding(top={"age": 8}),
-    VariableRemoval(variables=["age"]),
-    VariableRemoval(variables=["region"]) + GlobalRecoding(bins={"age": 4}),
-    Rounding(4, variables=["age"]),
-    Noise(0.5, variables=["age"]),
-    PRAM(0.5, variables=["region"]),
+    VariableRemoval(variables=("age",)),
+    VariableRemoval(variables=("region",)) + GlobalRecoding(bins={"age": 4}),
+    Rounding(4, variables=("age",)),
+    Noise(0.5, variables=("age",)),
+    PRAM(0.5, variables=("region",)),
 ]
 
 
@@ -325,7 +334,7 @@ def test_the_linked_value_tells_nothing_of_the_source_that_the_source_does_not_t
             if linked[record] is None:
                 continue
             assert not lost, "a linked value stands where its source was taken away"
-            if None in published:
+            if not any(value is not None for value in published):
                 continue  # the original has no value there, so there is nothing to tell
             alone = {truth[i] for i, other in enumerate(shown) if other == published}
             both = {
@@ -352,56 +361,3 @@ def test_following_twice_is_following_once_and_the_result_can_be_measured(data: 
     )
     assert again.notes == found.notes
     Half.of(found)
-
-
-# the schema
-
-
-def test_links_are_written_and_read(tmp_path: Path) -> None:
-    (tmp_path / "schema.toml").write_text(schema_text(LINKED))
-    assert read_schema(tmp_path / "schema.toml") == LINKED
-    assert 'linked = "age"' in schema_text(LINKED)
-    assert 'linked = ["region", "group"]' in schema_text(LINKED)
-
-
-def test_a_link_to_what_is_gone_goes() -> None:
-    assert SURVEY.without(["region"]).schema["stratum"].linked == ("group",)
-    assert SURVEY.without(["region"]).schema["place"].linked == ()
-
-
-def test_linked_variables_come_after_their_sources() -> None:
-    names = [variable.name for variable in LINKED.links()]
-    assert names.index("group") < names.index("stratum")
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Variable("a", linked="a"), "variable 'a' is linked to itself"),
-        (lambda: Variable("a", linked=["b", "b"]), "linked names a variable twice: b, b"),
-        (lambda: Variable("a", linked=3), "linked must be the name of a variable, or a list of names; got 3"),
-        (
-            lambda: Schema((Variable("a", linked="b"), Variable("b", linked="c"), Variable("c", linked="a"))),
-            "the links go round in a circle: a, b, c; one of them must be linked to no other",
-        ),
-        (
-            lambda: Schema((Variable("w", linked="a"),), weight="w"),
-            "'w' is the weight of the records, so it cannot be linked to 'a'; others may be linked to it",
-        ),
-        (
-            lambda: Microdata.from_frame(
-                pa.table({"cohort": [1], "age": [2]}), Schema((Variable("cohort", linked="Age"),))
-            ),
-            r"variable 'cohort' is linked to 'Age': there is no variable 'Age' \(did you mean 'age'\?\)",
-        ),
-    ],
-)
-def test_links_that_cannot_be_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(SchemaError, match=message):
-        make()
-
-
-def test_a_schema_file_that_links_to_a_number_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "schema.toml").write_text('[variables.a]\nkind = "numeric"\nlinked = 3\n')
-    with pytest.raises(SchemaError, match=r"schema.toml: variable 'a': linked must be the name of a variable"):
-        read_schema(tmp_path / "schema.toml")

@@ -122,7 +122,7 @@ def declared(table: pd.DataFrame) -> Microdata:
 
 def test_the_audit_says_what_to_declare_and_is_silent_once_it_is_declared() -> None:
     table = general_survey().drop(columns=["weight", "household", "log", "rounded", "income"])
-    method = GlobalRecoding(bins={"age": 10}) + VariableRemoval(variables=["region"])
+    method = GlobalRecoding(bins={"age": 10}) + VariableRemoval(variables=("region",))
     order = np.random.default_rng(1).permutation(len(table))
 
     def audited(data: Microdata) -> Any:
@@ -137,7 +137,7 @@ def test_the_audit_says_what_to_declare_and_is_silent_once_it_is_declared() -> N
 
 def test_without_links_the_repairs_blank_or_leave_out_as_before() -> None:
     table = general_survey()[["age", "cohort", "sex", "job"]]
-    made = LocalSuppression(3, variables=["age", "job", "sex"]).protect(Microdata.from_frame(table))
+    made = LocalSuppression(3, variables=("age", "job", "sex")).protect(Microdata.from_frame(table))
     ready = prepare(Microdata.from_frame(table), made, seed=1)
     assert any(
         line.startswith("cohort is blank where age is") or "cohort is left out" in line for line in ready.checked.done

@@ -30,13 +30,13 @@ def print_dependencies(linked: "Dependencies") -> None:
     from sfumato.data.toml_text import key
 
     out = console()
-    if linked.found or linked.apart:
+    if linked.found or linked.apart or linked.notes:
         sample = f" (looked through: {linked.looked:,} of {linked.records:,} records)"
         _line(out, f"\nDetermined by others{sample if linked.looked < linked.records else ''}", style="bold")
     for one in linked.found:
         _line(out, f"  {one.name}: {one.sentence}.", "    ")
         _line(out, f"    To let it follow, write under [variables.{key(one.name)}]: {one.line}", "    ")
-    for sentence in linked.apart:
+    for sentence in (*linked.apart, *linked.notes):
         _line(out, f"  {sentence}.", "    ")
 
 

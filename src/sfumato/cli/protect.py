@@ -104,7 +104,7 @@ def protect(
     for route in ready.checked.audit.routes if ready.checked.audit is not None else ():
         if route.alarm:
             say(f"warning: {route.title} {route.verdict}; {route.repair}")
-    followed = [v.name for v in protected.schema if v.linked and v.treatment != data.schema[v.name].treatment]
+    followed = [v.name for v in protected.schema if v.sources and v.treatment != data.schema[v.name].treatment]
     untouched = [name for name in protected.schema.analysed() if name not in (*masked, *followed)]
     if untouched:
         say(f"left as they are: {', '.join(untouched)}")

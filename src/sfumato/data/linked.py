@@ -57,7 +57,7 @@ def followed(original: Microdata, protected: Microdata) -> Microdata:
 
 
 def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Microdata:
-    name, sources = variable.name, variable.linked
+    name, sources = variable.name, variable.sources
     gone = [source for source in sources if source not in protected.schema]
     if gone:
         return _left_out(protected, name, gone[0], "which is left out")
@@ -75,7 +75,7 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
             return _left_out(protected, name, touched[0], how)
         if found.said:
             protected, said = _recast(protected, name, found), [*said, found.said]
-    if protected.schema[name].linked != sources:  # a part of the table in between lacked a source
+    if protected.schema[name].sources != sources:  # a part of the table in between lacked a source
         protected = replace(protected, schema=protected.schema.replace(replace(protected.schema[name], linked=sources)))
     if not said:
         return protected
@@ -131,13 +131,19 @@ def _function(x: NDArray[Any], y: NDArray[Any]) -> bool:
 
 def _blanked(original: Microdata, protected: Microdata, name: str, hidden: Mask) -> tuple[Microdata, list[str]]:
     """Make a linked value missing where a source was made missing, and for all members of a household that share it."""
-    if hidden.any() and _paired(original, protected) and name in household_level(original):
+    if hidden.any() and _paired(original, protected) and _shared(original, name):
         home = units(original)
         hidden = np.isin(home, home[hidden])
     rows = hidden & ~protected.missing(name)
     if not rows.any():
         return protected, []
     return made_missing(protected, {name: rows}), [f"{int(rows.sum()):,} more values are missing"]
+
+
+def _shared(original: Microdata, name: str) -> bool:
+    """Tell whether the members of a household share a variable."""
+    others = {*original.names} - {name, original.schema.household}
+    return original.schema.household is not None and name in household_level(original.without(others))
 
 
 def _put_together(original: Microdata, protected: Microdata, name: str, sources: tuple[str, ...]) -> Followed | None:

@@ -49,12 +49,13 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
 
     That is, the connected parts of the graph in which a value and a class are neighbours if some record has both. Of
     ordered values a part takes in what lies between. Where all would become one, values that seldom occur with a class
-    (``RARE`` of both) are taken for exceptions, and made missing there; None where that does not help either.
+    (``RARE`` of both) are taken for exceptions, and made missing there; None where that does not help either. A source
+    that is missing beside another is a value like any other.
     """
     variable, column = protected.schema[name], protected.columns[name]
     there = ~protected.missing(name)
     levels, value = np.unique(column[there], return_inverse=True)
-    known = np.logical_and.reduce([~protected.missing(source) for source in sources])[there]
+    known = ~_unsaid(protected, sources)[there]
     codes = [np.unique(protected.columns[source][there][known], return_inverse=True)[1] for source in sources]
     if not known.any():
         return Followed(variable, column)
@@ -79,6 +80,11 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
     return replace(made, variable=changed, said=f"{made.said}; {int(odd.sum()):,} values that do not fit are missing")
 
 
+def _unsaid(protected: Microdata, sources: Sequence[str]) -> Mask:
+    """Tell which records have no value of any source: of these nothing is told."""
+    return np.asarray(np.logical_and.reduce([protected.missing(source) for source in sources]))
+
+
 def _parts(value: Integers, published: Integers, number: int, *, ordered: bool) -> Integers:
     """Return the connected part of each value, numbered in the order of their lowest values."""
     edges = np.unique(value.astype(np.int64) * (int(published.max(initial=0)) + 1) + published)
@@ -94,7 +100,7 @@ def _parts(value: Integers, published: Integers, number: int, *, ordered: bool) 
     first = np.unique(part, return_index=True)[1]
     rank = np.empty(int(part.max(initial=0)) + 1, dtype=np.int64)
     rank[part[np.sort(first)]] = np.arange(len(first))
-    return rank[part]
+    return np.asarray(rank[part])
 
 
 def _exceptions(value: Integers, published: Integers) -> Mask:
@@ -165,42 +171,40 @@ def computed_anew(original: Microdata, protected: Microdata, variable: Variable,
     them, may have one value; that of a number which the original lacks is known from its neighbours (``_between``).
     Values that are not known are made missing, if they are few.
     """
-    name, sources = variable.name, variable.linked
+    name, sources = variable.name, variable.sources
     number, published = ([table.schema[s].kind == "numeric" for s in sources] for table in (original, protected))
     if number != published:
         return None
-    blank = protected.missing(name)
     if variable.kind == "numeric" and all(number):
         summed = _summed(original, name, sources)
         if summed is not None:
             stated = replace(variable, treatment=_like_source(protected, sources, summed))
             found = summed[0] + protected.numeric(sources) @ summed[1:]
-            return _anew(protected, stated, np.where(blank, np.nan, found))
-    if not lookup:
+            return _anew(original, protected, stated, found)
+    column = _looked_up(original, protected, name, sources) if lookup else None
+    if column is None:
         return None
-    taught = _looked_up(original, protected, name, sources)
-    if taught is None:
+    asked = np.logical_and.reduce([~protected.missing(one) for one in (name, *sources)])
+    unknown = asked & (np.isnan(column) if variable.kind == "numeric" else column < 0)
+    if unknown.sum() > EXCEPTIONS * asked.sum():
         return None
-    known, column = taught
-    asked = np.logical_and.reduce([~blank, *(~protected.missing(source) for source in sources)])
-    if (asked & ~known).sum() > EXCEPTIONS * asked.sum():
-        return None
-    column[blank] = np.nan if variable.kind == "numeric" else -1
-    return _anew(protected, variable.treated(PERTURBED), column)
+    return _anew(original, protected, variable.treated(PERTURBED), column)
 
 
-def _anew(protected: Microdata, stated: Variable, column: NDArray[Any]) -> Followed:
-    """Keep what is published where a source has no value; count what is missing more than before."""
+def _anew(original: Microdata, protected: Microdata, stated: Variable, column: NDArray[Any]) -> Followed:
+    """Leave missing what is, keep what is published where no source has a value; count what is missing more."""
     before = protected.schema[stated.name]
     lost = protected.missing(stated.name)
+    column = np.where(_unsaid(protected, stated.sources), _as_before(original, protected, stated.name), column)
+    column[lost] = np.nan if stated.kind == "numeric" else -1
     gaps = np.isnan(column) if stated.kind == "numeric" else column < 0
-    suppressed = before.treatment.suppressed + int((gaps & ~lost).sum())
-    stated = replace(stated, treatment=replace(stated.treatment, suppressed=suppressed))
+    more = int((gaps & ~lost).sum())
+    stated = replace(stated, treatment=replace(stated.treatment, suppressed=before.treatment.suppressed + more))
     same = before.kind == stated.kind and before.categories == stated.categories
     if same and np.array_equal(column, protected.columns[stated.name], equal_nan=column.dtype.kind == "f"):
         return Followed(before, column)
-    more = f"; {int((gaps & ~lost).sum()):,} values that are not known are missing" if (gaps & ~lost).any() else ""
-    return Followed(stated, column, f"it is computed anew from what is published{more}")
+    said = f"; {more:,} values that are not known are missing" if more else ""
+    return Followed(stated, column, f"it is computed anew from what is published{said}")
 
 
 def _summed(original: Microdata, name: str, sources: Sequence[str]) -> Floats | None:
@@ -231,12 +235,10 @@ def _like_source(protected: Microdata, sources: Sequence[str], summed: Floats) -
     return Treatment(bottom=bottom, top=top, base=base)
 
 
-def _looked_up(
-    original: Microdata, protected: Microdata, name: str, sources: Sequence[str]
-) -> tuple[Mask, NDArray[Any]] | None:
-    """Return the linked value of every published combination, and where it is known; None where one has two values.
+def _looked_up(original: Microdata, protected: Microdata, name: str, sources: Sequence[str]) -> NDArray[Any] | None:
+    """Return the linked value of every published combination, missing where it is not known.
 
-    Where a source has no value the published one stands.
+    None where a combination has two values in the original.
     """
     given = ~original.missing(name)
     asked = np.ones(len(protected), dtype=bool)
@@ -260,13 +262,15 @@ def _looked_up(
     if len(sources) == 1 and original.schema[sources[0]].kind == "numeric":
         x, y = original.columns[sources[0]][given], protected.columns[sources[0]][asked]
         found = np.where(found < 0, _between(x, value, y), found)
-    published = protected.recast({name: (original.schema[name], _as_before(original, protected, name))})
-    column = published.columns[name].copy()
-    nothing: Any = np.nan if original.schema[name].kind == "numeric" else -1
-    column[asked] = np.where(found >= 0, levels[np.maximum(found, 0)], nothing)
-    known = np.zeros(len(protected), dtype=bool)
-    known[asked] = found >= 0
-    return known, column
+    column = _nothing(original, name, len(protected))
+    column[asked] = np.where(found >= 0, levels[np.maximum(found, 0)], column[asked])
+    return column
+
+
+def _nothing(original: Microdata, name: str, records: int) -> NDArray[Any]:
+    """Return a column of missing values."""
+    missing: float = np.nan if original.schema[name].kind == "numeric" else -1
+    return np.full(records, missing, dtype=original.columns[name].dtype)
 
 
 def _as_before(original: Microdata, protected: Microdata, name: str) -> NDArray[Any]:
@@ -275,7 +279,7 @@ def _as_before(original: Microdata, protected: Microdata, name: str) -> NDArray[
     if before == after == "numeric":
         return protected.columns[name]
     if "numeric" in (before, after):
-        return np.full(len(protected), np.nan) if before == "numeric" else np.full(len(protected), -1, dtype=np.int32)
+        return _nothing(original, name, len(protected))
     both = aligned(original, protected, name)
     return np.where(both.protected < both.known, both.protected, -1).astype(np.int32)
 

@@ -255,7 +255,7 @@ def _check_names(schema: Schema, names: Iterable[str]) -> None:
     """Refuse a scenario with a key, or a link to a variable, that the table does not have."""
     table = Schema(tuple(Variable(name) for name in dict.fromkeys(names)))
     for variable in schema.links():
-        for name in variable.linked:
+        for name in variable.sources:
             if name not in table:
                 raise SchemaError(f"variable {variable.name!r} is linked to {name!r}: {table.unknown(name)}")
     for scenario in schema.scenarios:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Literal, get_args
@@ -57,7 +57,7 @@ class Variable:
     labels: tuple[tuple[Category, str], ...] = ()
     treatment: Treatment = UNTREATED
     level: Level | None = None
-    linked: tuple[str, ...] = field(default=(), kw_only=True)
+    linked: str | Sequence[str] = field(default=(), kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, kw_only=True)
     format: str = field(default="", kw_only=True)
     kind_by_rule: bool = field(default=False, kw_only=True, repr=False, compare=False)
@@ -100,18 +100,21 @@ class Variable:
 
     def _check_links(self) -> None:
         """Take one name for a list of one; refuse what names no other variable."""
-        linked: object = (self.linked,) if isinstance(self.linked, str) else self.linked
-        texts = isinstance(linked, list | tuple) and all(isinstance(name, str) and name for name in linked)
-        if not texts:
+        linked = (self.linked,) if isinstance(self.linked, str) else self.linked
+        if not isinstance(linked, list | tuple) or not all(isinstance(name, str) and name for name in linked):
             raise SchemaError(
                 f"variable {self.name!r}: linked must be the name of a variable, or a list of names; got {linked!r}"
             )
-        names: tuple[str, ...] = tuple(linked)  # type: ignore[arg-type]
-        if self.name in names:
+        if self.name in linked:
             raise SchemaError(f"variable {self.name!r} is linked to itself; name the variables that determine it")
-        if len(set(names)) < len(names):
-            raise SchemaError(f"variable {self.name!r}: linked names a variable twice: {', '.join(names)}")
-        object.__setattr__(self, "linked", names)
+        if len(set(linked)) < len(linked):
+            raise SchemaError(f"variable {self.name!r}: linked names a variable twice: {', '.join(linked)}")
+        object.__setattr__(self, "linked", tuple(linked))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The variables that this one is linked to."""
+        return tuple(self.linked)
 
     @property
     def quantitative(self) -> bool:
@@ -161,9 +164,9 @@ class Schema:
         if alike:
             raise SchemaError(f"two scenarios are called {alike[0]!r}; give each a name of its own")
         for special, name in self.special().items():
-            if name in self._by_name and self[name].linked:
+            if name in self._by_name and self[name].sources:
                 raise SchemaError(
-                    f"{name!r} is the {special} of the records, so it cannot be linked to {self[name].linked[0]!r}; "
+                    f"{name!r} is the {special} of the records, so it cannot be linked to {self[name].sources[0]!r}; "
                     "others may be linked to it"
                 )
         self.links()
@@ -204,10 +207,10 @@ class Schema:
         >>> Schema((Variable("cohort", linked="year"), Variable("year", linked="age"))).links()[0].name
         'year'
         """
-        left = {variable.name: variable for variable in self.variables if variable.linked}
+        left = {variable.name: variable for variable in self.variables if variable.sources}
         ordered: list[Variable] = []
         while left:
-            ready = [variable for variable in left.values() if not any(source in left for source in variable.linked)]
+            ready = [variable for variable in left.values() if not any(source in left for source in variable.sources)]
             if not ready:
                 raise SchemaError(
                     f"the links go round in a circle: {', '.join(left)}; one of them must be linked to no other"
@@ -220,7 +223,7 @@ class Schema:
         """Return those of some variables that are linked to others of them alone, so that they follow by themselves."""
         known = set(names)
         return {
-            variable.name for variable in self.links() if variable.name in known and known.issuperset(variable.linked)
+            variable.name for variable in self.links() if variable.name in known and known.issuperset(variable.sources)
         }
 
     def intruders(self) -> tuple[Scenario, ...]:
@@ -268,7 +271,9 @@ class Schema:
         special = {key: (name if name in kept else None) for key, name in self.special().items()}
         return Schema(
             variables=tuple(
-                v if kept.issuperset(v.linked) else replace(v, linked=tuple(name for name in v.linked if name in kept))
+                v
+                if kept.issuperset(v.sources)
+                else replace(v, linked=tuple(name for name in v.sources if name in kept))
                 for v in self.variables
                 if v.name in kept
             ),

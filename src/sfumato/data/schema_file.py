@@ -137,8 +137,8 @@ def schema_text(
             lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
-        if variable.linked:
-            lines.append(f"linked = {toml_text.names(variable.linked)}")
+        if variable.sources:
+            lines.append(f"linked = {toml_text.names(variable.sources)}")
         if variable.format:
             lines.append(f"format = {toml_text.quoted(variable.format)}")
         if variable.label:

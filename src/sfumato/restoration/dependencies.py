@@ -5,9 +5,10 @@ function, a rounded copy), two or three together, a sum or a product. Where two 
 key before other variables, else the one that stands first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import gone
 from sfumato.restoration.audit import FALSE_ALARMS, restored_by
 from sfumato.restoration.guess import best_guess
+from sfumato.restoration.likely import likely_sources
 from sfumato.restoration.prediction import Evidence
-from sfumato.restoration.routes import FEW, PAIRS, combined, joined
+from sfumato.restoration.routes import FEW, combined, joined
 from sfumato.restoration.sums import relation
 from sfumato.restoration.trials import Sample, Target, Trial, screened, tried
 
@@ -31,11 +33,14 @@ ENOUGH = 20  # records from which on a dependency says something
 NEAR = 0.01  # of the records may lie between a number and what is told of it
 NEARLY = 0.9  # of what the best guess leaves open the sources must tell
 TELLS = 0.1  # of what there is to know of a source the variable must tell, or linking it is not worth it
+WIDE = 60  # variables that are combined into sets or sums
+SETS = 1_500  # pairs of variables tried in all
 SCREENING = 0.05  # by which a share found on a sample may be too low
 PILE = 0.2  # of the records that have one value of an amount, such as no rent
 ALIKE = 1e-9  # bits by which what there is to know of two copies differs
 MOST_PARTS = 8  # of a sum
 MARGIN = 0.1
+T = TypeVar("T")
 ROLES = ("key", "confidential", "other", "identifier")
 
 
@@ -81,6 +86,7 @@ class Dependencies:
     looked: int  # records that were looked through
     found: tuple[Dependency, ...]
     apart: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what of a wide table was not tried
 
 
 def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) -> Dependencies:
@@ -100,9 +106,10 @@ def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) 
     if len(data) < ENOUGH:
         return Dependencies(len(data), 0, ())
     generator = np.random.default_rng(rng)
-    rows = np.sort(generator.permutation(len(data))[:LOOKED])
+    rows = generator.permutation(len(data))[:LOOKED]  # not as they stood, because of each household the first teaches
     search = _Search(data.take(rows), _naming(data), generator)
-    return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()))
+    found = tuple(search.proposals())
+    return Dependencies(len(data), len(rows), found, tuple(search.apart()), tuple(search.notes))
 
 
 def _naming(data: Microdata) -> frozenset[str]:
@@ -126,6 +133,7 @@ class _Search:
     data: Microdata
     naming: frozenset[str]  # columns that name records or households
     rng: np.random.Generator
+    notes: list[str] = field(default_factory=list)
 
     @cached_property
     def columns(self) -> Mapping[str, Evidence]:
@@ -140,14 +148,15 @@ class _Search:
         sample = Sample(self.rng.permutation(len(self.data)))
         households = units(self.data) if self.data.schema.household is not None else None
         found = {}
-        for name in (name for name in self.columns if not self.data.schema[name].linked):
+        for name in (name for name in self.columns if not self.data.schema[name].sources):
             for aim in gone(self.data, name, NEAR):
                 found[name] = Target(aim, best_guess(aim), sample, households)
         return found
 
     def proposals(self) -> list[Dependency]:
         """Return what to link: no two that say the same, nothing that goes round in a circle."""
-        alone = {name: self._alone(target) for name, target in self.targets.items()}
+        likely = likely_sources(self.data, self.columns, self.rng)
+        alone = {name: self._alone(target, likely[name]) for name, target in self.targets.items()}
         copies = self._copies(alone)
         once = [name for name in self.columns if name not in copies]
         several = [*self._sums(once, alone), *self._together(once, alone)]
@@ -175,22 +184,20 @@ class _Search:
             said = "it is raked anew before a release if it gives values back"
             yield f"{schema.weight}: the weight tells {', '.join(told)}; {said}, so nothing need be linked to it"
 
-    def _alone(self, target: Target) -> dict[str, float]:
-        """Return the columns that determine a variable, with the share that each gives back."""
-        name = target.aim.name
-        finer = [one for other, one in self.columns.items() if other != name and self._may_determine(other, name)]
-        found = {}
-        for one, share in screened(target, finer):
+    def _alone(self, target: Target, likely: Sequence[str]) -> dict[str, float]:
+        """Return the columns that determine a variable, with the share that each gives back.
+
+        There is at least as much to know of a source as of what it determines, but for exceptions.
+        """
+        found, least = {}, NEARLY * self._entropies[target.aim.name]
+        offered = [self.columns[source] for source in likely if self._entropies[source] >= least]
+        for one, share in screened(target, offered):
             if share - target.guess.share < NEARLY * (1 - target.guess.share) - SCREENING:
                 break
             trial = tried(target, one)
             if self._determines(trial, len(self.columns) ** 2) and not self._asked_of_some(trial):
                 found[one.shown[0]] = trial.share
         return found
-
-    def _may_determine(self, source: str, name: str) -> bool:
-        """Tell whether there is at least as much to know of a source as of what it determines, but for exceptions."""
-        return self._entropies[source] >= NEARLY * self._entropies[name]
 
     @cached_property
     def _entropies(self) -> Mapping[str, float]:
@@ -253,8 +260,9 @@ class _Search:
         """Yield what two or three variables determine that none of them does alone."""
         most = max(min(FEW, len(self.data) // 4), 2)
         few = [self.columns[name] for name in once if self.columns[name].number <= most]
+        few = self._first(few, lambda one: one.shown[0], "variables with few values, for sets that determine others")
         asked = [one.shown[0] for one in few if one.shown[0] in alone and not alone[one.shown[0]]]
-        room = max(int(np.sqrt(2 * PAIRS / max(len(asked), 1))), 6)
+        room = max(int(np.sqrt(2 * SETS / max(len(asked), 1))), 6)
         for name in asked if len(few) > 2 else ():
             trial = combined(self.targets[name], few, room)
             tests = max(trial.tests, 1) * len(asked) if trial is not None else 1
@@ -264,6 +272,14 @@ class _Search:
             found = self._dependency(name, trial.evidence.shown, trial.share)
             if found.tells >= TELLS:
                 yield found
+
+    def _first(self, offered: list[T], name_of: Callable[[T], str], what: str) -> list[T]:
+        """Return as many as can be combined, those that rank first as sources, and say what is left out."""
+        if len(offered) <= WIDE:
+            return offered
+        self.notes.append(f"looked through: {WIDE} of {len(offered):,} {what}")
+        kept = {name_of(one) for one in sorted(offered, key=lambda one: self._rank(name_of(one)))[:WIDE]}
+        return [one for one in offered if name_of(one) in kept]
 
     def _coarsest(self, trial: Trial, alone: Mapping[str, Mapping[str, float]]) -> Trial:
         """Take, for each of some sources, the coarsest variable that it determines and that does as well."""
@@ -279,19 +295,21 @@ class _Search:
         return trial
 
     def _sums(self, once: Sequence[str], alone: Mapping[str, Mapping[str, float]]) -> Iterable[Dependency]:
-        """Yield sums and products, of those that say the same the one whose total is the least worth as a source."""
-        numbers = {n: self.data.columns[n] for n in once if self.data.schema[n].kind == "numeric"}
-        found: dict[frozenset[str], Dependency] = {}
-        asked = [name for name in numbers if name in alone and not alone[name]]
-        for name in sorted(asked, key=self._rank, reverse=True):
+        """Yield sums and products; of those that say the same the total, else what is least worth as a source."""
+        amounts = [name for name in once if self.data.schema[name].kind == "numeric"]
+        amounts = self._first(amounts, lambda name: name, "numbers, for sums and products")
+        numbers = {name: self.data.columns[name] for name in amounts}
+        found: dict[frozenset[str], tuple[bool, int, Dependency]] = {}
+        for name in (name for name in numbers if name in alone and not alone[name]):
             others = {n: x for n, x in numbers.items() if n != name}
             holds = relation(numbers[name], others, set(), factors=others)
             if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < NEARLY:
                 continue
-            found.setdefault(
-                frozenset({name, *holds.parts}), self._dependency(name, holds.parts, holds.holds, str(holds))
-            )
-        yield from found.values()
+            same = frozenset({name, *holds.parts})
+            total = min(holds.factors) > 0, self._rank(name)
+            if same not in found or total > found[same][:2]:
+                found[same] = *total, self._dependency(name, holds.parts, holds.holds, str(holds))
+        yield from (one for _, _, one in found.values())
 
     def _told_by_weight(self) -> list[str]:
         """Name the variables that the survey weight tells."""
@@ -306,7 +324,7 @@ class _Search:
         """Keep one proposal for each variable, and none that closes a circle with those before it."""
         schema, kept = self.data.schema, []
         for one in ranked:
-            if schema[one.name].linked:
+            if schema[one.name].sources:
                 continue
             try:
                 schema = schema.replace(replace(schema[one.name], linked=one.sources))

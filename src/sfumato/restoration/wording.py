@@ -63,7 +63,7 @@ def _linking(alarms: Sequence[Restored], schema: "Schema") -> str:
 
 def _linked(schema: "Schema", name: str, source: str) -> bool:
     """Tell whether a variable is linked to another, straight or by others, in whichever direction."""
-    links = {variable.name: variable.linked for variable in schema.links()}
+    links = {variable.name: variable.sources for variable in schema.links()}
 
     def reaches(start: str, end: str) -> bool:
         return any(step == end or reaches(step, end) for step in links.get(start, ()))
