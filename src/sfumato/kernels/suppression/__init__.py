@@ -2,6 +2,6 @@
 
 from sfumato.kernels.suppression.by_class import MOST_ENTRIES, cheapest_classes
 from sfumato.kernels.suppression.by_record import RiskBound, Shared
-from sfumato.kernels.suppression.together import MOST_KEYS, Answer, cheapest_shown
+from sfumato.kernels.suppression.together import MOST_KEYS, Answer, Homes, cheapest_shown
 
-__all__ = ["MOST_ENTRIES", "MOST_KEYS", "Answer", "RiskBound", "Shared", "cheapest_classes", "cheapest_shown"]
+__all__ = ["MOST_ENTRIES", "MOST_KEYS", "Answer", "Homes", "RiskBound", "Shared", "cheapest_classes", "cheapest_shown"]

@@ -87,6 +87,31 @@ class Search:
                 break
         return shown | lacking, cost
 
+    def given(self, asked: Rows, lost: Flags, fixed: Flags, spared: Flags) -> tuple[Flags, Floats, Floats]:
+        """Return which values rows go on showing that lose some of the fixed keys and no other of these.
+
+        The other two are the cost of what they lose besides, none of it spared, and its sum of ``preference``.
+        """
+        shown = np.ones((len(asked), self.rows.shape[1]), dtype=bool)
+        cost, liked = np.full(len(asked), np.inf), np.zeros(len(asked))
+        lacking = self.lacking[asked]
+        left = np.arange(len(asked))
+        for kept, _ in self._sets_to_show():
+            own = ~kept & ~fixed
+            if ((~kept & fixed) != lost).any() or spared[~kept].any():
+                continue
+            tried = left[~lacking[left][:, own].any(axis=1)]
+            done = tried
+            for judge in self.judges:
+                done = done[judge.free(asked[done], kept)]
+            shown[np.ix_(done, ~kept)] = False
+            cost[done] = round(float(self.costs[own].sum()), 9)
+            liked[done] = float(np.asarray(self.preference)[own].sum())
+            left = np.setdiff1d(left, done, assume_unique=True)
+            if not left.size:
+                break
+        return shown | lacking, cost, liked
+
     def _sets_to_show(self) -> Iterator[tuple[Flags, float]]:
         """Yield every set of keys, from the one whose complement costs nothing to the empty one, with that cost."""
         costs = self.costs

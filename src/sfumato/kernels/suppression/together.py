@@ -8,16 +8,25 @@ several keys that is done key by key, which need not be the cheapest way.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.suppression.by_household import Households, limited_by_household
 from sfumato.kernels.suppression.by_record import RiskBound, Search, Shared
 
 Codes = NDArray[np.integer]
 Flags = NDArray[np.bool_]
 
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
+
+
+class Homes(NamedTuple):
+    """The household of each record, numbered from 0, and which keys, by their places, its members share."""
+
+    unit: NDArray[np.int64]
+    shared: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +49,12 @@ def cheapest_shown(
     preference: Sequence[int],
     bound: RiskBound | None = None,
     limits: Mapping[int, int] | None = None,
+    homes: Homes | None = None,
 ) -> Answer:
     """Return which values each record may go on showing, so that the others cost least; see :class:`Search`.
 
-    ``limits`` are the most values of a key, by its place, that may be suppressed.
+    ``limits`` are the most values of a key, by its place, that may be suppressed. The members of ``homes`` lose what
+    they share together.
     """
     left = dict(limits or {})
     answer = Answer(np.ones(codes.shape, dtype=bool), {})
@@ -52,7 +63,7 @@ def cheapest_shown(
         # too many to be solved together: the widest sets first, each on what those before it left
         rounds = [several] if len(keys) <= MOST_KEYS else [[one] for one in sorted(several, key=_widest)]
         for asked in rounds:
-            answer = _with(answer, codes, asked, costs, preference, bound, left)
+            answer = _with(answer, codes, asked, costs, preference, bound, left, homes)
         answer = replace(answer, exact=answer.exact and len(rounds) == 1)
     return answer
 
@@ -65,6 +76,7 @@ def _with(
     preference: Sequence[int],
     bound: RiskBound | None,
     limits: dict[int, int],
+    homes: Homes | None,
 ) -> Answer:
     """Return the answer with what these sets ask for as well; what it takes is taken off the limits."""
     keys = sorted({key for one in sets for key in one.keys})
@@ -72,7 +84,11 @@ def _with(
     here = [one._replace(keys=tuple(place[key] for key in one.keys)) for one in sets]
     part = np.where(answer.shown, codes, -1)[:, keys]
     search = Search(part, here, costs[keys], [preference[key] for key in keys], bound)
-    found, stuck = _limited(search, {place[key]: most for key, most in limits.items() if key in place})
+    here_limits = {place[key]: most for key, most in limits.items() if key in place}
+    if homes is None or not homes.shared[keys].any():
+        found, stuck = _limited(search, here_limits)
+    else:
+        found, stuck = limited_by_household(Households(search, homes.unit, homes.shared[keys]), here_limits)
     shown = answer.shown.copy()
     shown[:, keys] &= found
     for key in place.keys() & limits.keys():
