@@ -17,7 +17,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
-from sfumato.data.units import units
+from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.suppression import (
     MOST_ENTRIES,
@@ -83,7 +83,8 @@ class LocalSuppression(Method):
     somebody unique. ``LocalSuppression(3).within("region")`` counts inside each region alone.
 
     Where the schema names a household, what its members share goes for all of them or for none, and counts as often as
-    members have it, in costs and in caps.
+    members have it, in costs and in caps. If members share all keys of a set, they agree with each other whatever
+    happens, as the records of one person do in a panel: then k households must agree, not k records.
 
     The result is optimal for this rule, for every record, or every household, with caps on one variable too; with caps
     on several, or on what members share, it is usually near. Sets that hang together over more than 16 keys are done
@@ -156,8 +157,10 @@ class LocalSuppression(Method):
         # where costs are equal, keys with more different values are suppressed first
         preference = [-len(np.unique(column[column >= 0])) for column in codes.T]
         if self.missing == "category":
-            shown = cheapest_classes(codes, asked[0].k, costs, preference)
-            return self._suppressed(data, names, shown, asked)
+            homes = _homes(data, names)
+            alone = homes is not None and homes.shared.all()
+            said = "; records were counted, though those of one household have all keys in common" if alone else ""
+            return self._suppressed(data, names, cheapest_classes(codes, asked[0].k, costs, preference), asked, said)
         sets = [
             Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
         ]
@@ -166,6 +169,11 @@ class LocalSuppression(Method):
         if found.stuck:
             raise NotApplicable(self._stuck(found, names))
         said = "" if found.exact else f"; one set after the other, because they hang together over {len(names)} keys"
+        homes = _homes(data, names)
+        alike = [one for one in asked if homes is not None and homes.shared[list(places(names, one.keys))].all()]
+        if alike:
+            keys = "; ".join(", ".join(one.keys) for one in alike)
+            said += f"; households were counted, not records, because their members share all keys ({keys})"
         return self._suppressed(data, names, found.shown, asked, said)
 
     def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
@@ -200,6 +208,10 @@ class LocalSuppression(Method):
                 f"the table has {len(data)} records, fewer than k={most}, so no suppression can "
                 "make k of them agree; choose a smaller k"
             )
+        homes, number = _homes(data, names), counted(units(data))
+        alike = homes is not None and any(homes.shared[list(places(names, one.keys))].all() for one in asked)
+        if alike and self.missing == "matches" and number < most:
+            raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
         wide = max((one.keys for one in asked), key=len)
         if len(wide) > MOST_KEYS:
             wide = tuple(sorted(wide))

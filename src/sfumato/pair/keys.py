@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import household_level
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -124,12 +125,23 @@ def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, .
             f"values of {', '.join(perturbed)} were perturbed, so records that agree in the keys need not do so in "
             "truth: counting them is no valid measure of re-identification; use record linkage"
         )
+    household = pair.original.schema.household
+    if household is not None and not pair.original.in_parts and set(kept) <= set(_shared_by_members(pair.original)):
+        notes.append(
+            f"records with the same {household!r} have all keys in common, so they agree with each other: counts of "
+            "records say less than they seem, as of a person with several records; count units with unit='household'"
+        )
     if not pair.protected.matched:
         notes.append(
             "the protected records correspond to none of the original: of a sample this figure holds, of synthetic "
             "records it says nothing, for there is nobody to re-identify"
         )
     return kept, tuple(notes)
+
+
+def _shared_by_members(half: Half) -> tuple[str, ...]:
+    found: tuple[str, ...] = half.keep("shared by members", lambda: household_level(half.table))
+    return found
 
 
 def perturbed_key(pair: Pair, name: str) -> bool:

@@ -20,6 +20,7 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+CLOSE = 1e-6  # parts of a household add up to one but for rounding
 _KEPT = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
 
 
@@ -38,13 +39,21 @@ class RiskBound(NamedTuple):
     weights: Floats
 
 
+class Homes(NamedTuple):
+    """The household of each record, numbered from 0, and which keys, by their places, its members share."""
+
+    unit: NDArray[np.int64]
+    shared: Flags
+
+
 class Search:
     """The search for the cheapest values to suppress; records with the same keys are one row of it.
 
     A record may show a set of keys when, of each of ``sets``, at least ``k`` records agree with it in every ``subsets``
     of those keys that it shows, or in all of them where they are fewer, and its individual risk there is no more than
     the ``bound``; -1 matches any value. ``costs`` are the costs of a value of each key; of sets that cost the same, the
-    one with the lowest sum of ``preference`` is suppressed.
+    one with the lowest sum of ``preference`` is suppressed. The members of ``homes`` who share all keys of a set agree
+    with each other whatever happens: of such a set households are counted, not records.
     """
 
     def __init__(
@@ -54,14 +63,25 @@ class Search:
         costs: Floats,
         preference: Sequence[int],
         bound: RiskBound | None = None,
+        homes: Homes | None = None,
     ) -> None:
         self.class_of, self.sizes = classes(codes)
         self.rows = np.asfortranarray(codes[first_records(self.class_of)])
         self.lacking = self.rows < 0
         self.costs, self.preference = costs, preference
-        risk = None if bound is None else bound.most
-        units = None if bound is None else class_sums(self.class_of, bound.weights, len(self.sizes))
-        self.judges = [_Judge(self.rows, self.sizes, one, units, risk) for one in sets]
+        part = np.ones(len(codes)) if homes is None else 1 / np.bincount(homes.unit)[homes.unit]
+        self.judges = [
+            self._judge(one, bound, part if homes and homes.shared[list(one.keys)].all() else None) for one in sets
+        ]
+
+    def _judge(self, one: Shared, bound: RiskBound | None, part: Floats | None) -> "_Judge":
+        """Return who judges a set of keys; ``part`` is what a record counts, where it is not one."""
+        number = len(self.sizes)
+        sizes = self.sizes if part is None else class_sums(self.class_of, part, number)
+        if bound is None:
+            return _Judge(self.rows, sizes, one, None, None)
+        weights = bound.weights if part is None else bound.weights * part
+        return _Judge(self.rows, sizes, one, class_sums(self.class_of, weights, number), bound.most)
 
     def cheapest(self, asked: Rows, spared: Flags) -> tuple[Flags, Floats]:
         """Return which values the rows asked about go on showing, none of the spared keys blanked, and the cost.
@@ -130,7 +150,7 @@ class _Judge:
     """Which rows may show a set of keys, as far as one set of keys that are known together is concerned."""
 
     def __init__(
-        self, rows: Codes, sizes: NDArray[np.int64], shared: Shared, units: Floats | None, risk: float | None
+        self, rows: Codes, sizes: NDArray[np.int64] | Floats, shared: Shared, units: Floats | None, risk: float | None
     ) -> None:
         self.rows, self.sizes, self.units, self.risk = rows, sizes, units, risk
         self.k, self.subsets = shared.k, shared.subsets
@@ -169,7 +189,7 @@ class _Judge:
         class_of, number = classes(part)
         rows = None if not part.size or part.min() >= 0 else part[first_records(class_of)]
         frequency = _sums(asked, class_of, class_sums(class_of, self.sizes, len(number)), rows)
-        enough = frequency >= self.k
+        enough = frequency >= self.k - CLOSE
         if self.units is None or self.risk is None:
             return enough
         population = _sums(asked, class_of, class_sums(class_of, self.units, len(number)), rows)

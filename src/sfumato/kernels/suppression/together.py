@@ -8,25 +8,17 @@ several keys that is done key by key, which need not be the cheapest way.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.suppression.by_household import Households, limited_by_household
-from sfumato.kernels.suppression.by_record import RiskBound, Search, Shared
+from sfumato.kernels.suppression.by_record import Homes, RiskBound, Search, Shared
 
 Codes = NDArray[np.integer]
 Flags = NDArray[np.bool_]
 
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
-
-
-class Homes(NamedTuple):
-    """The household of each record, numbered from 0, and which keys, by their places, its members share."""
-
-    unit: NDArray[np.int64]
-    shared: Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +75,13 @@ def _with(
     place = {key: number for number, key in enumerate(keys)}
     here = [one._replace(keys=tuple(place[key] for key in one.keys)) for one in sets]
     part = np.where(answer.shown, codes, -1)[:, keys]
-    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound)
+    living = None if homes is None else Homes(homes.unit, homes.shared[keys])
+    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound, living)
     here_limits = {place[key]: most for key, most in limits.items() if key in place}
-    if homes is None or not homes.shared[keys].any():
+    if living is None or not living.shared.any():
         found, stuck = _limited(search, here_limits)
     else:
-        found, stuck = limited_by_household(Households(search, homes.unit, homes.shared[keys]), here_limits)
+        found, stuck = limited_by_household(Households(search, *living), here_limits)
     shown = answer.shown.copy()
     shown[:, keys] &= found
     for key in place.keys() & limits.keys():
