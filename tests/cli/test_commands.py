@@ -188,6 +188,11 @@ def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "Publish: " in result.stdout and "Expected re-identifications: " in result.stdout
     for name in ("survey.csv", "schema.toml", "release/survey.protected.csv", "report.html", "plots/pairs.svg"):
         assert (tmp_path / "demo" / name).is_file()
+    demo_files = tmp_path / "demo"
+    words = ("audit", demo_files / "survey.csv", demo_files / "release" / "survey.protected.csv")
+    audited = run(*words, "--schema", demo_files / "schema.toml")
+    assert audited.exit_code == 0, audited.output  # the file as it was written passes
+    assert "their order and numbers carry no meaning" in (demo_files / "release" / "about.html").read_text()
 
 
 def test_parquet_in_parquet_out(survey: Path, tmp_path: Path) -> None:

@@ -9,8 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sfumato import IndividualRisk, KAnonymity, Microdata, NotApplicable, Schema, Treatment, Variable
+from sfumato import (
+    IndividualRisk,
+    KAnonymity,
+    LogLinearRisk,
+    Measure,
+    Microdata,
+    NotApplicable,
+    Schema,
+    Treatment,
+    Variable,
+    VariableRemoval,
+)
 from sfumato.kernels.agreement import agreeing_pairs
+from sfumato.pair import Keys, Pair
 from sfumato.pair.statistics import KeyClasses
 from tables import persons
 
@@ -100,3 +112,24 @@ def test_counts_equal_a_plain_group_by(seed: int) -> None:
     assert found.parts["violating 5"] == pytest.approx((sizes < 5).mean())
     data = Microdata.from_frame(table, Schema(tuple(Variable(key, kind="nominal", role="key") for key in keys)))
     assert KAnonymity(k).evaluate(data, data).value == found.value
+
+
+@pytest.mark.parametrize("measure", [IndividualRisk(), IndividualRisk(population=5000), LogLinearRisk()])
+def test_lost_weights_are_those_of_the_same_records_in_whatever_order(measure: Measure) -> None:
+    data = persons()
+    lost = VariableRemoval(variables=["weight"]).protect(data)
+    order = np.random.default_rng(4).permutation(len(data))
+    in_place, mixed = (measure.evaluate(data, table) for table in (lost, lost.take(order)))
+    assert mixed.value == pytest.approx(in_place.value, rel=1e-12)
+    assert in_place.value == pytest.approx(measure.evaluate(data, data).value, rel=1e-12)
+    assert mixed.notes == in_place.notes, "recoded or not is told record by record too"
+
+
+def test_weights_by_id_by_hand() -> None:
+    table = pa.table({"id": ["a", "b", "c"], "sex": ["f", "m", "f"], "weight": [10.0, 20.0, 40.0]})
+    variables = (Variable("id", "nominal"), Variable("sex", "nominal", "key"))
+    data = Microdata.from_frame(table, Schema(variables, weight="weight", id="id"))
+    mixed = data.without(["weight"]).take(np.array([1, 2, 0]))  # m f f
+    pair = Pair.of(data, mixed)
+    sums, _ = Keys.of(pair, None).weights(pair)
+    assert sums is not None and sums.tolist() == [20.0, 50.0], "of m, then of f"

@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.households import household_level
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
+from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.suppression import (
     MOST_ENTRIES,
     MOST_KEYS,
     Answer,
+    Homes,
     RiskBound,
     Shared,
     cheapest_classes,
@@ -79,12 +82,16 @@ class LocalSuppression(Method):
     records, not all keys together: fewer suppressions, and an intruder who knows more than three keys may still find
     somebody unique. ``LocalSuppression(3).within("region")`` counts inside each region alone.
 
-    The result is optimal for this rule, for every record, with caps on one variable too; with caps on several it is
-    usually near. Sets that hang together over more than 16 keys are done one after the other, and the note says so. The
-    rule counts the records of the table given, not the missing values made here: counted those too, the fewest
-    suppressions would be to blank k - 1 whole records, which then match everybody and protect nobody. It misleads in
-    one way: a lone record among five that differ in the value it lost is counted with them, though an intruder who
-    knows that value can rule the five out.
+    Where the schema names a household, what its members share goes for all of them or for none, and counts as often as
+    members have it, in costs and in caps. If members share all keys of a set, they agree with each other whatever
+    happens, as the records of one person do in a panel: then k households must agree, not k records.
+
+    The result is optimal for this rule, for every record, or every household, with caps on one variable too; with caps
+    on several, or on what members share, it is usually near. Sets that hang together over more than 16 keys are done
+    one after the other, and the note says so. The rule counts the records of the table given, not the missing values
+    made here: counted those too, the fewest suppressions would be to blank k - 1 whole records, which then match
+    everybody and protect nobody. It misleads in one way: a lone record among five that differ in the value it lost is
+    counted with them, though an intruder who knows that value can rule the five out.
 
     ``missing="category"`` closes that gap: a missing value equals only a missing value, so k records publish exactly
     the same keys. It costs a few per cent more values. That problem is hard: the result, by local search, is usually
@@ -150,16 +157,23 @@ class LocalSuppression(Method):
         # where costs are equal, keys with more different values are suppressed first
         preference = [-len(np.unique(column[column >= 0])) for column in codes.T]
         if self.missing == "category":
-            shown = cheapest_classes(codes, asked[0].k, costs, preference)
-            return self._suppressed(data, names, shown, asked)
+            homes = _homes(data, names)
+            alone = homes is not None and homes.shared.all()
+            said = "; records were counted, though those of one household have all keys in common" if alone else ""
+            return self._suppressed(data, names, cheapest_classes(codes, asked[0].k, costs, preference), asked, said)
         sets = [
             Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
         ]
         limits = dict(zip(places(names, self.caps or ()), most_values(data, self.caps or {}).values(), strict=True))
-        found = cheapest_shown(codes, sets, costs, preference, self._bound(data), limits)
+        found = cheapest_shown(codes, sets, costs, preference, self._bound(data), limits, _homes(data, names))
         if found.stuck:
             raise NotApplicable(self._stuck(found, names))
         said = "" if found.exact else f"; one set after the other, because they hang together over {len(names)} keys"
+        homes = _homes(data, names)
+        alike = [one for one in asked if homes is not None and homes.shared[list(places(names, one.keys))].all()]
+        if alike:
+            keys = "; ".join(", ".join(one.keys) for one in alike)
+            said += f"; households were counted, not records, because their members share all keys ({keys})"
         return self._suppressed(data, names, found.shown, asked, said)
 
     def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
@@ -194,6 +208,10 @@ class LocalSuppression(Method):
                 f"the table has {len(data)} records, fewer than k={most}, so no suppression can "
                 "make k of them agree; choose a smaller k"
             )
+        homes, number = _homes(data, names), counted(units(data))
+        alike = homes is not None and any(homes.shared[list(places(names, one.keys))].all() for one in asked)
+        if alike and self.missing == "matches" and number < most:
+            raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
         wide = max((one.keys for one in asked), key=len)
         if len(wide) > MOST_KEYS:
             wide = tuple(sorted(wide))
@@ -246,3 +264,10 @@ class LocalSuppression(Method):
             note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
         listed = {name: variable.categories for name, (variable, _) in changed.items() if not variable.quantitative}
         return replace(data.recast(changed, note), origin=data.origin.listing(listed))
+
+
+def _homes(data: Microdata, names: tuple[str, ...]) -> Homes | None:
+    """Return the households and which of the keys their members share; None where that is none."""
+    level = household_level(data)
+    shared = np.array([name in level for name in names], dtype=bool)
+    return Homes(units(data), shared) if shared.any() else None

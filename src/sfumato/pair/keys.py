@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import household_level
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -65,13 +66,8 @@ class Keys:
         found = self.classes
         if found.cell_of is not None and not half.in_parts:
             return class_sums(found.cell_of, half.table.weights(), len(found)), notes
-        if half is self.half:
-            return self.half.classes(self.names, weighted=True).weights, notes
-        weighed = pair.total(
-            lambda before, after: KeyClasses.of(self.half.codes(after, self.names), before.weights()),
-            ("classes weighed by the original", self.names),
-        )
-        return weighed.weights, notes  # merged in the order of the parts too, so these are the same combinations
+        # of the same records, merged in the order of the parts too, so these are the same combinations
+        return half.classes(self.names, weighted=True).weights, notes
 
     def cell_of(self, part: Microdata) -> Integers:
         """Return the combination of each record of a part."""
@@ -129,12 +125,23 @@ def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, .
             f"values of {', '.join(perturbed)} were perturbed, so records that agree in the keys need not do so in "
             "truth: counting them is no valid measure of re-identification; use record linkage"
         )
+    household = pair.original.schema.household
+    if household is not None and not pair.original.in_parts and set(kept) <= set(_shared_by_members(pair.original)):
+        notes.append(
+            f"records with the same {household!r} have all keys in common, so they agree with each other: counts of "
+            "records say less than they seem, as of a person with several records; count units with unit='household'"
+        )
     if not pair.protected.matched:
         notes.append(
             "the protected records correspond to none of the original: of a sample this figure holds, of synthetic "
             "records it says nothing, for there is nobody to re-identify"
         )
     return kept, tuple(notes)
+
+
+def _shared_by_members(half: Half) -> tuple[str, ...]:
+    found: tuple[str, ...] = half.keep("shared by members", lambda: household_level(half.table))
+    return found
 
 
 def perturbed_key(pair: Pair, name: str) -> bool:
@@ -145,7 +152,7 @@ def perturbed_key(pair: Pair, name: str) -> bool:
     treatment = pair.protected.schema[name].treatment
     if treatment or not pair.matched:
         return treatment.perturbed
-    return bool(pair.keep(("perturbed", name), lambda: _became_several(pair, name)))
+    return bool(pair.keep(("perturbed", name), lambda: _became_several(pair.in_order(), name)))
 
 
 def _became_several(pair: Pair, name: str) -> bool:
@@ -181,23 +188,22 @@ def _refuse_continuous(half: Half, name: str) -> None:
 def design_weights(pair: Pair, factor: float = 1.0) -> tuple[Half | None, Notes]:
     """Return the table whose weights, times a factor, say how many units of the population each record stands for.
 
-    It is the protected table, or the original where the protected lacks the weight and its records match; None: the
-    file is taken for a census.
+    It is the protected table, with the original's weights where it lacks its own and its records match, in whatever
+    order they stand; None: the file is taken for a census.
     """
-    half = pair.protected
-    notes: Notes = ()
-    if half.schema.weight is None and pair.original.schema.weight is not None and pair.matched:
-        half = pair.original
-        notes = (f"the protected table has no weight: the original's {half.schema.weight!r} is used",)
-    if half.schema.weight is None:
+    half = pair.weighed()
+    if half is None:
         return None, ("the schema names no weight: the file is taken for a census of the population",)
+    notes: Notes = ()
+    if half is not pair.protected:
+        notes = (f"the protected table has no weight: the original's {half.schema.weight!r} is used",)
     half.keep(("design weights", factor), lambda: _refuse_low_weights(half, factor))
     return half, notes
 
 
 def rescaled(pair: Pair, population: float) -> tuple[float, Notes]:
     """Return what the weights are to be multiplied by to sum to the population, and say so."""
-    half = pair.protected if pair.protected.schema.weight is not None or not pair.matched else pair.original
+    half = pair.weighed() or pair.protected
     if population < len(half):
         raise NotApplicable(f"the population of {population:,g} is smaller than the file of {len(half):,} records")
     total = half.total(lambda part: Sums({"weights": float(part.weights().sum())}), "sum of weights")["weights"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
-from sfumato.data.schema import Kind
+from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
 from sfumato.pair.half import Half
 from sfumato.pair.kept import Kept
@@ -140,19 +140,31 @@ class Pair:
         if name is None or not self.matched:
             return None, ()
         said = f"the protected table does not tell who lives together: the original's household {name!r} is used"
-        return self._kept.get("homes", lambda: Half([self._housed(part, name) for part in range(len(self._orders))])), (
-            said,
-        )
+        return self._borrowed("household", name), (said,)
 
-    def _housed(self, number: int, name: str) -> Microdata:
-        """Return a part of the protected table with the original's household."""
+    def weighed(self) -> Half | None:
+        """Return the protected table with a survey weight: its own, or the original's where its records match."""
+        name = self.original.schema.weight
+        if self.protected.schema.weight is not None:
+            return self.protected
+        return None if name is None or not self.matched else self._borrowed("weight", name)
+
+    def _borrowed(self, special: Special, name: str) -> Half:
+        parts = range(len(self._orders))
+        found: Half = self._kept.get(
+            special, lambda: Half([self._with_original(special, name, part) for part in parts])
+        )
+        return found
+
+    def _with_original(self, special: Special, name: str, number: int) -> Microdata:
+        """Return a part of the protected table with the original's household or weight, record by record."""
         before, after, order = self.original.parts[number], self.protected.parts[number], self._orders[number]
         column = before.columns[name]
         if order is not None:
             column = np.empty_like(column)
             column[order] = before.columns[name]
         variables = (*(v for v in after.schema if v.name != name), before.schema[name])
-        schema = replace(after.schema, variables=variables, household=name)
+        schema = replace(after.schema, variables=variables, **{special: name})
         return replace(after, schema=schema, columns={**after.columns, name: column})
 
     # one footing

@@ -20,6 +20,7 @@ Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+CLOSE = 1e-6  # parts of a household add up to one but for rounding
 _KEPT = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
 
 
@@ -38,13 +39,21 @@ class RiskBound(NamedTuple):
     weights: Floats
 
 
+class Homes(NamedTuple):
+    """The household of each record, numbered from 0, and which keys, by their places, its members share."""
+
+    unit: NDArray[np.int64]
+    shared: Flags
+
+
 class Search:
     """The search for the cheapest values to suppress; records with the same keys are one row of it.
 
     A record may show a set of keys when, of each of ``sets``, at least ``k`` records agree with it in every ``subsets``
     of those keys that it shows, or in all of them where they are fewer, and its individual risk there is no more than
     the ``bound``; -1 matches any value. ``costs`` are the costs of a value of each key; of sets that cost the same, the
-    one with the lowest sum of ``preference`` is suppressed.
+    one with the lowest sum of ``preference`` is suppressed. The members of ``homes`` who share all keys of a set agree
+    with each other whatever happens: of such a set households are counted, not records.
     """
 
     def __init__(
@@ -54,14 +63,25 @@ class Search:
         costs: Floats,
         preference: Sequence[int],
         bound: RiskBound | None = None,
+        homes: Homes | None = None,
     ) -> None:
         self.class_of, self.sizes = classes(codes)
         self.rows = np.asfortranarray(codes[first_records(self.class_of)])
         self.lacking = self.rows < 0
         self.costs, self.preference = costs, preference
-        risk = None if bound is None else bound.most
-        units = None if bound is None else class_sums(self.class_of, bound.weights, len(self.sizes))
-        self.judges = [_Judge(self.rows, self.sizes, one, units, risk) for one in sets]
+        part = np.ones(len(codes)) if homes is None else 1 / np.bincount(homes.unit)[homes.unit]
+        self.judges = [
+            self._judge(one, bound, part if homes and homes.shared[list(one.keys)].all() else None) for one in sets
+        ]
+
+    def _judge(self, one: Shared, bound: RiskBound | None, part: Floats | None) -> "_Judge":
+        """Return who judges a set of keys; ``part`` is what a record counts, where it is not one."""
+        number = len(self.sizes)
+        sizes = self.sizes if part is None else class_sums(self.class_of, part, number)
+        if bound is None:
+            return _Judge(self.rows, sizes, one, None, None)
+        weights = bound.weights if part is None else bound.weights * part
+        return _Judge(self.rows, sizes, one, class_sums(self.class_of, weights, number), bound.most)
 
     def cheapest(self, asked: Rows, spared: Flags) -> tuple[Flags, Floats]:
         """Return which values the rows asked about go on showing, none of the spared keys blanked, and the cost.
@@ -87,6 +107,31 @@ class Search:
                 break
         return shown | lacking, cost
 
+    def given(self, asked: Rows, lost: Flags, fixed: Flags, spared: Flags) -> tuple[Flags, Floats, Floats]:
+        """Return which values rows go on showing that lose some of the fixed keys and no other of these.
+
+        The other two are the cost of what they lose besides, none of it spared, and its sum of ``preference``.
+        """
+        shown = np.ones((len(asked), self.rows.shape[1]), dtype=bool)
+        cost, liked = np.full(len(asked), np.inf), np.zeros(len(asked))
+        lacking = self.lacking[asked]
+        left = np.arange(len(asked))
+        for kept, _ in self._sets_to_show():
+            own = ~kept & ~fixed
+            if ((~kept & fixed) != lost).any() or spared[~kept].any():
+                continue
+            tried = left[~lacking[left][:, own].any(axis=1)]
+            done = tried
+            for judge in self.judges:
+                done = done[judge.free(asked[done], kept)]
+            shown[np.ix_(done, ~kept)] = False
+            cost[done] = round(float(self.costs[own].sum()), 9)
+            liked[done] = float(np.asarray(self.preference)[own].sum())
+            left = np.setdiff1d(left, done, assume_unique=True)
+            if not left.size:
+                break
+        return shown | lacking, cost, liked
+
     def _sets_to_show(self) -> Iterator[tuple[Flags, float]]:
         """Yield every set of keys, from the one whose complement costs nothing to the empty one, with that cost."""
         costs = self.costs
@@ -105,7 +150,7 @@ class _Judge:
     """Which rows may show a set of keys, as far as one set of keys that are known together is concerned."""
 
     def __init__(
-        self, rows: Codes, sizes: NDArray[np.int64], shared: Shared, units: Floats | None, risk: float | None
+        self, rows: Codes, sizes: NDArray[np.int64] | Floats, shared: Shared, units: Floats | None, risk: float | None
     ) -> None:
         self.rows, self.sizes, self.units, self.risk = rows, sizes, units, risk
         self.k, self.subsets = shared.k, shared.subsets
@@ -144,7 +189,7 @@ class _Judge:
         class_of, number = classes(part)
         rows = None if not part.size or part.min() >= 0 else part[first_records(class_of)]
         frequency = _sums(asked, class_of, class_sums(class_of, self.sizes, len(number)), rows)
-        enough = frequency >= self.k
+        enough = frequency >= self.k - CLOSE
         if self.units is None or self.risk is None:
             return enough
         population = _sums(asked, class_of, class_sums(class_of, self.units, len(number)), rows)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.suppression.by_record import RiskBound, Search, Shared
+from sfumato.kernels.suppression.by_household import Households, limited_by_household
+from sfumato.kernels.suppression.by_record import Homes, RiskBound, Search, Shared
 
 Codes = NDArray[np.integer]
 Flags = NDArray[np.bool_]
@@ -40,10 +41,12 @@ def cheapest_shown(
     preference: Sequence[int],
     bound: RiskBound | None = None,
     limits: Mapping[int, int] | None = None,
+    homes: Homes | None = None,
 ) -> Answer:
     """Return which values each record may go on showing, so that the others cost least; see :class:`Search`.
 
-    ``limits`` are the most values of a key, by its place, that may be suppressed.
+    ``limits`` are the most values of a key, by its place, that may be suppressed. The members of ``homes`` lose what
+    they share together.
     """
     left = dict(limits or {})
     answer = Answer(np.ones(codes.shape, dtype=bool), {})
@@ -52,7 +55,7 @@ def cheapest_shown(
         # too many to be solved together: the widest sets first, each on what those before it left
         rounds = [several] if len(keys) <= MOST_KEYS else [[one] for one in sorted(several, key=_widest)]
         for asked in rounds:
-            answer = _with(answer, codes, asked, costs, preference, bound, left)
+            answer = _with(answer, codes, asked, costs, preference, bound, left, homes)
         answer = replace(answer, exact=answer.exact and len(rounds) == 1)
     return answer
 
@@ -65,14 +68,20 @@ def _with(
     preference: Sequence[int],
     bound: RiskBound | None,
     limits: dict[int, int],
+    homes: Homes | None,
 ) -> Answer:
     """Return the answer with what these sets ask for as well; what it takes is taken off the limits."""
     keys = sorted({key for one in sets for key in one.keys})
     place = {key: number for number, key in enumerate(keys)}
     here = [one._replace(keys=tuple(place[key] for key in one.keys)) for one in sets]
     part = np.where(answer.shown, codes, -1)[:, keys]
-    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound)
-    found, stuck = _limited(search, {place[key]: most for key, most in limits.items() if key in place})
+    living = None if homes is None else Homes(homes.unit, homes.shared[keys])
+    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound, living)
+    here_limits = {place[key]: most for key, most in limits.items() if key in place}
+    if living is None or not living.shared.any():
+        found, stuck = _limited(search, here_limits)
+    else:
+        found, stuck = limited_by_household(Households(search, *living), here_limits)
     shown = answer.shown.copy()
     shown[:, keys] &= found
     for key in place.keys() & limits.keys():
