@@ -135,7 +135,7 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         (["age", "--bands", "five"], "--bands takes numbers; got 'five'"),
         (["age", "--quantiles", "2.5"], "--quantiles takes whole numbers"),
         (["age", "--bands", "5", "12"], "12 is none of 5"),
-        (["age", "--cuts"], "has rows, cuts or widths; this one has neither"),
+        (["age", "--cuts"], "has rows, cuts, widths or spans; this one has none of them"),
         (["age", "--merge-neighbours"], "no categories are neighbours; take --bands"),
         (["job", "--merge-neighbours"], "no categories are neighbours; take --rare"),
         (["job", "--bands", "5"], "variable 'job' is nominal; --bands is for numbers"),

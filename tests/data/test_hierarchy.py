@@ -128,7 +128,7 @@ def test_a_column_without_values_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (dict, "has rows, cuts or widths; this one has neither"),
+        (dict, "has rows, cuts, widths or spans; this one has none of them"),
         (lambda: {"rows": (("a", "b"),), "widths": (5,)}, "this one has both rows and widths"),
         (lambda: {"rows": (("a",),)}, "row 1: 'a' has no group"),
         (lambda: {"rows": (("a", "x"), ("b", "x", "y"))}, "row 2: it has 3 entries and row 1 has 2"),
@@ -139,7 +139,7 @@ def test_a_column_without_values_stays_as_it_is() -> None:
             lambda: {"rows": (("a", "x", "1"), ("b", "x", "2"))},
             "'x' of level 1 is part of '1' in row 1 and of '2'",
         ),
-        (lambda: {"cuts": ((5, 3),)}, "cuts of level 1 must be numbers that rise"),
+        (lambda: {"cuts": ((5, 3),)}, "cuts of level 1 must be numbers or dates that rise"),
         (lambda: {"cuts": ((1, 2), (3,))}, "level 2 cuts at 3, where level 1 does not"),
         (lambda: {"widths": (5, 12)}, "12 is none of 5"),
         (lambda: {"widths": (5, 5)}, "5 is none of 5"),

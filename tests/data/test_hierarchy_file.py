@@ -132,7 +132,7 @@ def test_json_and_toml_hold_every_form(tmp_path: Path) -> None:
     assert read_hierarchy(tmp_path / "days.toml") == days
     with pytest.raises(FileError, match=r"write \.toml, which has dates"):
         write_hierarchy(days, tmp_path / "days.json")
-    with pytest.raises(ParameterError, match=r"no rows but cuts or widths; write \.json or \.toml"):
+    with pytest.raises(ParameterError, match=r"no rows but cuts, widths or spans; write \.json or \.toml"):
         write_hierarchy(Hierarchy(widths=(5,)), tmp_path / "h.csv")
     with pytest.raises(FileError, match=r"'\.xlsx'; a hierarchy is written to \.csv"):
         write_hierarchy(days, tmp_path / "days.xlsx")

@@ -31,7 +31,8 @@ def read_hierarchy(path: PathLike) -> Hierarchy:
       where as many @ stand before a name as it is deep.
     - .hrc: tau-ARGUS' tree, with @ before what is deeper; the top, which has no line, is called ``*``.
     - .json: ``{"Aix": ["south", "France"], ...}``, rows, or sdcHierarchies' list of ``id`` and ``parent``.
-    - .json, .toml: ``rows``, ``cuts`` or ``widths``, and ``names``, ``labels`` or ``start``, as ``Hierarchy`` has them.
+    - .json, .toml: ``rows``, ``cuts``, ``widths`` or ``spans``, and ``names``, ``labels`` or ``start``, as
+      ``Hierarchy`` has them.
     """
     file = Path(path)
     text = _text(file)
@@ -52,7 +53,7 @@ def read_hierarchy(path: PathLike) -> Hierarchy:
 def write_hierarchy(hierarchy: Hierarchy, path: PathLike) -> None:
     """Write a hierarchy to a file, by its suffix: ARX's rows (.csv, .txt, .tsv), JSON or TOML.
 
-    A hierarchy by cuts or widths has no rows; ``listing`` makes them, of the values they are wanted for.
+    A hierarchy by cuts, widths or spans has no rows; ``listing`` makes them, of the values they are wanted for.
     """
     text = hierarchy_text(hierarchy, Path(path))
     with replacing(path) as out:
@@ -67,7 +68,7 @@ def hierarchy_text(hierarchy: Hierarchy, file: Path) -> str:
         raise FileError(f"{file} has the suffix {file.suffix!r}; a hierarchy is written to {known}")
     if suffix in ROWS and not hierarchy.rows:
         raise ParameterError(
-            f"cannot write {file}: the hierarchy has no rows but cuts or widths; write .json or .toml, or "
+            f"cannot write {file}: the hierarchy has no rows but cuts, widths or spans; write .json or .toml, or "
             "hierarchy.listing(values), which has a row for each value"
         )
     if suffix == ".json":
