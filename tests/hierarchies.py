@@ -49,3 +49,6 @@ def widths(draw: st.DrawFn) -> Hierarchy:
 
 
 ROWS, CUTS, WIDTHS = rows(), cuts(), widths()
+SPANS = st.sampled_from([("month", "quarter", "year"), ("day", "week", "all"), ("10 years",)]).map(
+    lambda spans: Hierarchy(spans=spans)
+)

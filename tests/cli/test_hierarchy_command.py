@@ -98,6 +98,29 @@ def test_ways_for_categories_need_the_schema_where_it_says_the_kind(survey: Path
     assert made.names == ("district", "state") and made.rows[1][1:] == ("d1", "s")
 
 
+def test_a_date_goes_by_the_calendar(survey: Path) -> None:
+    lines = ["born", *(f"{day:02d}.{month:02d}.1990" for month in (1, 2, 4) for day in range(1, 29))]
+    Path("born.csv").write_text("\n".join(lines))
+    Path("born.toml").write_text('[variables.born]\nkind = "date"\nrole = "key"\nformat = "%d.%m.%Y"\n')
+    told = json.loads(run("inspect", "born.csv", "--schema", "born.toml", "--json").stdout)["hierarchies"]
+    assert told == {"born": "sfumato hierarchy born.csv born --dates month quarter year --schema born.toml"}
+    done = run("hierarchy", "born.csv", "born", "--schema", "born.toml", "-o", "b.toml", "--top")
+    assert done.exit_code == 0 and read_hierarchy("b.toml") == Hierarchy.dates().topped()
+    # January, February and April have 28 records each; the first quarter has 56
+    assert ["2", "2", "28", "56", "1990-Q1,", "1990-Q2"] in [line.split() for line in done.stdout.splitlines()]
+    words = ("born", "--dates", "month", "--schema", "born.toml", "-o", "b.csv")
+    assert run("hierarchy", "born.csv", *words).exit_code == 0
+    rows = read_hierarchy("b.csv").rows  # 1 January to 28 April, the days that no record has too
+    assert len(rows) == 118 and rows[0] == ("1990-01-01", "1990-01")
+    for said, message in [
+        (["--bands", "5"], "'born' is a date; take --dates"),
+        (["--dates", "soon"], "the spans of a hierarchy are"),
+    ]:
+        done = run("hierarchy", "born.csv", "born", *said, "--schema", "born.toml")
+        assert done.exit_code == 2 and message in done.stderr
+    assert "--dates needs kind = 'date'" in run("hierarchy", survey, "age", "--dates").stderr
+
+
 def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(survey: Path) -> None:
     told = json.loads(run("inspect", survey, "--schema", "schema.toml", "--json").stdout)["hierarchies"]
     assert told == {
@@ -135,7 +158,7 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         (["age", "--bands", "five"], "--bands takes numbers; got 'five'"),
         (["age", "--quantiles", "2.5"], "--quantiles takes whole numbers"),
         (["age", "--bands", "5", "12"], "12 is none of 5"),
-        (["age", "--cuts"], "has rows, cuts or widths; this one has neither"),
+        (["age", "--cuts"], "has rows, cuts, widths or spans; this one has none of them"),
         (["age", "--merge-neighbours"], "no categories are neighbours; take --bands"),
         (["job", "--merge-neighbours"], "no categories are neighbours; take --rare"),
         (["job", "--bands", "5"], "variable 'job' is nominal; --bands is for numbers"),

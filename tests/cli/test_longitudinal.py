@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from small_survey import run
 
 KEYS = ("region", "sex", "birth")

@@ -31,6 +31,9 @@ def hierarchy(
         bool, typer.Option("--quantiles", help="So many groups of about as many records: --quantiles 10 5.")
     ] = False,
     cuts: Annotated[bool, typer.Option("--cuts", help="Own cut points: --cuts 18,25,65 18,65.")] = False,
+    dates: Annotated[
+        bool, typer.Option("--dates", help='Spans of the calendar: --dates month quarter year "10 years".')
+    ] = False,
     truncate: Annotated[
         bool, typer.Option("--truncate", help="So many first characters of codes left: --truncate 4 3 2.")
     ] = False,
@@ -74,6 +77,7 @@ def hierarchy(
         "bands": bands,
         "quantiles": quantiles,
         "cuts": cuts,
+        "dates": dates,
         "truncate": truncate,
         "merge-neighbours": merge_neighbours,
         "rare": rare,
@@ -125,6 +129,8 @@ def _made(
 
     variable, column = data.schema[way.variable], data.columns[way.variable]
     numbers = variable.kind == "numeric"
+    if way.way == "dates" or variable.kind == "date":
+        return _of_dates(way, variable.kind)
     if way.way in ("bands", "quantiles", "cuts"):
         if not numbers:
             raise NotApplicable(
@@ -150,6 +156,18 @@ def _made(
             + ("take --bands" if numbers else 'take --rare, or write kind = "ordinal" and its categories in the schema')
         )
     return Hierarchy.ordered(variable.categories, *_wholes(way))
+
+
+def _of_dates(way: "Proposal", kind: str) -> "Hierarchy":
+    from sfumato.data.hierarchy import Hierarchy
+
+    if kind != "date":
+        raise NotApplicable(f"variable {way.variable!r} is {kind}; --dates needs kind = 'date' in the schema")
+    if way.way == "cuts":
+        return Hierarchy(cuts=tuple(tuple(text.split(",")) for text in way.values))  # type: ignore[arg-type]
+    if way.way != "dates":
+        raise NotApplicable(f"variable {way.variable!r} is a date; take --dates month year, or --cuts 1950-01-01")
+    return Hierarchy.dates(*way.values)
 
 
 def _of_table(way: "Proposal") -> "Hierarchy":
@@ -239,7 +257,7 @@ def _written(data: "Microdata", name: str, made: "Hierarchy", target: Path, *, f
                 f"{name!r} has {len(values):,} different values, too many for a row each; write {target.stem}.toml, "
                 "which holds the cuts"
             )
-        made = made.listing(values)
+        made = made.listing(values, "date" if data.schema[name].kind == "date" else "numeric")
     text = hierarchy_text(made, target).encode()
     if target.exists() and not force and not (target.is_file() and target.read_bytes() == text):
         raise FileError(f"{target} exists and says something else; overwrite it with --force or choose another")

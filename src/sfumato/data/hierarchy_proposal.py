@@ -12,7 +12,7 @@ from sfumato.data.hierarchy_builders import nice_widths, rarest
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError
 
-Way = Literal["bands", "quantiles", "cuts", "truncate", "merge-neighbours", "rare", "from-table"]
+Way = Literal["bands", "quantiles", "cuts", "dates", "truncate", "merge-neighbours", "rare", "from-table"]
 MANY = 20  # values of a number, or categories that are codes, from which on they are worth bands or prefixes
 SEVERAL = 6  # ordered categories from which on neighbours are worth merging
 SHARES = (0.02, 0.05)  # below which categories are rare
@@ -37,7 +37,7 @@ class Proposal:
 
 
 def propose(data: Microdata, name: str) -> Proposal | None:
-    """Propose bands of a number, prefixes of codes, neighbours or rare ones merged; None where few values differ.
+    """Propose bands of a number or date, prefixes of codes, neighbours or rare ones merged; None if few values differ.
 
     >>> import pyarrow as pa
     >>> propose(Microdata.from_frame(pa.table({"age": list(range(18, 90))})), "age")
@@ -52,6 +52,9 @@ def propose(data: Microdata, name: str) -> Proposal | None:
             return Proposal(name, "bands", tuple(bands.shown(width) for width in nice_widths(column)))
         except ParameterError:  # hardly any values differ
             return None
+    if variable.kind == "date":
+        days = np.unique(np.floor(column[~np.isnan(column)]))
+        return Proposal(name, "dates", ("month", "quarter", "year")) if len(days) >= MANY else None
     counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
     if variable.kind == "ordinal":
         return Proposal(name, "merge-neighbours") if np.count_nonzero(counts) >= SEVERAL else None

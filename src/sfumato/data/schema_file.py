@@ -62,7 +62,7 @@ LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
 _OF_VARIABLE = (
-    "kind", "role", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment", "hierarchy"
+    "kind", "role", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment", "hierarchy",
 )  # fmt: skip
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\

@@ -16,7 +16,6 @@ from sfumato.data import bands, date_bands
 from sfumato.data.dates import day_of, spelled
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
-from sfumato.data.hierarchy_levels import MOST_CLASSES
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable, a_kind
@@ -66,8 +65,9 @@ class GlobalRecoding(Method):
       dates, ``{"born": ["1950-01-01", "1980-01-01"]}``; ``age_at("2020-12-31", [18, 65])`` makes those of ages.
     - ``level={"region": 2}``: a level of the variable's ``Hierarchy``, which the schema holds or ``hierarchy`` gives:
       ``hierarchy={"region": {"Aix": ["south", "France"], ...}}``, the groups of each category, nearest first, or of a
-      number the widths of its classes, ``{"age": [5, 10, 20]}``. Without a level it is 1; ``level=2`` is that of all
-      that ``hierarchy`` names. Level 0 is the variable as it is. Every category that occurs must be there.
+      number the widths of its classes, ``{"age": [5, 10, 20]}``, of a date ``{"born": ["month", "year"]}``. Without a
+      level it is 1; ``level=2`` is that of all that ``hierarchy`` names. Level 0 is the variable as it is. Every
+      category that occurs must be there.
     - ``groups=5``: all other numbers, dates and ordinal variables, in at most so many groups of about as many records
       each (``by="frequency"``: boundaries go to the nearest place between two different values, and to the roundest
       number or date there) or of the same width (``by="width"``). One with no more values than that stays as it is.
@@ -194,36 +194,24 @@ class GlobalRecoding(Method):
             raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers and dates, give a map")
         if np.isnan(column).all():
             return variable, column
-        if variable.kind == "date":
-            return self._dated(variable, column, stated)
-        if of_dates(stated):
+        if variable.kind == "date" and not of_dates(stated):
+            raise NotApplicable(
+                f"variable {name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, such as "
+                f"['1950-01-01', '1980-01-01']; got {stated!r}"
+            )
+        if variable.kind != "date" and of_dates(stated):
             raise NotApplicable(f"bins of {name!r} are those of a date, but it is numeric; give numbers: {{'age': 5}}")
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)
-        made = Hierarchy(cuts=(stated,)) if isinstance(stated, tuple) else Hierarchy(widths=(stated,))
-        return made.at(variable, column, 1)
-
-    def _dated(self, variable: Variable, column: NDArray[Any], stated: Any) -> Column:
-        """Put dates into spans of the calendar, between cut points, or into classes that have a name."""
-        if not of_dates(stated):
-            raise NotApplicable(
-                f"variable {variable.name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, "
-                f"such as ['1950-01-01', '1980-01-01']; got {stated!r}"
-            )
-        if isinstance(stated, Mapping):
-            ends = {name: tuple(end and day_of(end) for end in pair) for name, pair in stated.items()}
-            return self._named(variable, column, ends)
         if isinstance(stated, tuple):
-            cuts = [float(day_of(cut) or 0.0) for cut in stated]
-            return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]))
-        span, low, high = date_bands.Span.of(stated), float(np.nanmin(column)), float(np.nanmax(column))
-        assert span is not None  # checked when the method was made
-        _refuse_many(variable.name, stated, (high - low) / span.days)
-        edges = span.edges(low, high)
-        return classed(variable, column, edges[1:-1] or edges[:1], date_bands.labels(edges))
+            return Hierarchy(cuts=(stated,)).at(variable, column, 1)
+        made = Hierarchy(spans=(stated,)) if variable.kind == "date" else Hierarchy(widths=(stated,))
+        return made.at(variable, column, 1)
 
     def _named(self, variable: Variable, column: NDArray[Any], stated: Mapping[str, Any]) -> Column:
         """Put values into classes that have a name; all must be in one."""
+        if variable.kind == "date":
+            stated = {name: tuple(end and day_of(end) for end in pair) for name, pair in stated.items()}
         lows = np.array([-math.inf if low is None else low for low, _ in stated.values()])
         highs = np.array([math.inf if high is None else high for _, high in stated.values()])
         place = np.searchsorted(lows, column, side="right") - 1
@@ -312,14 +300,6 @@ def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
         if levels[name] > hierarchy.height:
             height = f"{hierarchy.height} level{'s' if hierarchy.height > 1 else ''}"
             raise parameters.refuse(owner, f"hierarchy of {name!r} has {height}; there is no level {levels[name]}")
-
-
-def _refuse_many(name: str, width: str, number: float) -> None:
-    if number > MOST_CLASSES:
-        raise NotApplicable(
-            f"classes of width {width} are {number:,.0f} from the least to the greatest value of {name!r}; more than "
-            f"{MOST_CLASSES:,} are no recoding: widen them"
-        )
 
 
 def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:
