@@ -174,7 +174,7 @@ class LocalRecoding(Method):
             others = sum(len(one.records) for one in rounds[3:])
             said.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
         return (
-            f"{self!r}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of {len(left):,} "
+            f"{type(self).__name__}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of {len(left):,} "
             f"records; {self.utility} {lost:.4g}{told_made(keys)}"
         )
 

@@ -155,7 +155,7 @@ class OptimalRecoding(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         found = self._searched(data, None)
         levels = tuple(found.levels.values())
-        said = f"{self!r}: {self._told(found)}"
+        said = f"{type(self).__name__}: {self._told(found)}"
         protected = _recoded(data, found.keys, levels, found.search.assessor)
         return replace(protected, notes=(*protected.notes, said))
 
