@@ -28,9 +28,11 @@ from sfumato.methods import (
     GroupedSwapping,
     IndividualRanking,
     KimNoise,
+    LocalRecoding,
     LocalSuppression,
     Noise,
     NormalSynthesis,
+    OptimalRecoding,
     ProjectionMicroaggregation,
     RankSwapping,
     RecordSwapping,
@@ -215,6 +217,23 @@ def _(method: LocalSuppression) -> str:
         for name, share in (method.caps or {}).items()
     )
     return f"{what} are blanked where {_too_few(method)}{spared}{f', at most {capped}' if capped else ''}"
+
+
+@clause.register
+def _(method: OptimalRecoding) -> str:
+    asked = [f"at least {method.k} records look alike"] if method.k is not None else []
+    asked += ["every scenario finds enough records alike"] if method.sets is not None else []
+    asked += ["what a class tells of confidential values is bounded"] if method.l or method.t else []
+    asked += [f"no individual risk is above {method.risk:g}"] if method.risk is not None else []
+    what = listed(method.variables, MOST) if method.variables else "the keys"
+    whole = f", at most {written(method.suppression, 'share')} of the records blanked" if method.suppression else ""
+    return f"{what} are given at the levels that lose least while {' and '.join(asked)}{whole}"
+
+
+@clause.register
+def _(method: LocalRecoding) -> str:
+    what = listed(method.variables, MOST) if method.variables else "the keys"
+    return f"{what} are made coarser record by record, as far as {method.k} records must look alike"
 
 
 def _too_few(method: LocalSuppression) -> str:

@@ -41,9 +41,10 @@ ByValue = Literal["loss", "ncp", "entropy", "precision"]
         grid={"k": (3, 5)},
         neutral={"k": 1},
         caveat="one variable holds values of several levels (23, 20-29, *), which few programs can analyse and no list "
-        "puts in order; which records are at which level depends on what is rare",
+        "puts in order; which records are at which level depends on what is rare; measures of utility that compare "
+        "categories leave such a variable out and look better for it: read the loss in the note",
         formula="R = all records; while k records are left:\n"
-        "    l = the levels of least loss for R, if any number of records may be suppressed (OptimalRecoding)\n"
+        "    l = the levels of least loss for R if any number may be suppressed (OptimalRecoding)\n"
         "    records of R in classes of k or more are published at levels l;  R = the others\n"
         "records still left lose all their keys",
         reading="``k`` of 3 to 5 is usual. It keeps far more detail than OptimalRecoding for the same k, and hardly a "
@@ -174,8 +175,8 @@ class LocalRecoding(Method):
             others = sum(len(one.records) for one in rounds[3:])
             said.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
         return (
-            f"{self!r}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of {len(left):,} "
-            f"records; {self.utility} {lost:.4g}{told_made(keys)}"
+            f"{type(self).__name__}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of "
+            f"{len(left):,} records; {self.utility} {lost:.4g}{told_made(keys)}"
         )
 
 

@@ -43,11 +43,12 @@ MOST_UNNESTED = 1_000_000  # nodes of which a bound that is not nested may ask f
         "are not missing at random; and the best levels of one table are not those of the next, so that two releases "
         "may narrow each other's classes down",
         formula="one level l_j for each key j:  minimise loss(l)   subject to   #S(l) <= suppression n\n"
-        "S(l) = records whose class (equal groups in all keys at levels l) has fewer than k records, an individual\n"
-        "       risk above risk, fewer than l different confidential values (or exp entropy < l), or values\n"
-        "       farther than t from the file's;   records of S lose all their keys\n"
-        "loss      mean over values of (other values in the group / all others), width / range of a number, 1 in S\n"
-        "discernibility   sum over classes size^2 + n #S;   class size   n / classes",
+        "S(l) = records whose class (equal groups in all keys at levels l) has fewer than k records,\n"
+        "       a risk above the bound, fewer than l confidential values (or exp entropy < l), or\n"
+        "       values farther than t from the file's;   records of S lose all their keys\n"
+        "loss            mean over values: other values in the group / all others, width / range of a\n"
+        "                number, 1 in S\n"
+        "discernibility  sum over classes of size^2, and n #S;   class size  n / classes",
         reading="``k`` of 3 to 5 and ``suppression`` of 0.01 to 0.05 are usual; more suppression buys finer levels, "
         "at the price of records that analysts drop. The note tells the level of each key and what the search took. "
         "Look at ``search(data).beside()``: a key whose next level costs little is a key to recode, one that saves "
@@ -155,7 +156,7 @@ class OptimalRecoding(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         found = self._searched(data, None)
         levels = tuple(found.levels.values())
-        said = f"{self!r}: {self._told(found)}"
+        said = f"{type(self).__name__}: {self._told(found)}"
         protected = _recoded(data, found.keys, levels, found.search.assessor)
         return replace(protected, notes=(*protected.notes, said))
 

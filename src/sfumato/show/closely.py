@@ -35,6 +35,7 @@ def detail_of(results: Results, found: Examination, *, first: str | None, checke
             for key in keys
             if row.parts.get(key)
         },
+        levels=found.detail.levels if found.detail else (),
         coefficients=found.regressions.coefficients if found.regressions else (),
         usefulness=useful,
         by_pair=_by_pair(row, results, keys),

@@ -8,6 +8,7 @@ from sfumato.compare import plain
 from sfumato.compare.examine.findings import VariableDetail
 from sfumato.errors import ParameterError
 from sfumato.show import map_plot, plots, usefulness_plots
+from sfumato.show.level_plot import level_plot
 from sfumato.show.markdown import render_markdown
 from sfumato.show.page import render_page, save, save_pictures
 from sfumato.show.pair_map import pair_map
@@ -83,6 +84,8 @@ def _charts(summary: Summary) -> dict[str, Spec]:
     useful = summary.detail.usefulness if summary.detail else None
     if useful is not None:
         charts["usefulness"] = usefulness_plots.utility_bars(useful)
+    if summary.detail and summary.detail.levels:
+        charts["levels"] = level_plot(summary.detail.levels)
     if summary.detail and summary.detail.coefficients:
         charts["regressions"] = plots.interval_plot(summary.detail.coefficients)
     if useful is not None and useful.drawn:

@@ -13,6 +13,7 @@ from sfumato.compare import plain
 from sfumato.compare.examine.findings import (
     CoefficientChange,
     CorrelationChange,
+    KeyLevel,
     PairUtility,
     RecordRisk,
     VariableDetail,
@@ -244,6 +245,7 @@ class Detail:
     usefulness: Usefulness | None = None
     by_pair: tuple[PairFigures, ...] = ()  # of measures that ``usefulness`` does not tell of
     release: Release | None = None
+    levels: tuple[KeyLevel, ...] = ()  # of the keys, if the best were sought
 
     @property
     def telling_risks(self) -> tuple[str, ...]:

@@ -104,11 +104,30 @@ class CorrelationChange:
 
 
 @dataclass(frozen=True)
+class KeyLevel:
+    """The level that a search chose for a key, and what one level less or more would come to; None: there is none.
+
+    One less would let more records be suppressed, which may be too many (``less_kept``), one more would lose more.
+    """
+
+    key: str
+    level: int
+    levels: int  # the highest
+    suppressed: float  # share of the records, at the levels chosen
+    loss: float
+    less_suppressed: float | None = None
+    less_kept: bool | None = None
+    more_suppressed: float | None = None
+    more_loss: float | None = None
+
+
+@dataclass(frozen=True)
 class Distributions:
-    """Every variable before and after, and the correlations that moved most."""
+    """Every variable before and after, the correlations that moved most, and the levels chosen if they were sought."""
 
     variables: tuple[VariableDetail, ...]
     correlations: tuple[CorrelationChange, ...]
+    levels: tuple[KeyLevel, ...] = ()
 
 
 @dataclass(frozen=True)

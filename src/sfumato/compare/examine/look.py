@@ -1,7 +1,7 @@
 """One candidate looked at closely: each piece by its name, kept where the figures are kept, and never made twice."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from sfumato.compare import plain
@@ -18,6 +18,7 @@ from sfumato.compare.examine.findings import (
     ReleaseFacts,
     UtilityFound,
 )
+from sfumato.compare.examine.levels import levels_beside
 from sfumato.compare.examine.over_records import MOST_RESAMPLED, SECONDS, over_records
 from sfumato.compare.examine.progress import lines
 from sfumato.compare.examine.records import (
@@ -121,8 +122,12 @@ class _Look:
         return self._kept(ReleaseFacts, "release", lambda: release_facts(original, self.table.made))
 
     def detail(self, told: Told) -> Distributions:
-        original = self.results.original
-        return self._kept(Distributions, "detail", lambda: distributions(original, self.table.made))
+        original, method = self.results.original, self.results.row(self.candidate).method
+
+        def compute() -> Distributions:
+            return replace(distributions(original, self.table.made), levels=levels_beside(method, original))
+
+        return self._kept(Distributions, "detail", compute)
 
     def records(self, told: Told) -> RecordsAtRisk:
         row = self.results.row(self.candidate)
