@@ -1,11 +1,16 @@
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from compare_toys import Closeness, Guess, Loss, Rows
 from test_frontier import results_of
 
+import sfumato
 from sfumato.compare.choose import Choice
-from sfumato.errors import ParameterError
+from sfumato.compare.seeds import generator
+from sfumato.errors import NotApplicable, ParameterError
+from tables import incomes
 
 
 def chosen(alpha: float = 0.25, **figures: tuple[float, float, float, float]) -> Choice:
@@ -103,3 +108,32 @@ def test_choices_that_cannot_be_right_are_refused() -> None:
         results.choose(utility=Closeness, at_most={Closeness: 0.1})
     with pytest.raises(ParameterError, match="there is no figure Guess"):
         results.choose(utility=Loss, at_most={Guess: 0.1})
+
+
+def test_a_choice_leads_to_its_table() -> None:
+    data = incomes()
+    methods = [sfumato.RankSwapping(0.1), sfumato.Noise(0.3), sfumato.MDAV(3)]
+    measures = [sfumato.DistanceLinkage(), sfumato.InformationLoss()]
+    results = sfumato.Experiment(data, methods, measures, seed=7, replicates=2).run()
+    choices: dict[str, Choice] = {}
+    for _ in methods:
+        wish = {"utility": "InformationLoss", "at_most": {"DistanceLinkage": 1.0}}
+        choice = results.choose(**wish, passed_over=tuple(choices))  # type: ignore[arg-type]
+        assert choice.chosen is not None
+        table, row = choice.protect(), results.row(choice.chosen)
+        assert row.method is not None
+        again = row.method.protect(data, rng=generator(7, row.method, 0))
+        assert all(np.array_equal(table.columns[n], again.columns[n], equal_nan=True) for n in data.names)
+        # the figure of the first draw is that of this table
+        assert sfumato.InformationLoss().evaluate(data, table).value == row.values["InformationLoss()"][0]
+        choices[choice.chosen] = choice
+    assert len(choices) == 3
+
+
+def test_without_a_candidate_there_is_no_table() -> None:
+    nothing = chosen(alpha=0.01, a=(0.1, 0, 9, 0))
+    assert nothing.chosen is None
+    with pytest.raises(NotApplicable, match=r"nothing was chosen, so there is no table\. No candidate has"):
+        nothing.protect()
+    with pytest.raises(NotApplicable, match="put together by hand"):
+        replace(chosen(a=(0.1, 0, 9, 0)), results=None).protect()

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sfumato import DataError, FileError, Microdata, ParameterError, Schema, Var
 openpyxl = pytest.importorskip("openpyxl")
 
 
-def book(path: Path, *sheets: tuple[str, list[list[Any]]]) -> Path:
+def book(path: Path, *sheets: tuple[str, Sequence[Any]]) -> Path:
     """Write a workbook with these sheets."""
     made = openpyxl.Workbook()
     made.remove(made.active)

@@ -5,12 +5,13 @@ import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.files import read
+from sfumato.data.files import read, write
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Role, Schema, Variable
 from sfumato.data.schema_file import read_schema, schema_text, write_schema
@@ -87,10 +88,6 @@ def test_a_schema_edited_and_used(tmp_path: Path) -> None:
         ),
         ("[variables.a]\nkind = ['numeric']", "kind must be one of"),
         ("[variables.a]\nkind='nominal'\ncategory = [1]", "'category' is not known here; .*did you mean 'categories'"),
-        (
-            "[variables.a]\nrole = 'key'",
-            "variable 'a' has no kind; write kind = one of numeric, ordinal, nominal, date",
-        ),
         ("[variables.a]\nkind = 'nominal'\ncategories = 'x'", "categories must be a list"),
         ("[variables.a]\nkind = 'nominal'\ncategories = [[1]]", "categories must hold texts, numbers or dates"),
         ("[variables.a]\nkind = 'nominal'\ncategories = [1, 'x']", "'a' lists categories of different types"),
@@ -154,3 +151,67 @@ def test_the_level_goes_to_the_file_and_back(tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text('[variables.rent]\nkind = "numeric"\nlevel = "houshold"\n')
     with pytest.raises(SchemaError, match=r"level must be one of household, record; .* \(did you mean 'household'"):
         read_schema(tmp_path / "schema.toml")
+
+
+# a role without a kind
+
+
+def test_a_kind_that_is_left_out_follows_the_column(tmp_path: Path) -> None:
+    file = tmp_path / "schema.toml"
+    file.write_text(
+        'weight = "w"\n[variables.age]\nrole = "key"\n[variables.town]\nrole = "key"\nlabel = "where"\n'
+        '[variables.code]\nmissing = [9]\n[variables.size]\ncategories = ["small", "large"]\n'
+    )
+    schema = read_schema(file)
+    assert all(variable.kind_by_rule for variable in schema)
+    table = pa.table({"age": [20, 30], "town": ["a", "b"], "code": [1, 9], "size": ["large", "small"], "w": [1.0, 2.0]})
+    data = Microdata.from_frame(table, file)
+    kinds = {variable.name: (variable.kind, variable.role) for variable in data.schema}
+    assert kinds == {
+        "age": ("numeric", "key"),
+        "town": ("nominal", "key"),
+        "code": ("numeric", "other"),
+        "size": ("nominal", "other"),
+        "w": ("numeric", "other"),
+    }
+    assert not any(variable.kind_by_rule for variable in data.schema)
+    assert data.schema["town"].label == "where" and data.schema["size"].categories == ("small", "large")
+    assert np.isnan(data.columns["code"][1])
+    # what was read is the same as if the kinds had been written
+    write_schema(data, tmp_path / "whole.toml")
+    again = Microdata.from_frame(table, str(tmp_path / "whole.toml"))
+    assert again.schema == data.schema and again.fingerprint == data.fingerprint
+    # and a schema without kinds goes to a file without them
+    assert read_schema_text(tmp_path, schema_text(schema)) == schema
+    assert "kind =" not in schema_text(schema).split("[variables", 1)[1]
+
+
+def read_schema_text(folder: Path, text: str) -> Schema:
+    (folder / "again.toml").write_text(text)
+    found = read_schema(folder / "again.toml")
+    assert all(variable.kind_by_rule for variable in found)
+    return found
+
+
+def test_a_kind_left_out_in_every_format(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text('[variables.code]\nrole = "key"\n[variables.pay]\nrole = "confidential"\n')
+    table = pa.table({"code": ["007", "012"], "pay": [1.5, 2.0]})
+    for ending in (".csv", ".csv.gz", ".parquet", ".xlsx", ".sav", ".dta"):
+        write(table, tmp_path / f"t{ending}")
+        schema = read(tmp_path / f"t{ending}", tmp_path / "schema.toml").schema
+        assert [(v.kind, v.role) for v in schema] == [("nominal", "key"), ("numeric", "confidential")], ending
+    comma = tmp_path / "comma.csv"
+    comma.write_text("code;pay\n1;1,5\n2;x\n")  # a kind that nobody states is not held against a cell
+    assert read(comma, tmp_path / "schema.toml").schema["pay"].kind == "nominal"
+
+
+def test_a_frame_takes_the_path_of_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text('[variables.age]\nkind = "ordinal"\n')
+    table = pa.table({"age": [20, 30]})
+    for path in (tmp_path / "schema.toml", str(tmp_path / "schema.toml")):
+        assert Microdata.from_frame(table, path).schema["age"].kind == "ordinal"
+        assert Microdata.from_frame(Microdata.from_frame(table), path).schema["age"].kind == "ordinal"
+    with pytest.raises(FileError, match=r"cannot read .*none\.toml"):
+        Microdata.from_frame(table, tmp_path / "none.toml")
+    with pytest.raises(SchemaError, match=r"schema must be a Schema or the path of a schema\.toml; got dict"):
+        Microdata.from_frame(table, {"age": "ordinal"})  # type: ignore[arg-type]

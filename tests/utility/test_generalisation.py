@@ -130,7 +130,7 @@ def test_the_loss_of_arx_counts_the_others() -> None:
     after = table(town=["n", "n", "n", "d"], age=["20-29", "20-29", "30-60", "30-60"])
     xu, iyengar = (
         CertaintyPenalty(categories=which).evaluate(before, after).by_variable for which in ("share", "others")
-    )  # type: ignore[arg-type]
+    )
     assert xu["town"] == pytest.approx(3 * (3 / 4) / 4)
     assert iyengar["town"] == pytest.approx(3 * ((3 - 1) / (4 - 1)) / 4)
     assert xu["age"] == iyengar["age"]

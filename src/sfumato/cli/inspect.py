@@ -32,7 +32,9 @@ LEAST = 12  # characters of the values that are worth a column
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+    ],
     *,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)

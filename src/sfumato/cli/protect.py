@@ -22,7 +22,9 @@ from sfumato.errors import FileError, ParameterError
 
 
 def protect(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+    ],
     *,
     method: Annotated[
         str, typer.Option(help='One method with its parameters, such as "RankSwapping(p=0.15)".', show_default=False)

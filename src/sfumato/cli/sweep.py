@@ -40,7 +40,9 @@ OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nea
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(help="A CSV, Parquet, SPSS, Stata or SAS file.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+    ],
     *,
     schema: SchemaFile = None,
     method: Annotated[

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def tune(
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+    ],
     *,
     method: Annotated[
         str,

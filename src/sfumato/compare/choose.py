@@ -12,12 +12,13 @@ from sfumato.compare.frontier import complete
 from sfumato.compare.naming import short_names
 from sfumato.compare.rows import half_width
 from sfumato.display import Preformatted
-from sfumato.errors import ParameterError
+from sfumato.errors import NotApplicable, ParameterError
 from sfumato.outcome import Reason
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results, Which
     from sfumato.compare.rows import Row
+    from sfumato.data.microdata import Microdata
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,20 @@ class Choice(Preformatted):
     idle: tuple[str, ...] = ()  # bounds on risk that the original keeps as it is: they ask for nothing
     names: Mapping[str, str] = field(default_factory=dict)  # short ones, by candidate
     sentence: str = ""
+    results: "Results | None" = field(default=None, repr=False, compare=False)  # what was chosen from
+
+    def protect(self) -> "Microdata":
+        """Return the table of the chosen candidate, bit by bit the one that was measured and that a sweep would write.
+
+        It is the first draw, of the seed of the experiment. What a release needs besides (ids left out, records in
+        random order, weights raked anew, the audit) is not done here: `sfumato sweep` and `sfumato protect` do it, in
+        Python ``sfumato.restoration.repairs.prepare``. A candidate protected elsewhere comes back as it was given.
+        """
+        if self.chosen is None:
+            raise NotApplicable(f"nothing was chosen, so there is no table. {self.sentence}")
+        if self.results is None:
+            raise NotApplicable("this choice was put together by hand: call protect of the results it came from")
+        return self.results.protect(self.chosen)
 
     @property
     def utility(self) -> str:
@@ -107,7 +122,7 @@ def choose(
     )
     names = short_names({row.candidate: row.method for row in results.rows})
     sentence = _nobody(choice, figures, names) if best is None else _somebody(choice, best, len(rows), figures, names)
-    return replace(choice, names=names, sentence=sentence)
+    return replace(choice, names=names, sentence=sentence, results=results)
 
 
 def wishes(

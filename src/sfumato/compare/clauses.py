@@ -318,14 +318,11 @@ def _(method: GroupedMicroaggregation) -> str:
     return f"{_are(method)} replaced by means within {written(method.alpha, 'share')} of the ranks"
 
 
-@clause.register
-def _(method: RankSwapping) -> str:
-    return f"{_are(method)} swapped between records within {written(method.p, 'share')} of the ranks"
-
-
-@clause.register
-def _(method: GroupedSwapping) -> str:
-    return f"{_are(method)} swapped between records within {written(method.alpha, 'share')} of the ranks"
+@clause.register(RankSwapping)
+@clause.register(GroupedSwapping)
+def _(method: RankSwapping | GroupedSwapping) -> str:
+    within = method.p if isinstance(method, RankSwapping) else method.alpha
+    return f"{_are(method)} swapped between records within {written(within, 'share')} of the ranks"
 
 
 @clause.register

@@ -10,12 +10,14 @@ import pyarrow as pa
 from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.file_form import Dialect
-from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, located, refuse_unknown
+from sfumato.data.file_names import LABELLED, PARQUET, TEXT, PathLike, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
 from sfumato.data.formats.csv.cells import MISSING
 from sfumato.data.formats.csv.reading import read_csv
 from sfumato.data.formats.csv.writing import write_csv
+from sfumato.data.formats.excel import EXCEL, read_excel, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
+from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.schema_file import read_schema
@@ -77,8 +79,6 @@ def read(
         _only_for_text(file, "R", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
         return read_r(file, _content(file), part, stated)
     if suffix in EXCEL:
-        from sfumato.data.formats.excel import read_excel
-
         _only_for_text(file, "Excel", delimiter=delimiter, decimal=decimal, encoding=encoding)
         found = read_excel(file, _content(file), part, markers)
     elif suffix in PARQUET:
@@ -134,8 +134,6 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
         if suffix in PARQUET:
             write_parquet(arrow, out)
         elif suffix in EXCEL:
-            from sfumato.data.formats.excel import write_excel
-
             return (*write_excel(arrow, file, out), *_labels_lost(table))
         else:
             with compressing(file, out) as packed:

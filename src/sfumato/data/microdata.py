@@ -8,6 +8,7 @@ therefore count as numbers until a schema says otherwise; ``sfumato inspect`` po
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,8 +59,17 @@ class Microdata:
         return type(self), (self.schema, dict(self.columns), self.origin, self.notes, self.matched, self.drawn)
 
     @classmethod
-    def from_frame(cls, frame: Any, schema: Schema | None = None) -> "Microdata":
-        """Read a pandas, polars or pyarrow table; columns the schema does not name get the kind of the stated rule."""
+    def from_frame(cls, frame: Any, schema: "Schema | str | os.PathLike[str] | None" = None) -> "Microdata":
+        """Read a pandas, polars or pyarrow table; columns the schema does not name get the kind of the stated rule.
+
+        ``schema`` is a ``Schema`` or the path of a ``schema.toml``.
+        """
+        if isinstance(schema, str | os.PathLike):
+            from sfumato.data.schema_file import read_schema  # which itself writes the schema of microdata
+
+            schema = read_schema(schema)
+        if schema is not None and not isinstance(schema, Schema):
+            raise SchemaError(f"schema must be a Schema or the path of a schema.toml; got {type(schema).__name__}")
         if isinstance(frame, Microdata):
             if schema is None:
                 return frame

@@ -1,6 +1,7 @@
 """Microaggregation: groups of at least k records, each value replaced by its group's mean."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -116,6 +117,20 @@ class ProjectionMicroaggregation(Method):
         return labels
 
 
+@dataclass(frozen=True, repr=False)
+class _Multivariate(Method):
+    """Groups of ``k`` records over several variables at once, or over ``at_a_time`` of them."""
+
+    k: int
+    at_a_time: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.whole(self, "k")
+        if self.at_a_time is not None:
+            parameters.whole(self, "at_a_time")
+
+
 @catalogued(
     MethodAbout(
         title="MDAV microaggregation",
@@ -136,7 +151,7 @@ class ProjectionMicroaggregation(Method):
         "far more of the data and gives the guarantee within each block only.",
     )
 )
-class MDAV(Method):
+class MDAV(_Multivariate):
     """Groups of ``k`` similar records by maximum distance to the average vector, averaged in all variables at once.
 
     The textbook method, exactly: distances between z-scores; while at least 3k records remain, the one farthest from
@@ -147,15 +162,6 @@ class MDAV(Method):
     shrink; with blocks the guarantee holds within a block only; with missing values it holds for each variable (every
     mean rests on at least k values), not for their combinations, which the pattern of what is missing can tell apart.
     """
-
-    k: int
-    at_a_time: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        parameters.whole(self, "k")
-        if self.at_a_time is not None:
-            parameters.whole(self, "at_a_time")
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
@@ -188,7 +194,7 @@ class MDAV(Method):
         "each block only.",
     )
 )
-class MaximumDistance(Method):
+class MaximumDistance(_Multivariate):
     """Groups of ``k`` similar records around the two most distant ones left, averaged in all variables at once.
 
     The heuristic from which :class:`MDAV` came: distances between z-scores; while at least 2k records remain, each of
@@ -199,15 +205,6 @@ class MaximumDistance(Method):
     as of MDAV; it takes 3 to 14 times as long, and its time grows with the power 1.5 of the number of records in two
     variables, 1.7 in six and 2 in thirteen.
     """
-
-    k: int
-    at_a_time: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        parameters.whole(self, "k")
-        if self.at_a_time is not None:
-            parameters.whole(self, "at_a_time")
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)

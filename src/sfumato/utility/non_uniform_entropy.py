@@ -141,4 +141,5 @@ def surprise(values: NDArray[np.generic], classes: NDArray[np.generic]) -> Float
     """
     _, value, often = np.unique(values, return_inverse=True, return_counts=True)
     _, inside, together = np.unique(classes, return_inverse=True, return_counts=True)
-    return np.log2(together[inside]) - np.log2(often[value])
+    bits: Floats = np.log2(together[inside]) - np.log2(often[value])
+    return bits

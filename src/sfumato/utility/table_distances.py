@@ -18,13 +18,12 @@ from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
 from sfumato.utility.association import REASONS, Column, pair_tests
+from sfumato.utility.table_statistics import DENSE, MOST_TABLES, means_of_tables
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 MOST_WAYS = 4
-MOST_TABLES = 50_000
 SHOWN = 20  # tables listed, those that moved most
-DENSE = 2**16  # cells counted in an array of all of them, however few records there are
 
 
 @catalogued(
@@ -105,8 +104,8 @@ class AverageAbsoluteDistance(Measure):
                 "share of records": float(np.mean([m for m, _, _ in found.values()])) / (2 * len(pair.original)),
                 "tables": float(len(sets)),
             },
-            by_variable=_means(aad, tuple(coded), 1),
-            by_pair=_means(aad, tuple(coded), 2) if self.ways > 1 else {},
+            by_variable=means_of_tables(aad, tuple(coded), 1),
+            by_pair=means_of_tables(aad, tuple(coded), 2) if self.ways > 1 else {},
             tables={"tables": tuple(_row(chosen, aad[chosen], found[chosen]) for chosen in _worst(aad))},
             notes=notes,
         )
@@ -184,7 +183,7 @@ class CramersVChange(Measure):
         return self.measurement(
             float(np.abs(change[places]).mean()),
             parts={"mean change": float(change[places].mean()), "largest": float(np.abs(change[places]).max())},
-            by_variable=_means(size, names, 1),
+            by_variable=means_of_tables(size, names, 1),
             by_pair={ends[k]: float(change[k]) for k in places.tolist()},
             tables={
                 "pairs": tuple(
@@ -250,16 +249,6 @@ def _distance(columns: list[_Coded]) -> tuple[float, int, int]:
     before, after = (np.bincount(table, minlength=width).astype(np.float64) for table in packed)
     moved = np.abs(before - after * (n / m))
     return float(moved.sum()), cells, int(np.count_nonzero(before + after))
-
-
-def _means(found: Mapping[tuple[str, ...], float], names: tuple[str, ...], size: int) -> dict[Any, float]:
-    """Return the mean over the tables in which each variable, or each two, have a part."""
-    own: dict[Any, list[float]] = {}
-    for chosen, figure in found.items():
-        for part in combinations(chosen, size):
-            own.setdefault(part[0] if size == 1 else part, []).append(figure)
-    wanted = names if size == 1 else tuple(combinations(names, 2))
-    return {key: float(np.mean(own[key])) for key in wanted if key in own}
 
 
 def _worst(aad: Mapping[tuple[str, ...], float]) -> list[tuple[str, ...]]:

@@ -4,10 +4,12 @@ The statistics are those of synthpop's ``utility.tab``: Raab, Nowok and Dibben (
 improving the utility of synthetic data; Voas and Williamson (2001); Freeman and Tukey (1950).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import exp, lgamma, log, pi, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,21 @@ Floats = NDArray[np.float64]
 Statistic = Literal["VW", "FT", "G", "JSD", "Bhattacharyya", "absolute difference", "weighted absolute difference"]
 Null = Literal["fitted model", "two samples"]
 NORMAL = sqrt(2 / pi)  # the mean size of a standard normal variable
+MOST_TABLES = 50_000
+DENSE = 2**16  # cells that are counted in an array of all of them, however few records there are
+
+
+def means_of_tables(found: Mapping[tuple[str, ...], float], names: tuple[str, ...], size: int) -> dict[Any, float]:
+    """Return the mean figure of the tables in which each variable, or each two, have a part.
+
+    >>> means_of_tables({("a", "b"): 1.0, ("a", "c"): 3.0}, ("a", "b", "c"), 1)
+    {'a': 2.0, 'b': 1.0, 'c': 3.0}
+    """
+    own: dict[tuple[str, ...], list[float]] = {some: [] for some in combinations(names, size)}
+    for table, figure in found.items():
+        for some in combinations(table, size):
+            own[some].append(figure)
+    return {some if size > 1 else some[0]: float(np.mean(figures)) for some, figures in own.items() if figures}
 
 
 @dataclass(frozen=True)

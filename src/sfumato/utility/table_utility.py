@@ -20,15 +20,13 @@ from sfumato.kernels.groups import classes
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.utility.table_statistics import Cells, Effects, Null, Statistic
+from sfumato.utility.table_statistics import DENSE, MOST_TABLES, Cells, Effects, Null, Statistic, means_of_tables
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Cuts = Literal["both", "original"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 PLACES = ("first", "second", "third", "fourth")
-MOST_TABLES = 50_000
-DENSE = 2**16  # cells that are counted in a table of them all, however few records there are
 FEW = 5.0  # pooled records per cell below which expected values are rough
 
 
@@ -121,8 +119,8 @@ class TableUtility(Measure):
         return self.measurement(
             float(np.mean(list(own.values()))),
             parts=parts,
-            by_variable=_means(own, coded.names, 1),
-            by_pair=_means(own, coded.names, 2) if self.ways > 1 else {},
+            by_variable=means_of_tables(own, coded.names, 1),
+            by_pair=means_of_tables(own, coded.names, 2) if self.ways > 1 else {},
             tables={"tables": tuple(_rows(tables, expected, ratios))},
             notes=(*coded.notes, *_said(tables, own)),
         )
@@ -258,15 +256,6 @@ def _parts(
             parts[f"{told}, ratio"] = float(np.mean([ratios[names][told] for names in having]))
     parts["pMSE"] = float(np.mean([cells.mean_square for cells in tables.values()]))
     return parts
-
-
-def _means(own: dict[tuple[str, ...], float], names: tuple[str, ...], number: int) -> dict[Any, float]:
-    """Return the mean ratio of the tables that each variable, or each pair of them, has a part in."""
-    found: dict[tuple[str, ...], list[float]] = {some: [] for some in combinations(names, number)}
-    for table, ratio in own.items():
-        for some in combinations(table, number):
-            found[some].append(ratio)
-    return {some if number > 1 else some[0]: float(np.mean(told)) for some, told in found.items() if told}
 
 
 def _rows(

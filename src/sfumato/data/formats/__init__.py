@@ -1,1 +1,1 @@
-"""Files of every format, each in and out: delimited text, Parquet, and the labelled files of SPSS, Stata and SAS."""
+"""Files of every format: delimited text, compressed or not, Parquet, Excel, R, and those of SPSS, Stata and SAS."""

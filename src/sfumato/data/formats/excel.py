@@ -24,6 +24,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
 DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
 _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
 _NOT_AVAILABLE = "#N/A"
+_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
 _MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
 
 
@@ -79,28 +80,38 @@ def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> tuple[str,
     return filled[0], _rows(path, sheets[filled[0]])
 
 
-def _filled(sheet: Any) -> Iterator[Sequence[Any]]:
-    """Yield the rows in which any cell holds something."""
-    for row in sheet.iter_rows():
-        if any(cell.value is not None for cell in row):
-            yield row
+def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the rows in which any cell holds something, with their numbers."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if any(value is not None for value in row):
+            yield number, row
 
 
 def _rows(path: Path, sheet: Any) -> list[list[Any]]:
     """Return the values of a sheet without empty rows, and without columns that are empty from the names on."""
     rows = []
-    for cells in _filled(sheet):
-        for cell in cells:
-            if cell.data_type == "e" and cell.value not in (None, _NOT_AVAILABLE):
+    for number, row in _filled(sheet):
+        for place, value in enumerate(row, start=1):
+            if isinstance(value, str) and value in _ERRORS:
                 raise DataError(
-                    f"{path}: cell {cell.coordinate} of sheet {sheet.title!r} is the error {cell.value}; correct its "
-                    "formula or empty the cell"
+                    f"{path}: cell {_letters(place)}{number} of sheet {sheet.title!r} is the error {value}; correct "
+                    "its formula or empty the cell"
                 )
-        rows.append([None if cell.value == _NOT_AVAILABLE else cell.value for cell in cells])
+        rows.append([None if value == _NOT_AVAILABLE else value for value in row])
     width = max((len(row) for row in rows), default=0)
     rows = [row + [None] * (width - len(row)) for row in rows]
     used = [place for place in range(width) if any(row[place] is not None for row in rows)]
     return [[row[place] for place in used] for row in rows]
+
+
+def _letters(place: int) -> str:
+    """Return what Excel calls a column.
+
+    >>> _letters(2), _letters(28)
+    ('B', 'AB')
+    """
+    before, last = divmod(place - 1, 26)
+    return (_letters(before) if before else "") + chr(ord("A") + last)
 
 
 def _column(values: list[Any], missing: Sequence[str]) -> Any:
@@ -163,10 +174,10 @@ def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     sheet = book.create_sheet("data")
 
     def cell(value: Any) -> Any:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or value[:1] not in ("=", "#"):
             return value
         written = WriteOnlyCell(sheet, value=value)
-        written.data_type = "s"  # else a text that begins with = would be a formula
+        written.data_type = "s"  # else a text that begins with = would be a formula, and #REF! an error
         return written
 
     sheet.append([cell(name) for name in table.column_names])

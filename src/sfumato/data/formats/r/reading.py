@@ -85,7 +85,7 @@ def _column(path: Path, name: str, vector: Vector) -> tuple[Any, Variable | None
 
 
 def _factor(path: Path, name: str, vector: Vector, label: str) -> tuple[Any, Variable]:
-    levels = vector.texts_of("levels")
+    levels = vector.attributes["levels"].texts() if "levels" in vector.attributes else []  # NA may be one of them
     codes, missing = vector.numbers()
     if len(codes) and not ((codes[~missing] >= 1) & (codes[~missing] <= len(levels))).all():
         raise FileError(f"{path}: the factor {name!r} has codes without a level")
@@ -93,27 +93,27 @@ def _factor(path: Path, name: str, vector: Vector, label: str) -> tuple[Any, Var
     kind = "ordinal" if "ordered" in vector.classes else "nominal"
     return (
         pa.array(levels, pa.string()).take(indices),
-        Variable(name, kind=kind, categories=levels, label=label),  # type: ignore[arg-type]
+        Variable(name, kind=kind, categories=tuple(level for level in levels if level is not None), label=label),  # type: ignore[arg-type]
     )
 
 
 def _labelled(name: str, vector: Vector, values: Any, label: str) -> tuple[Any, Variable]:
     """Return a vector of haven's: its codes, with the words for them."""
     words = vector.attributes["labels"]
+    codes: list[Category | None]
     if words.kind == "STR":
-        codes: list[Category] = [code for code in words.texts() if code is not None]
+        codes = list(words.texts())
     else:
         numbers, gone = words.numbers()
-        codes = [short(code) for code in numbers[~gone].tolist()]
-        kept = np.flatnonzero(~gone)
-    names = words.texts_of("names")
-    labels = [(code, names[place]) for code, place in zip(codes, kept if words.kind != "STR" else range(len(codes)),
-                                                          strict=True)]  # fmt: skip
+        codes = [None if lacks else short(code) for code, lacks in zip(numbers.tolist(), gone, strict=True)]
+    # a label of a tagged NA belongs to no code
+    names = words.attributes["names"].texts() if "names" in words.attributes else [None] * len(codes)
+    labels = [(code, text) for code, text in zip(codes, names, strict=True) if code is not None and text]
     missing, values = _user_missing(vector, values)
     if pa.types.is_string(values.type):
         return values, Variable(name, kind="nominal", missing=missing, label=label, labels=tuple(labels))
     values = _whole(values)
-    known = {code for code in codes if code not in missing}
+    known = {code for code, _ in labels if code not in missing}
     present = set(values.unique().drop_null().to_pylist()) - set(missing)
     kind = "nominal" if known and present <= known else "numeric"
     return values, Variable(name, kind=kind, missing=missing, label=label, labels=tuple(labels))  # type: ignore[arg-type]
