@@ -111,8 +111,8 @@ def test_a_file_is_shifted_and_written_in_its_own_form(tmp_path: Path, suffix: s
     assert gaps[0] == gaps[1] > 0
     # records stand in another order; what a record's own dates lie apart is kept
     for one, other in (("came", "asked"), ("born", "asked")):
-        apart = [np.sort(np.round(t.columns[one] - t.columns[other], 6)) for t in (data, moved)]
-        assert np.array_equal(*apart, equal_nan=True)
+        before, after = (np.sort(np.round(t.columns[one] - t.columns[other], 6)) for t in (data, moved))
+        assert np.array_equal(before, after, equal_nan=True)
     assert np.nanmax(np.abs(np.sort(moved.columns["asked"]) - data.columns["asked"])) <= 30
 
 

@@ -31,7 +31,7 @@ def patients(n: int = 1500) -> Microdata:
 
 
 def alarms(original: Microdata, protected: Microdata) -> dict[tuple[str, str], Restored]:
-    found = {}
+    found: dict[tuple[str, str], Restored] = {}
     for route in audit(original, protected).routes:
         for one in route.by_variable:
             if one.reading == "restores":
