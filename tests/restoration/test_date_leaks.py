@@ -9,6 +9,7 @@ from sfumato import DateShift, GlobalRecoding, Microdata, Schema, Variable, Vari
 from sfumato.data.dates import ages, day_of
 from sfumato.restoration.audit import audit
 from sfumato.restoration.findings import Restored
+from sfumato.restoration.guess import _in_small_classes
 
 
 def patients(n: int = 1500) -> Microdata:
@@ -62,6 +63,24 @@ def test_dates_shifted_together_are_not_given_back() -> None:
     assert not alarms(data, DateShift(180).protect(data, rng=1))
 
 
-def test_a_date_by_year_is_no_alarm_by_itself() -> None:
+def test_a_date_in_classes_is_no_alarm_by_itself() -> None:
+    """A month of birth holds one or two persons here, and tells the day nearly, whatever else the file has."""
     data = patients().without(["age", "left", "stay"])
-    assert not alarms(data, GlobalRecoding(bins={"born": "year"}).protect(data))
+    noise = np.random.default_rng(1).normal(size=len(data))
+    table = data.to_arrow().append_column("noise", pa.array(noise))
+    data = Microdata.from_frame(table, data.schema)
+    for span in ("month", "quarter", "year", "10 years"):
+        protected = GlobalRecoding(bins={"born": span}).protect(data)
+        assert not alarms(data, protected), span
+
+
+def test_the_guess_in_a_small_class_is_the_median_of_the_others() -> None:
+    """Classes of 1, 3 and 2 records; of three the middle is right for its neighbours only if these are near."""
+    band = np.array([5, 7, 7, 7, 9, 9])
+    rank = np.array([0.5, 1.5, 2.5, 9.5, 20.5, 21.5])
+    true = rank * 10
+    nothing = np.full(6, -1.0), np.zeros(6, dtype=bool)
+    values, right = _in_small_classes(band, rank, true, 2.0, *nothing)
+    # others of 15: (25, 95), the lower is 25; of 25: (15, 95), 15; of 95: (15, 25), 15; of the pair the other one
+    assert values.tolist() == [-1.0, 25.0, 15.0, 15.0, 215.0, 205.0]
+    assert right.tolist() == [False, True, True, False, True, True]
