@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from small_survey import run
 
 from sfumato import Microdata, Schema, Variable, read, write
 from sfumato.data.dates import spelled
+from small_survey import run
 
 SUFFIXES = [".csv", ".parquet", ".sav", ".zsav", ".dta", ".xpt"]
 KEYS = '[variables.sex]\nkind = "nominal"\nrole = "key"\n[variables.region]\nkind = "nominal"\nrole = "key"\n'

@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small_survey import run, write_survey
 
 import sfumato
+from small_survey import run, write_survey
 
 
 @pytest.fixture
