@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.alignment import aligned
 from sfumato.data.households import household_level
-from sfumato.data.linked_values import Followed, computed_anew, put_together
+from sfumato.data.linked_values import Followed, computed_anew, is_quantity, nothing, put_together
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing, only_present
 from sfumato.data.schema import Variable
@@ -117,8 +117,9 @@ def _paired(original: Microdata, protected: Microdata) -> bool:
 
 def _comparable(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return both columns, categories under the same codes."""
-    if "numeric" in (original.schema[name].kind, protected.schema[name].kind):
-        return original.columns[name], protected.columns[name]
+    x, y = original.columns[name], protected.columns[name]
+    if is_quantity(x) or is_quantity(y):
+        return x, y
     both = aligned(original, protected, name)
     return both.original, both.protected
 
@@ -151,7 +152,7 @@ def _put_together(original: Microdata, protected: Microdata, name: str, sources:
     found = put_together(protected, name, sources)
     if found is None and _paired(original, protected):
         variable, column = original.schema[name], original.columns[name].copy()
-        column[protected.missing(name)] = np.nan if variable.kind == "numeric" else -1
+        column[protected.missing(name)] = nothing(column)
         lost = protected.schema[name].treatment.suppressed - variable.treatment.suppressed
         variable = variable.treated(Treatment(suppressed=max(lost, 0)))
         found = put_together(protected.recast({name: (variable, column)}), name, sources)
@@ -160,7 +161,7 @@ def _put_together(original: Microdata, protected: Microdata, name: str, sources:
 
 def _recast(protected: Microdata, name: str, found: Followed) -> Microdata:
     variable, column = found.variable, found.column
-    if variable.kind == "numeric":
+    if is_quantity(column):
         return protected.recast({name: (variable, column)})
     variable, column = only_present(variable, column)
     recast = protected.recast({name: (variable, column)})

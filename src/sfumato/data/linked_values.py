@@ -41,6 +41,16 @@ class Followed:
     said: str = ""
 
 
+def is_quantity(column: NDArray[Any]) -> bool:
+    """Tell whether a column holds quantities, with NaN, and not codes, with -1."""
+    return column.dtype.kind == "f"
+
+
+def nothing(column: NDArray[Any]) -> float:
+    """Return what stands for a missing value in a column."""
+    return np.nan if is_quantity(column) else -1
+
+
 # values put together
 
 
@@ -72,8 +82,8 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
     if part.max() + 1 == len(levels) and not odd.any():
         return Followed(variable, column)
     blank = column.copy()
-    blank[np.flatnonzero(there)[odd]] = np.nan if variable.kind == "numeric" else -1
-    made = (_in_bands if variable.kind == "numeric" else _in_groups)(variable, blank, levels, part)
+    blank[np.flatnonzero(there)[odd]] = nothing(blank)
+    made = (_in_bands if is_quantity(blank) else _in_groups)(variable, blank, levels, part)
     if made is None or not odd.any():
         return made
     changed = made.variable.treated(Treatment(suppressed=int(odd.sum())))
@@ -151,7 +161,7 @@ def _name(categories: Sequence[Category], spelled: Sequence[str], *, ordered: bo
 def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers) -> Followed | None:
     """Put a number into bands, cut at the roundest number between two parts; None where they are many."""
     begins = np.flatnonzero(np.diff(part)) + 1
-    if len(begins) >= MOST_BANDS:
+    if len(begins) >= MOST_BANDS or variable.kind != "numeric":
         return None
     cuts = [bands.roundest(float(levels[at - 1]), float(levels[at])) for at in begins]
     names = bands.labels([-np.inf, *cuts, np.inf], whole=bands.is_whole(levels))
@@ -172,20 +182,20 @@ def computed_anew(original: Microdata, protected: Microdata, variable: Variable,
     Values that are not known are made missing, if they are few.
     """
     name, sources = variable.name, variable.sources
-    number, published = ([table.schema[s].kind == "numeric" for s in sources] for table in (original, protected))
+    number, published = ([is_quantity(table.columns[s]) for s in sources] for table in (original, protected))
     if number != published:
         return None
-    if variable.kind == "numeric" and all(number):
+    if is_quantity(original.columns[name]) and all(number):
         summed = _summed(original, name, sources)
         if summed is not None:
             stated = replace(variable, treatment=_like_source(protected, sources, summed))
-            found = summed[0] + protected.numeric(sources) @ summed[1:]
+            found = summed[0] + _stacked(protected, sources) @ summed[1:]
             return _anew(original, protected, stated, found)
     column = _looked_up(original, protected, name, sources) if lookup else None
     if column is None:
         return None
     asked = np.logical_and.reduce([~protected.missing(one) for one in (name, *sources)])
-    unknown = asked & (np.isnan(column) if variable.kind == "numeric" else column < 0)
+    unknown = asked & _gaps(column)
     if unknown.sum() > EXCEPTIONS * asked.sum():
         return None
     return _anew(original, protected, variable.treated(PERTURBED), column)
@@ -196,9 +206,8 @@ def _anew(original: Microdata, protected: Microdata, stated: Variable, column: N
     before = protected.schema[stated.name]
     lost = protected.missing(stated.name)
     column = np.where(_unsaid(protected, stated.sources), _as_before(original, protected, stated.name), column)
-    column[lost] = np.nan if stated.kind == "numeric" else -1
-    gaps = np.isnan(column) if stated.kind == "numeric" else column < 0
-    more = int((gaps & ~lost).sum())
+    column[lost] = nothing(column)
+    more = int((_gaps(column) & ~lost).sum())
     stated = replace(stated, treatment=replace(stated.treatment, suppressed=before.treatment.suppressed + more))
     same = before.kind == stated.kind and before.categories == stated.categories
     if same and np.array_equal(column, protected.columns[stated.name], equal_nan=column.dtype.kind == "f"):
@@ -207,9 +216,17 @@ def _anew(original: Microdata, protected: Microdata, stated: Variable, column: N
     return Followed(stated, column, f"it is computed anew from what is published{said}")
 
 
+def _gaps(column: NDArray[Any]) -> Mask:
+    return np.isnan(column) if is_quantity(column) else np.asarray(column < 0)
+
+
+def _stacked(data: Microdata, names: Sequence[str]) -> Floats:
+    return np.column_stack([data.columns[name] for name in names])
+
+
 def _summed(original: Microdata, name: str, sources: Sequence[str]) -> Floats | None:
     """Return constant and factors of a sum that holds in every complete record, or None; whole ones as such."""
-    X, y = original.numeric(sources), original.columns[name]
+    X, y = _stacked(original, sources), original.columns[name]
     there = ~np.isnan(y) & ~np.isnan(X).any(axis=1)
     design, y = np.column_stack([np.ones(int(there.sum())), X[there]]), y[there]
     if len(y) < 3 * design.shape[1] or len(np.unique(y)) < 3:
@@ -259,34 +276,28 @@ def _looked_up(original: Microdata, protected: Microdata, name: str, sources: Se
     if (one[place[: len(lesson)]] != value).any():
         return None
     found = one[place[len(lesson) :]]
-    if len(sources) == 1 and original.schema[sources[0]].kind == "numeric":
+    if len(sources) == 1 and is_quantity(original.columns[sources[0]]):
         x, y = original.columns[sources[0]][given], protected.columns[sources[0]][asked]
         found = np.where(found < 0, _between(x, value, y), found)
-    column = _nothing(original, name, len(protected))
+    column = np.full(len(protected), nothing(levels), dtype=levels.dtype)
     column[asked] = np.where(found >= 0, levels[np.maximum(found, 0)], column[asked])
     return column
 
 
-def _nothing(original: Microdata, name: str, records: int) -> NDArray[Any]:
-    """Return a column of missing values."""
-    missing: float = np.nan if original.schema[name].kind == "numeric" else -1
-    return np.full(records, missing, dtype=original.columns[name].dtype)
-
-
 def _as_before(original: Microdata, protected: Microdata, name: str) -> NDArray[Any]:
     """Return what is published under the original's kind and categories; what these lack is missing."""
-    before, after = original.schema[name].kind, protected.schema[name].kind
-    if before == after == "numeric":
-        return protected.columns[name]
-    if "numeric" in (before, after):
-        return _nothing(original, name, len(protected))
+    before, after = original.columns[name], protected.columns[name]
+    if is_quantity(before) and is_quantity(after):
+        return after
+    if is_quantity(before) or is_quantity(after):
+        return np.full(len(after), nothing(before), dtype=before.dtype)
     both = aligned(original, protected, name)
     return np.where(both.protected < both.known, both.protected, -1).astype(np.int32)
 
 
 def _in_common(original: Microdata, protected: Microdata, name: str) -> Integers:
     """Return a source of both tables under the same codes, one table after the other."""
-    if original.schema[name].kind == "numeric":
+    if is_quantity(original.columns[name]):
         both = np.concatenate([original.columns[name], protected.columns[name]])
         return np.unique(both, return_inverse=True)[1].astype(np.int64)
     two = aligned(original, protected, name)

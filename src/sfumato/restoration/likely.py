@@ -31,7 +31,8 @@ def likely_sources(
     rows = slice(0, max(LEAST, CELLS // len(names)))
     values = np.column_stack([_places(columns[name])[rows] for name in names])
     missing = np.column_stack([data.missing(name)[rows] for name in names])
-    apart = np.array([NEIGHBOURS * len(data) if data.schema[name].kind == "numeric" else 0.0 for name in names])
+    quantity = np.array([data.columns[name].dtype.kind == "f" for name in names])
+    apart = np.where(quantity, NEIGHBOURS * len(data), 0.0)
     usual = _agreement(values, missing, apart, rng.permutation(len(values)), None)
     for source in names:
         codes = columns[source].codes[rows]
