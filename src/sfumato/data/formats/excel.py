@@ -82,6 +82,7 @@ def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> tuple[str,
 
 def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield the rows in which any cell holds something, with their numbers."""
+    sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and openpyxl would believe it
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if any(value is not None for value in row):
             yield number, row
