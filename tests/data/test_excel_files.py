@@ -58,6 +58,8 @@ def test_a_survey_as_people_keep_it(tmp_path: Path) -> None:
     assert data.schema["id"].kind == "numeric" and data.schema["age"].kind == "nominal"
     kept = read(tmp_path / "s.xlsx", missing=[""])
     assert columns(kept)["code"] == ["007", "012", "NA"]
+    coded = read(tmp_path / "s.xlsx", missing=["NA", "7", "34"])
+    assert columns(coded)["income"] == [1500.25, None, None] and columns(coded)["age"] == [None, "90+", "41"]
     stated = read(tmp_path / "s.xlsx", Schema((Variable("age", kind="nominal", role="key"),)))
     assert stated.schema["age"].role == "key"
 
