@@ -33,9 +33,12 @@ from .core import Chain as Chain
 from .core import Measure as Measure
 from .core import Method as Method
 from .core import Within as Within
+from .data.date_bands import age_at as age_at
 from .data.files import read as read
 from .data.files import write as write
 from .data.hierarchy import Hierarchy as Hierarchy
+from .data.hierarchy_file import read_hierarchy as read_hierarchy
+from .data.hierarchy_file import write_hierarchy as write_hierarchy
 from .data.microdata import Microdata as Microdata
 from .data.samples import household_survey as household_survey
 from .data.scenario import Scenario as Scenario
@@ -57,6 +60,7 @@ from .methods.correlated_noise import CorrelatedNoise as CorrelatedNoise
 from .methods.correlated_noise import KimNoise as KimNoise
 from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
 from .methods.correlated_noise import ResidualNoise as ResidualNoise
+from .methods.date_shift import DateShift as DateShift
 from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.local_suppression import LocalSuppression as LocalSuppression
 from .methods.microaggregation import MDAV as MDAV

@@ -18,7 +18,7 @@ import sfumato.risk
 import sfumato.utility  # noqa: F401 - their classes enter the catalogue as they are imported
 from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method, Within
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.parameters import frozen
 from sfumato.registry import MEASURES, METHODS, PARAMETERS, catalogued
 
@@ -100,7 +100,7 @@ def parse(text: str) -> list[Method | Measure]:
         call = _with_variables(name, call)
         positional = [_value(value) for value in getattr(call, "args", [])]
         keywords = {str(k.arg): _value(k.value) for k in getattr(call, "keywords", [])}
-    except ParameterError:  # of a model or a method inside, which says more
+    except (ParameterError, SchemaError):  # of a model, a hierarchy or a method inside, which says more
         raise
     except (SyntaxError, ValueError, AttributeError, TypeError):
         raise ParameterError(f"cannot read {text!r}; write for example 'MDAV(k=[3, 5, 10])'") from None

@@ -9,7 +9,9 @@ from small_survey import run, write_schema, write_survey
 import sfumato
 from tables import numbers
 
-COMMANDS = ("demo", "inspect", "protect", "compare", "audit", "sweep", "tune", "study", "methods", "measures")
+COMMANDS = (
+    "demo", "inspect", "hierarchy", "protect", "compare", "audit", "sweep", "tune", "study", "methods", "measures",
+)  # fmt: skip
 
 
 @pytest.fixture

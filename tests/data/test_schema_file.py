@@ -35,9 +35,10 @@ def schemas(draw: st.DrawFn) -> Schema:
     for name in names:
         kind: Kind = draw(st.sampled_from(get_args(Kind)))
         role: Role = draw(st.sampled_from(get_args(Role)))
-        categories = [] if kind == "numeric" else draw(CATEGORIES)
-        missing = draw(st.lists(st.text() | st.integers(), max_size=3))
-        variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text())))
+        categories = [] if kind in ("numeric", "date") else draw(CATEGORIES)
+        missing = draw(st.lists(st.text() | st.integers() | st.dates(), max_size=3))
+        form = draw(st.sampled_from(["", "%d.%m.%Y"])) if kind == "date" else ""
+        variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text()), format=form))
     special = st.none() | st.text(min_size=1)
     return Schema(tuple(variables), draw(special), draw(special), draw(special))
 
@@ -79,7 +80,7 @@ def test_a_schema_edited_and_used(tmp_path: Path) -> None:
     [
         (
             "[variables.a]\nkind = 'numric'",
-            r"variable 'a': kind must be one of numeric, ordinal, nominal; got 'numric' \(d",
+            r"variable 'a': kind must be one of numeric, ordinal, nominal, date; got 'numric' \(d",
         ),
         (
             "[variables.a]\nkind = 'numeric'\nrole = 'Key'",
@@ -214,3 +215,10 @@ def test_a_frame_takes_the_path_of_a_schema(tmp_path: Path) -> None:
         Microdata.from_frame(table, tmp_path / "none.toml")
     with pytest.raises(SchemaError, match=r"schema must be a Schema or the path of a schema\.toml; got dict"):
         Microdata.from_frame(table, {"age": "ordinal"})  # type: ignore[arg-type]
+
+
+def test_a_format_without_a_kind_says_that_it_is_a_date(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text('[variables.born]\nformat = "%d.%m.%Y"\nrole = "key"\n[variables.seen]\n')
+    (tmp_path / "t.csv").write_text("born;seen\n31.12.1999;2020-01-01\n01.01.2000;2020-01-02\n")
+    schema = read(tmp_path / "t.csv", tmp_path / "schema.toml").schema
+    assert [(v.kind, v.role) for v in schema][0] == ("date", "key")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema, schema_text
-from sfumato.data.toml_text import pairs
+from sfumato.data.toml_text import lists
 from sfumato.data.treatment import Treatment
 from sfumato.errors import SchemaError
 
@@ -52,7 +52,7 @@ def test_how_it_reads() -> None:
     text = schema_text(Schema((sex, band)))
     assert 'labels = [[1, "male"], [2, "female"]]' in text
     assert "[variables.age.treatment]\ncuts = [18.0, 65.0]\ntop = 90.0\nsuppressed = 3\nperturbed = true" in text
-    many = pairs((i, f"category number {i}") for i in range(5))
+    many = lists((i, f"category number {i}") for i in range(5))
     assert many.splitlines()[1] == '    [0, "category number 0"],'
 
 

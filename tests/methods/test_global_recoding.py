@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sfumato import (
     PRAM,
     GlobalRecoding,
+    Hierarchy,
     Microdata,
     NotApplicable,
     ParameterError,
@@ -319,6 +320,8 @@ def test_every_form_is_hashable_and_its_text_reads_back() -> None:
         GlobalRecoding(bins={"age": np.float64(5)}),
         GlobalRecoding(5, bins={"age": [18, 65], "x": {"low": [None, 0.5], "high": [0.5, None]}}, rare=0.1),
         GlobalRecoding(hierarchy={"region": {"Aix": ["south"], "Lille": ["north"]}, "age": [5, 10]}, level={"age": 2}),
+        GlobalRecoding(hierarchy={"age": Hierarchy(widths=(5, np.inf)), "x": [[0.5, 2], []]}, level=2),
+        GlobalRecoding(level={"age": 2, "region": 1}),
     ):
         assert catalogue.parse(repr(made)) == [made] and eval(repr(made)) == made
         assert hash(made) == hash(replace(made)) and pickle.loads(pickle.dumps(made)) == made

@@ -47,20 +47,26 @@ def test_hierarchies_that_are_none_are_refused() -> None:
     for hierarchy, level, message in [
         ({"region": TOWNS}, 3, "has 2 levels; there is no level 3"),
         ({"region": TOWNS}, -1, "level must be a whole number"),
-        ({"region": TOWNS}, {"age": 1}, "level names 'age', which has no hierarchy"),
-        ({"region": {"Aix": ["south"], "Nice": ["south", "France"]}}, 1, "as many ancestors"),
+        (
+            {"region": {"Aix": ["south"], "Nice": ["south", "France"]}},
+            1,
+            "row 2: .* needs as many groups",
+        ),
         (
             {"region": {"Aix": ["s", "France"], "Nice": ["s", "Italy"]}},
             1,
-            "'s' of level 1 is in 'France' and in 'Italy'",
+            "'s' of level 1 is part of 'France' in row 1 and of 'Italy' here",
         ),
-        ({"age": [5, 12]}, 1, "multiple of the last"),
-        ({"region": {}}, 1, "must be a dict from each category"),
-        ({"region": {"Aix": "south"}}, 1, "must be a dict from each category"),
+        ({"age": [5, 12]}, 1, "multiple of the last, else a class is split; 12 is none of 5"),
+        ({"age": [[18, 65], [30]]}, 1, "level 2 cuts at 30, where level 1 does not"),
+        ({"region": {}}, 1, "a hierarchy is a dict from each category"),
+        ({"region": {"Aix": "south"}}, 1, "a hierarchy is a dict from each category"),
     ]:
         with pytest.raises(ParameterError, match=message):
             GlobalRecoding(hierarchy=hierarchy, level=level)  # type: ignore[arg-type]
     with pytest.raises(NotApplicable, match="hierarchy of 'region' lacks 'Rome'"):
         GlobalRecoding(hierarchy={"region": TOWNS}).protect(nominal(["Aix", "Rome"]))
+    with pytest.raises(NotApplicable, match="the schema has no hierarchy of 'region'; `sfumato hierarchy` writes one"):
+        GlobalRecoding(level={"region": 1}).protect(nominal(["Aix", "Rome"]))
     with pytest.raises(NotApplicable, match="is nominal: its hierarchy is a dict"):
         GlobalRecoding(hierarchy={"region": [5, 10]}).protect(nominal(["Aix"]))

@@ -10,6 +10,7 @@ from sfumato.cli.audit import audit
 from sfumato.cli.catalogue import measures, methods
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
+from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
 from sfumato.cli.protect import protect
 from sfumato.cli.study import study
@@ -96,7 +97,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, sweep, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 
 

@@ -59,18 +59,41 @@ def inspect(
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
     exposed = _exposed(data) if risk else None
+    proposed = _hierarchies(data, file, schema)
     if json:
         plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
+        plain["hierarchies"] = proposed
         print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
         _print(file, len(data), findings)
+        _print_hierarchies(proposed)
         if exposed is not None:
             print_exposure(exposed)
     for note in data.notes:
         say(note)
-    written = _write(schema_text(data), out, schema, force=force)
+    written = _write(schema_text(data, (out or DEFAULT).parent), out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
+
+
+def _hierarchies(data: "Microdata", file: Path, schema: Path | None) -> dict[str, str]:
+    """Return the command that writes a hierarchy of each key that has none and may need one."""
+    from sfumato.data.hierarchy_proposal import propose
+
+    keys = dict.fromkeys(key for intruder in data.schema.intruders() for key in intruder.keys)
+    found = {name: propose(data, name) for name in keys if data.schema[name].hierarchy is None}
+    place = None if schema is None else str(schema)
+    return {name: proposal.command(str(file), place) for name, proposal in found.items() if proposal is not None}
+
+
+def _print_hierarchies(commands: "Mapping[str, str]") -> None:
+    from rich.text import Text
+
+    out = console()
+    if commands:
+        out.print(Text("\nTo make keys coarser step by step, write what their values are part of:", style="bold"))
+    for command in commands.values():
+        out.print(Text(f"  {command}"), soft_wrap=True)
 
 
 def _exposed(data: "Microdata") -> "Exposure":

@@ -177,16 +177,20 @@ def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
 
 
 def _publishable(protected: "Microdata") -> "Schema":
-    """Return the schema with no category that no record has, and without the ids and names, which the table has."""
+    """Return the schema with no category that no record has, and without the ids and names, which the table has.
+
+    Hierarchies stay behind too: they list what the records had, and cuts may follow their distribution.
+    """
     from dataclasses import replace
 
     from sfumato.data.present import only_present
 
     schema, changed = protected.schema, []
+    schema = schema.replace(*(replace(variable, hierarchy=None) for variable in schema))
     for variable in schema:
         if variable.kind == "nominal" and (variable.name in schema.special().values() or variable.role == "identifier"):
             changed.append(replace(variable, categories=(), labels=()))
-        elif variable.kind != "numeric":
+        elif not variable.quantitative:
             changed.append(only_present(variable, protected.columns[variable.name])[0])
     return schema.replace(*changed)
 

@@ -2,52 +2,50 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from sfumato.data.date_bands import EXAMPLES, Span
+
 Row = Sequence[object]
+FORMS = ("rows", "cuts", "widths", "spans")
+ALL = "all"  # the span that holds every date
+TOP = "*"  # what the one group is called in which nothing of a variable is left
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong in which row, counted from 0."""
+def row_fault(rows: Sequence[Row], lines: Sequence[int] | None = None) -> str | None:
+    """Return what keeps rows from being a hierarchy, in which row, and the cure; ``lines`` are those of a file.
 
-    row: int
-    text: str
-
-
-def row_fault(rows: Sequence[Row]) -> Fault | None:
-    """Return the first row that keeps rows from being a hierarchy, and the cure.
-
-    >>> row_fault([("Aix", "south", "France"), ("Nice", "south", "Italy")]).text[:67]
-    "'south' of level 1 is part of 'France' in row 1 and of 'Italy' here"
+    >>> print(row_fault([("Aix", "south", "France"), ("Nice", "south", "Italy")], lines=[1, 3]))
+    line 3: 'south' of level 1 is part of 'France' in line 1 and of 'Italy' here; it can be part of one only: correct it
     """
+
+    def where(number: int) -> str:
+        return f"row {number + 1}" if lines is None else f"line {lines[number]}"
+
     height = len(rows[0])
     if height < 2:
-        return Fault(0, f"{rows[0]!r} has no group above it; a row is a category and its group at each level")
+        return f"{where(0)}: {rows[0][0] if rows[0] else ''!r} has no group; a row is a category, then its groups"
     categories: dict[str, int] = {}
     above: list[dict[object, tuple[object, int]]] = [{} for _ in range(height)]
     for number, row in enumerate(rows):
         if len(row) != height:
-            return Fault(
-                number,
-                f"it has {len(row)} entries and the first row {height}; every category needs as many groups: repeat a "
-                "group at the levels where it stays",
+            return (
+                f"{where(number)}: it has {len(row)} entries and {where(0)} has {height}; every category needs as many "
+                "groups: repeat one at the levels where it stays"
             )
-        if any(entry is None or entry == "" for entry in row):
-            level = next(level for level, entry in enumerate(row) if entry is None or entry == "")
-            return Fault(number, f"level {level} is empty; name the group, or repeat the one below")
+        empty = next((level for level, entry in enumerate(row) if entry is None or entry == ""), None)
+        if empty is not None:
+            return f"{where(number)}: level {empty} is empty; name the group, or repeat the one below"
         first = categories.setdefault(str(row[0]), number)
         if first != number:
-            return Fault(number, f"{row[0]!r} stands in row {first + 1} already; keep one of them")
+            return f"{where(number)}: {row[0]!r} stands in {where(first)} already; keep one of them"
         for level in range(1, height - 1):
             group, one = row[level], row[level + 1]
-            other, where = above[level].setdefault(group, (one, number))
+            other, place = above[level].setdefault(group, (one, number))
             if other != one:
-                return Fault(
-                    number,
-                    f"{group!r} of level {level} is part of {other!r} in row {where + 1} and of {one!r} here; it can "
-                    "be part of one only: correct one of them",
+                return (
+                    f"{where(number)}: {group!r} of level {level} is part of {other!r} in {where(place)} and of "
+                    f"{one!r} here; it can be part of one only: correct it"
                 )
     return None
 
@@ -56,7 +54,7 @@ def cut_fault(levels: Sequence[Sequence[float]]) -> str | None:
     """Return what keeps cut points from being a hierarchy."""
     for number, cuts in enumerate(levels, start=1):
         if not all(map(_finite, cuts)) or any(low >= high for low, high in pairwise(cuts)):
-            return f"the cuts of level {number} must be numbers that rise; got {cuts!r}"
+            return f"the cuts of level {number} must be numbers or dates that rise; got {cuts!r}"
     for number, (fine, coarse) in enumerate(pairwise(levels), start=1):
         new = sorted(set(coarse) - set(fine))
         if new:
@@ -81,6 +79,26 @@ def width_fault(widths: Sequence[float], start: float) -> str | None:
         if not nested:
             return f"each width must be a multiple of the last, else a class is split; {coarse:g} is none of {fine:g}"
     return None
+
+
+def span_fault(spans: Sequence[str]) -> str | None:
+    """Return what keeps spans of the calendar from being a hierarchy."""
+    found = [Span.of(text) if isinstance(text, str) else None for text in spans]
+    for number, (text, span) in enumerate(zip(spans, found, strict=True)):
+        if span is None and not (text == ALL and number == len(spans) - 1):
+            return f"the spans of a hierarchy are {EXAMPLES}, and '{ALL}' at the last; got {text!r}"
+    for (fine, small), (coarse, large) in pairwise(zip(spans, found, strict=True)):
+        if small is not None and large is not None and not _nests(small, large):
+            return f"each span must be made of the last, else one is split; {coarse!r} is not made of {fine!r}"
+    return None
+
+
+def _nests(small: Span, large: Span) -> bool:
+    """Tell whether a span of the calendar is made of whole smaller ones, boundaries and all."""
+    if small.unit != large.unit:
+        return small == Span(1, "days")
+    weeks = small.unit == "days" and small.count > 1 and (small.count % 7 == 0) != (large.count % 7 == 0)
+    return large.count > small.count and large.count % small.count == 0 and not weeks
 
 
 def name_fault(

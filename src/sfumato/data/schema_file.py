@@ -5,11 +5,16 @@
     weight = "w"                       # also household and id; each may be left out
 
     [variables.income]
-    kind = "numeric"                   # numeric, ordinal or nominal; by the rule of its column if left out
+    kind = "numeric"                   # numeric, ordinal, nominal or date; by the rule of its column if left out
     role = "confidential"              # key, confidential, other or identifier; other if left out
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
     level = "household"                # its members share it; "record": they do not; as the table shows if left out
+    hierarchy = [5000, 10000, 50000]   # what its values are part of: widths, [[cuts], [cuts]], rows, or a file beside
+
+    [variables.born]
+    kind = "date"
+    format = "%d.%m.%Y"                # how it is written as text; may be left out for 1990-01-31 and columns of dates
 
     [variables.education]
     kind = "ordinal"
@@ -19,6 +24,10 @@
     [variables.education.treatment]    # what protection did to it, in the schema of a protected table
     groups = [[1, 1], [2, 2], [3, 2]]  # also cuts, bottom, top, base, suppressed and perturbed
 
+    [variables.region]
+    kind = "nominal"
+    hierarchy = "region.csv"           # relative to the schema; ``sfumato.data.hierarchy_file`` says what it reads
+
     [scenarios.colleague]              # an intruder; as many as there are, none: one who knows all keys
     keys = ["education", "income"]     # what he knows
     about = ["income"]                 # those of them that he knows about, not exactly; may be left out
@@ -26,6 +35,7 @@
     membership = true                  # he knows that the person is in the file; true if left out
 """
 
+import datetime as dt
 import difflib
 import math
 import os
@@ -37,7 +47,10 @@ from typing import Any, get_args
 
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.dates import day_of, spelled
 from sfumato.data.describe import Finding, describe
+from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
 from sfumato.data.microdata import Microdata
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
@@ -47,16 +60,20 @@ from sfumato.errors import FileError, SchemaError
 LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
-_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "level", "treatment")
+_OF_VARIABLE = (
+    "kind", "role", "categories", "missing", "label", "labels", "level", "format", "treatment", "hierarchy",
+)  # fmt: skip
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
-#   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order); without it numbers
-#   are numeric, all else is nominal
+#   kind: numeric, ordinal (ordered categories, lowest first), nominal (categories without order) or date; without it
+#   numbers are numeric, dates are dates, all else is nominal
+#   format = "%d.%m.%Y" says how a date is written, if it is text and not like 1990-01-31
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
 #   level = "household" says that the members of a household share it: it is masked once for each household
+#   hierarchy = "region.csv" or [5, 10, 20] says what its values are part of; `sfumato hierarchy` writes such a file
 #   [scenarios.neighbour] with keys = ["region", "age"] and k = 5 says what one intruder knows and how many records must
 #   look alike to him; about = ["age"] if he does not know it exactly. Without any, one knows all variables of role key
 # A variable that is taken out gets its kind by the rule again.
@@ -91,9 +108,10 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 
 
-def schema_text(data: Microdata | Schema) -> str:
+def schema_text(data: Microdata | Schema, folder: Path | None = None) -> str:
     """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
 
+    A hierarchy that came from a file is named by it, as seen from the ``folder`` the text is for; any other is written.
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
     nominal categories are left out too, which the table itself has.
     """
@@ -111,6 +129,8 @@ def schema_text(data: Microdata | Schema) -> str:
         lines += [*([] if variable.kind_by_rule else [f'kind = "{variable.kind}"']), f'role = "{variable.role}"']
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
+        if variable.format:
+            lines.append(f"format = {toml_text.quoted(variable.format)}")
         if variable.label:
             lines.append(f"label = {toml_text.quoted(variable.label)}")
         if variable.missing:
@@ -119,8 +139,12 @@ def schema_text(data: Microdata | Schema) -> str:
             lines.append(_categories(variable, shorten=finding is not None))
         if variable.labels:
             lines.append(_labels(variable, shorten=labelled))
+        if variable.hierarchy is not None and variable.hierarchy.file is not None:
+            lines.append(f"hierarchy = {toml_text.quoted(_seen_from(folder, variable.hierarchy.file))}")
         if variable.treatment:
             lines += _treatment(variable)
+        if variable.hierarchy is not None and variable.hierarchy.file is None:
+            lines += _hierarchy(variable.name, variable.hierarchy)
         lines[-1] += "\n"
     for scenario in schema.scenarios:
         lines += _scenario_text(scenario)
@@ -129,7 +153,7 @@ def schema_text(data: Microdata | Schema) -> str:
 
 def write_schema(data: Microdata | Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema to a file to be edited."""
-    text = schema_text(data)
+    text = schema_text(data, Path(path).parent)
     with replacing(path) as out:
         out.write(text.encode("utf-8"))
 
@@ -143,7 +167,8 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
             raise SchemaError(
                 f"{where}: {word} must be one of {_listed(allowed)}; got {said[word]!r}{_near(said[word], allowed)}"
             )
-    _of_type(where, "label", said.get("label", ""), str, "text in quotes")
+    for word in ("label", "format"):
+        _of_type(where, word, said.get(word, ""), str, "text in quotes")
     for word in ("categories", "missing"):
         _of_type(where, word, said.get(word, []), list, 'a list such as ["yes", "no"]')
         for item in said.get(word, []):
@@ -154,9 +179,25 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
             raise SchemaError(f'{where}: labels must be pairs such as [1, "yes"]; got {pair!r}')
     try:
         treatment = Treatment(**_treatment_said(where, name, said.get("treatment", {})))
-        return Variable(name, **{**said, "treatment": treatment}, kind_by_rule="kind" not in said)
+        hierarchy = _hierarchy_said(file, where, said.get("hierarchy"))
+        if "format" in said and "kind" not in said:
+            said = {**said, "kind": "date"}
+        stated = {**said, "treatment": treatment, "hierarchy": hierarchy}
+        return Variable(name, **stated, kind_by_rule="kind" not in said)
     except SchemaError as error:
-        raise SchemaError(f"{file}: {error}") from None
+        raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
+
+
+def _hierarchy_said(file: Path, where: str, said: Any) -> Hierarchy | None:
+    """Read a hierarchy that a schema states, or from the file it names."""
+    if said is None:
+        return None
+    try:
+        return read_hierarchy(file.parent / said) if isinstance(said, str) else Hierarchy.of(said)
+    except FileError as error:
+        raise FileError(f"{where}: hierarchy: {error}") from None
+    except SchemaError as error:
+        raise SchemaError(f"{where}: hierarchy: {error}") from None
 
 
 def _scenario(file: Path, name: str, said: Any) -> Scenario:
@@ -188,6 +229,7 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     for pair in _of_type(where, "groups", said.get("groups", []), list, "a list of pairs: from, to"):
         if not isinstance(pair, list) or len(pair) != 2 or _nested(pair[0]) or _nested(pair[1]):
             raise SchemaError(f'{where}: groups must be pairs such as ["north", "N"]; got {pair!r}')
+    said = {word: _in_days(value) if word in ("cuts", "bottom", "top") else value for word, value in said.items()}
     for number in _of_type(where, "cuts", said.get("cuts", []), list, "a list of numbers"):
         _of_number(where, "cuts", number)
     for word in ("bottom", "top", "base"):
@@ -199,9 +241,16 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     return dict(said)
 
 
+def _in_days(value: Any) -> Any:
+    """Return the dates of a treatment as days since 1970, as a table holds them; numbers as they are."""
+    if isinstance(value, list):
+        return [_in_days(one) for one in value]
+    return day_of(value) if isinstance(value, dt.date) else value
+
+
 def _comments(finding: Finding) -> list[str]:
     parts = [f"{finding.distinct:,} distinct", f"{finding.missing:,} missing"]
-    if finding.kind == "numeric" and finding.minimum is not None:
+    if finding.kind in ("numeric", "date") and finding.minimum is not None:
         parts.append(f"from {finding.minimum} to {finding.maximum}")
     elif finding.examples:
         shown = ", ".join(_commented(example) for example in finding.examples)
@@ -225,7 +274,7 @@ def _labels(variable: Variable, *, shorten: bool) -> str:
     if shorten and number > LISTED:
         return f"# labels: {number:,}, not listed; those of the file hold"
     try:
-        return f"labels = {toml_text.pairs(variable.labels)}"
+        return f"labels = {toml_text.lists(variable.labels)}"
     except SchemaError:
         return f"# labels: {number:,} of values TOML has no words for, not listed"
 
@@ -237,12 +286,27 @@ def _treatment(variable: Variable) -> list[str]:
         said = getattr(variable.treatment, word)
         if said == getattr(untreated, word):
             continue
+        if variable.kind == "date" and word in ("bottom", "top") and float(said).is_integer():
+            lines.append(f"{word} = {spelled(said)}")
+            continue
         try:
-            written = {"groups": toml_text.pairs, "cuts": toml_text.values}.get(word, toml_text.value)(said)
+            written = {"groups": toml_text.lists, "cuts": toml_text.values}.get(word, toml_text.value)(said)
             lines.append(f"{word} = {written}")
         except SchemaError:
             lines.append(f"# {word}: of a type TOML has no words for, not listed")
     return lines
+
+
+def _hierarchy(name: str, hierarchy: Hierarchy) -> list[str]:
+    try:
+        return [f"\n[variables.{toml_text.key(name)}.hierarchy]", *hierarchy_toml(hierarchy)]
+    except SchemaError:
+        return ["# hierarchy: of values TOML has no words for, not listed"]
+
+
+def _seen_from(folder: Path | None, file: Path) -> str:
+    """Name a file as it is seen from a folder; a text that is for no folder has its name alone."""
+    return file.name if folder is None else Path(os.path.relpath(file, folder.resolve())).as_posix()
 
 
 def _commented(example: object) -> str:

@@ -47,15 +47,15 @@ def values(items: Iterable[Category]) -> str:
     return "[" + ", ".join(value(item) for item in items) + "]"
 
 
-def pairs(items: Iterable[tuple[Category, Category]]) -> str:
-    """Write pairs of categories, each on a line of its own where they are many.
+def lists(items: Iterable[Iterable[Category]]) -> str:
+    """Write lists of categories, pairs for one, each on a line of its own where they are many.
 
-    >>> print(pairs([(1, "yes"), (2, "no")]))
+    >>> print(lists([(1, "yes"), (2, "no")]))
     [[1, "yes"], [2, "no"]]
     """
-    written = [values(pair) for pair in items]
+    written = [values(entry) for entry in items]
     line = ", ".join(written)
-    return f"[{line}]" if len(line) <= 80 else "[\n" + "".join(f"    {pair},\n" for pair in written) + "]"
+    return f"[{line}]" if len(line) <= 80 else "[\n" + "".join(f"    {entry},\n" for entry in written) + "]"
 
 
 def _escaped(found: "re.Match[str]") -> str:

@@ -34,7 +34,7 @@ SHOWN = 20  # tables listed, those that moved most
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         parts="columns",
         missing="a missing value is a category of its own",
@@ -85,7 +85,7 @@ class AverageAbsoluteDistance(Measure):
             if not seen.comparable:
                 notes = (*notes, f"left out, {name}: {seen.note}")
                 continue
-            cuts = _cuts(seen.original, self.bands) if seen.kind == "numeric" else None
+            cuts = _cuts(seen.original, self.bands) if seen.quantitative else None
             coded[name] = _Coded.of(*(_codes(column, cuts) for column in (seen.original, seen.protected)))
         sets = list(combinations(coded, self.ways))
         if not sets:
@@ -120,7 +120,7 @@ class AverageAbsoluteDistance(Measure):
         better="lower",
         range=(0.0, np.inf),
         unit="percent",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         parts="columns",
         missing="of each pair the records that have both values",
