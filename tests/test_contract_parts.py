@@ -99,6 +99,10 @@ def measures(cls: type[Measure]) -> list[Measure]:
         return [cls(), cls(units="own")]  # type: ignore[call-arg]
     if cls.__name__ == "TableUtility":
         return [cls(), cls(ways=3, statistic="JSD", null="two samples"), cls(ways=1, cuts="original")]  # type: ignore[call-arg]
+    if cls.__name__ == "CertaintyPenalty":
+        return [cls(), cls(categories="others")]  # type: ignore[call-arg]
+    if cls.__name__ == "AverageClassSize":
+        return [cls(), cls(k=5)]  # type: ignore[call-arg]
     if cls.__name__ == "GlobalDataUtility":
         return [cls(), cls(deletion="charged")]  # type: ignore[call-arg]
     return [cls()]

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ def test_a_survey_as_people_keep_it(tmp_path: Path) -> None:
     assert data.schema["id"].kind == "numeric" and data.schema["age"].kind == "nominal"
     kept = read(tmp_path / "s.xlsx", missing=[""])
     assert columns(kept)["code"] == ["007", "012", "NA"]
+    coded = read(tmp_path / "s.xlsx", missing=["NA", "7", "34"])
+    assert columns(coded)["income"] == [1500.25, None, None] and columns(coded)["age"] == [None, "90+", "41"]
     stated = read(tmp_path / "s.xlsx", Schema((Variable("age", kind="nominal", role="key"),)))
     assert stated.schema["age"].role == "key"
 
@@ -100,6 +103,19 @@ def test_errors_are_refused_with_their_cell(tmp_path: Path) -> None:
     sheet["B4"].value = None
     made.save(tmp_path / "s.xlsx")
     assert columns(read(tmp_path / "s.xlsx")) == {"a": [None, 3], "b": [2, None]}
+
+
+def test_a_size_that_is_not_the_sheets_is_not_believed(tmp_path: Path) -> None:
+    file = book(tmp_path / "s.xlsx", ("s", [["a", "b"], [], [1, None], [None, 2], [3]]))
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert b'<dimension ref="A1:B5"' in parts[sheet]
+    parts[sheet] = parts[sheet].replace(b'<dimension ref="A1:B5"', b'<dimension ref="A1"')
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    assert columns(read(file)) == {"a": [1, None, 3], "b": [None, 2, None]}
 
 
 def test_bad_workbooks_are_refused(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_by_hand_levels_of_a_date() -> None:
     # of January 1990 one day is left before February; the whole lasts from 31 January 1990 to 31 December 1991
     assert (found.sizes[1][0], found.whole, found.counted) == (1, 699, "width")
     assert found.spelled[0][0] == "1990-01-31"
-    cut = Hierarchy(cuts=(("1990-04-01", dt.date(1991, 1, 1)), ("1991-01-01",)))
+    cut = Hierarchy(cuts=(("1990-04-01", dt.date(1991, 1, 1)), ("1991-01-01",)))  # type: ignore[arg-type]
     assert spelled(*cut.at(born, days, 2)) == ["<1991"] * 3 + ["1991+", None]
     rows = made.listing(days[:4], "date")
     assert rows.rows[0] == ("1990-01-31", "1990-01", "1990-Q1", "1990", "1990-1999", "*")

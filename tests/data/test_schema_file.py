@@ -215,3 +215,10 @@ def test_a_frame_takes_the_path_of_a_schema(tmp_path: Path) -> None:
         Microdata.from_frame(table, tmp_path / "none.toml")
     with pytest.raises(SchemaError, match=r"schema must be a Schema or the path of a schema\.toml; got dict"):
         Microdata.from_frame(table, {"age": "ordinal"})  # type: ignore[arg-type]
+
+
+def test_a_format_without_a_kind_says_that_it_is_a_date(tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text('[variables.born]\nformat = "%d.%m.%Y"\nrole = "key"\n[variables.seen]\n')
+    (tmp_path / "t.csv").write_text("born;seen\n31.12.1999;2020-01-01\n01.01.2000;2020-01-02\n")
+    schema = read(tmp_path / "t.csv", tmp_path / "schema.toml").schema
+    assert next((v.kind, v.role) for v in schema) == ("date", "key")

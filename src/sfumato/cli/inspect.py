@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     Encoding,
     Json,
     SchemaFile,
+    TableFile,
     console,
     print_json,
     say,
@@ -32,9 +33,7 @@ LEAST = 12  # characters of the values that are worth a column
 
 
 def inspect(
-    file: Annotated[
-        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
-    ],
+    file: TableFile,
     *,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)

@@ -21,6 +21,9 @@ LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
 WIDE = 10  # variables up to which a propensity model of second order is tried unasked
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
+TableFile = Annotated[
+    Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+]
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
 ]

@@ -14,6 +14,7 @@ from sfumato.cli.options import (
     KeepWeights,
     SchemaFile,
     Seed,
+    TableFile,
     print_json,
     read_methods,
     say,
@@ -22,9 +23,7 @@ from sfumato.errors import FileError, ParameterError
 
 
 def protect(
-    file: Annotated[
-        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
-    ],
+    file: TableFile,
     *,
     method: Annotated[
         str, typer.Option(help='One method with its parameters, such as "RankSwapping(p=0.15)".', show_default=False)

@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     Population,
     SchemaFile,
     Seed,
+    TableFile,
     Workers,
     make_folder,
     measure_name,
@@ -40,9 +41,7 @@ OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nea
 
 
 def sweep(
-    file: Annotated[
-        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
-    ],
+    file: TableFile,
     *,
     schema: SchemaFile = None,
     method: Annotated[

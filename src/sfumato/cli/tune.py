@@ -13,6 +13,7 @@ from sfumato.cli.options import (
     Json,
     SchemaFile,
     Seed,
+    TableFile,
     Workers,
     console,
     print_json,
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 
 
 def tune(
-    file: Annotated[
-        Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
-    ],
+    file: TableFile,
     *,
     method: Annotated[
         str,

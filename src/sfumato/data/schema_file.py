@@ -190,6 +190,8 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
     try:
         treatment = Treatment(**_treatment_said(where, name, said.get("treatment", {})))
         hierarchy = _hierarchy_said(file, where, said.get("hierarchy"))
+        if "format" in said and "kind" not in said:
+            said = {**said, "kind": "date"}
         stated = {**said, "treatment": treatment, "hierarchy": hierarchy}
         return Variable(name, **stated, kind_by_rule="kind" not in said)
     except SchemaError as error:

@@ -20,7 +20,7 @@ from sfumato.utility.generalisation import RecordsByKey, beyond_the_original
         better="lower",
         range=(1.0, np.inf),
         unit="number",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="records with the same values and the same gaps are one class",
         paired=False,
         records="protected",

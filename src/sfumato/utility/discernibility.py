@@ -22,7 +22,7 @@ from sfumato.utility.generalisation import RecordsByKey, beyond_the_original
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="a record with a gap may be any whose other keys agree; one without any key left may be any record",
         paired=False,
         records="protected",

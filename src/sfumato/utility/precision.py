@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Variable, a_kind
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
@@ -27,13 +27,13 @@ from sfumato.utility.global_utility.deletion import present
         better="higher",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         joint=False,
         parts="columns",
         missing="a value that is gone is at the top of its hierarchy; one that the original lacks too is not counted",
         caveat="it counts steps of a hierarchy, however much or little a step merges, and sees neither how often "
-        "values occur nor whether they are true: numbers published as numbers are at level 0",
+        "values occur nor whether they are true: numbers and dates published as such are at level 0",
         formula="Prec = 1 - mean over the variables of mean over the values of (level / height)\n"
         "level: of the hierarchy at which the published value is first found;   height: levels above 0\n"
         "gone: level = height;   without a hierarchy: height = 1, as it is or gone",
@@ -128,10 +128,10 @@ def _levels(one: Coarsened, both: Pair) -> tuple[float, int, int, int] | str:
     )
     height = 1 if before.hierarchy is None else before.hierarchy.height
     shown = published[present(published)]
-    if not len(shown) or before.kind == after.kind == "numeric":
+    if not len(shown) or (before.kind == after.kind and not after.categories):
         return 0.0, 0, 0, height
-    if after.kind == "numeric":
-        return f"{before.kind} in the original and numeric in the protected table"
+    if not after.categories:
+        return f"{a_kind(before.kind)} in the original and {a_kind(after.kind)} in the protected table"
     codes, counts = np.unique(shown, return_counts=True)
     level_of = _level_of(before, one.values)
     found = [level_of.get(str(after.categories[code])) for code in codes.tolist()]

@@ -82,6 +82,7 @@ def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> tuple[str,
 
 def _filled(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield the rows in which any cell holds something, with their numbers."""
+    sheet.reset_dimensions()  # some programs write a size that is not the sheet's, and openpyxl would believe it
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if any(value is not None for value in row):
             yield number, row
@@ -116,6 +117,9 @@ def _letters(place: int) -> str:
 
 def _column(values: list[Any], missing: Sequence[str]) -> Any:
     """Return the cells of a column as one type."""
+    codes = {marker for marker in missing if any(sign.isdigit() for sign in marker)}
+    if codes:  # such as -9, which is a number in a sheet
+        values = [None if isinstance(value, int | float) and _spelled(value) in codes else value for value in values]
     present = [value for value in values if value is not None]
     if any(isinstance(value, str) for value in present):
         text, _ = without_markers(pa.array([_spelled(value) for value in values], pa.string()), missing)
