@@ -105,9 +105,9 @@ def test_a_class_holds_its_dates_and_is_named_after_its_ends(born: list[dt.date]
             first = day.year // 5 * 5
             assert name == f"{first:04d}-{first + 4:04d}"
         else:
-            first, last = (dt.date.fromisoformat(end) for end in name.split(" to "))
-            assert first <= day <= last and (last - first).days == (6 if span == "week" else 19)
-            assert span != "week" or first.weekday() == 0
+            begin, end = (dt.date.fromisoformat(one) for one in name.split(" to "))
+            assert begin <= day <= end and (end - begin).days == (6 if span == "week" else 19)
+            assert span != "week" or begin.weekday() == 0
 
 
 @settings(max_examples=100, deadline=None)

@@ -19,7 +19,8 @@ def checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
             good[name] = _checked_classes(owner, where, stated)
         elif isinstance(stated, tuple):
             places = [_place(cut) for cut in stated]
-            if not places or None in places or any(a >= b for a, b in pairwise(places)) or _mixed(stated):  # type: ignore[operator]
+            known = bool(places) and not any(map(math.isnan, places)) and not _mixed(stated)
+            if not known or any(a >= b for a, b in pairwise(places)):
                 raise parameters.refuse(owner, f"{where} must be cut points that rise; got {stated!r}")
             good[name] = tuple(map(written_out, stated))
         elif _is_width(stated):
@@ -35,22 +36,18 @@ def checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
 
 def _checked_classes(owner: object, where: str, stated: Mapping[Any, Any]) -> dict[str, Any]:
     for label, ends in stated.items():
-        places = [None if end is None else _place(end) for end in ends] if isinstance(ends, tuple) else []
-        pair = len(places) == 2 and all(
-            (end is None) == (place is None) for end, place in zip(ends, places, strict=True)
-        )
-        if not isinstance(label, str) or not pair or (None not in ends and places[0] >= places[1]):  # type: ignore[operator]
+        pair = isinstance(ends, tuple) and len(ends) == 2
+        if not isinstance(label, str) or not pair or not _low(ends) < _high(ends):
             raise parameters.refuse(
                 owner, f"{where} must name each class by its two ends, such as {{'young': [0, 30]}}; got {stated!r}"
             )
     if len(stated) < 2:
         raise parameters.refuse(owner, f"{where}: one class leaves nothing of the variable; use VariableRemoval")
-    inf = math.inf
     if _mixed(end for ends in stated.values() for end in ends if end is not None):
         raise parameters.refuse(owner, f"{where} must have numbers or dates for ends, not both; got {stated!r}")
-    ordered = sorted(stated.items(), key=lambda item: -inf if item[1][0] is None else _place(item[1][0]))
-    for (one, (_, end)), (other, (start, _)) in pairwise(ordered):
-        if end is None or start is None or _place(end) > _place(start):  # type: ignore[operator]
+    ordered = sorted(stated.items(), key=lambda item: _low(item[1]))
+    for (one, ends), (other, following) in pairwise(ordered):
+        if _high(ends) > _low(following):
             raise parameters.refuse(owner, f"{where}: {one!r} and {other!r} overlap")
     return {label: tuple(map(written_out, ends)) for label, ends in ordered}
 
@@ -64,9 +61,18 @@ def _is_width(stated: Any) -> bool:
     return Span.of(stated) is not None if isinstance(stated, str) else _finite(stated) and stated > 0
 
 
-def _place(value: Any) -> float | None:
-    """Return a number, or a date in days; None where it is neither."""
-    return float(value) if _finite(value) else day_of(value)
+def _place(value: Any) -> float:
+    """Return a number, or a date in days; NaN where it is neither."""
+    found = float(value) if _finite(value) else day_of(value)
+    return math.nan if found is None else found
+
+
+def _low(ends: tuple[Any, Any]) -> float:
+    return -math.inf if ends[0] is None else _place(ends[0])
+
+
+def _high(ends: tuple[Any, Any]) -> float:
+    return math.inf if ends[1] is None else _place(ends[1])
 
 
 def _mixed(values: Iterable[Any]) -> bool:

@@ -85,8 +85,9 @@ class TopBottomCoding(Method):
         parameters.by_variable(self, "top", "{'income': 100000}")
         parameters.by_variable(self, "bottom", "{'age': 18}")
         for end in ("top", "bottom"):
-            limits = {name: dates.written_out(limit) for name, limit in (getattr(self, end) or {}).items()}
-            object.__setattr__(self, end, parameters.frozen(limits) if limits else getattr(self, end))
+            stated = getattr(self, end)
+            texts = stated and {name: dates.written_out(limit) for name, limit in stated.items()}
+            object.__setattr__(self, end, parameters.frozen(texts))
         if self.share is None and not self.top and not self.bottom:
             raise parameters.refuse(self, "give a share, or limits by variable: top={'income': 100000}")
         if self.variables is not None and not isinstance(self.share, float):

@@ -98,9 +98,9 @@ def _of_classes(variables: Sequence[ReleasedVariable]) -> list[Advice]:
         said.append(
             Advice(
                 "Bands",
-                f"{_kinds(bands)} that are now in bands: {named(bands)}. Use the bands as ordered categories. If numbers are "
-                "needed, take midpoints and say so; the first and last band may be open, and a mean or total depends "
-                "much on the number chosen for these.",
+                f"{_kinds(bands)} that are now in bands: {named(bands)}. Use the bands as ordered categories. If "
+                "numbers are needed, take midpoints and say so; the first and last band may be open, and a mean or "
+                "total depends much on the number chosen for these.",
             )
         )
     if merged := [v for v in grouped if v.was not in ("numeric", "date")]:

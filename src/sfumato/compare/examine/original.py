@@ -34,7 +34,7 @@ def _variable(data: Microdata, found: Finding) -> OriginalVariable:
         role=found.role,
         missing=found.missing,
         distinct=found.distinct,
-        ends=tuple(map(float, ends)) if numeric and None not in ends else None,
+        ends=(float(ends[0]), float(ends[1])) if numeric and None not in ends else None,
         categories=names,
         more=0 if numeric else len(variable.categories) - len(names),
     )
