@@ -140,6 +140,10 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         named = named.replace("NAME", name, 1)
     Path("schema.toml").write_text(named)
     assert json.loads(run("inspect", survey, "--schema", "schema.toml", "--json").stdout)["hierarchies"] == {}
+    Path("age.csv").write_text(Path("age.csv").read_text().replace("18;15-19;10-19;0-19\n", ""))
+    assert "hierarchy of 'age' (age.csv) lacks '18'" in run("inspect", survey, "--schema", "schema.toml").stderr
+    Path("age.csv").unlink()
+    run(*told["age"].split()[1:-2])
     data = sfumato.read("survey.csv", "schema.toml")
     done = sfumato.GlobalRecoding(level={"age": 1, "zip": 2, "grade": 1, "job": 1}).protect(data)
     assert all(done.schema[name].treatment for name in told)

@@ -74,7 +74,7 @@ def width_fault(widths: Sequence[float], start: float) -> str | None:
             return f"the widths of a hierarchy must be numbers above 0; got {width!r}"
     for fine, coarse in pairwise(widths):
         nested = coarse == math.inf > fine or (
-            math.inf > coarse > fine and abs(coarse / fine - round(coarse / fine)) <= 1e-9
+            math.inf > coarse > fine and abs(coarse / fine - round(coarse / fine)) <= 1e-12
         )
         if not nested:
             return f"each width must be a multiple of the last, else a class is split; {coarse:g} is none of {fine:g}"
