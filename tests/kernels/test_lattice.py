@@ -118,7 +118,7 @@ def by_hand(
     for bound in values:  # with the suppressed counted in every class, as the measures of risk do
         whole = bound.values[bound.values >= 0].tolist()
         for mine in classes:
-            if set(mine) - gone and gone and bound.figure != "distinct":
+            if set(mine) - gone and gone:
                 told = [int(bound.values[i]) for i in set(mine) | gone if bound.values[i] >= 0]
                 kept &= not fails(bound, told, whole)
     return gone, kept

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
 
+from sfumato.errors import ParameterError
 from sfumato.kernels.lattice import Assessed, Found, Search, every_node
 from sfumato.methods.key_ladders import Ladder
 
@@ -93,7 +94,7 @@ class Lattice:
     def whole(self) -> tuple[Row, ...]:
         """List all nodes, those too that the search had no need to look at; no more than 200,000."""
         if self.nodes > MOST_NODES:
-            raise ValueError(f"there are {self.nodes:,} nodes; the figures of {MOST_NODES:,} at most are kept")
+            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MOST_NODES:,} at most are kept")
         return tuple(self._row(node) for node in sorted(every_node(self.search), key=lambda node: node.levels))
 
     def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":

@@ -14,7 +14,7 @@ from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.errors import NotApplicable
-from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, Values
+from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, ValueLoss, Values
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
 from sfumato.methods.lattice import Lattice, Watch, searched
 from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
@@ -79,7 +79,8 @@ class OptimalRecoding(Method):
 
     A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
     in no class. That asks more than the measures of risk, in which a missing key agrees with every value; so they find
-    what was asked for. A record suppressed for one set of keys still counts in the classes of another.
+    what was asked for. A record suppressed for one set of keys still counts in the classes of another. What one member
+    of a household loses goes for all members who share it, beyond the share of ``suppression``.
 
     ``seconds`` stops the search; the note then says what any choice of levels loses at least. ``search(data)`` returns
     the :class:`Lattice`, with the nodes beside the best one, and searches on if asked.
@@ -182,7 +183,7 @@ class OptimalRecoding(Method):
         most = floor(self.suppression * len(data) + 1e-9)
         self._refuse_too_many(rows, values, most)
         loss = self._loss(data, rows, keys, sets, values, most)
-        gains = getattr(loss, "gains", None)
+        gains = loss.gains if isinstance(loss, ValueLoss) else None
         search = Search(Assessor(rows, sets, values, most=most, gains=gains), loss)
         found = searched(search, inf if self.seconds is None else self.seconds, watch)
         if found.node is None:

@@ -59,6 +59,14 @@ class Values:
         """
         return most == 0 or (self.figure == "distinct" and bool((self.values >= 0).all()))
 
+    @property
+    def mixes(self) -> bool:
+        """Whether a class that keeps the bound may break it with the suppressed records counted in it.
+
+        Not of different values, unless a class has none: then it has those of the suppressed.
+        """
+        return self.figure != "distinct" or bool((self.values < 0).any())
+
     def fails(self, figure: Floats, total: Integers) -> Flags:
         """Tell which classes break the bound; within rounding, as the measures of risk have it."""
         if self.figure in ("distinct", "entropy"):
@@ -106,6 +114,7 @@ class _Entries:
     count: Integers
     whole: Floats
     nested: bool
+    mixes: bool
 
     @classmethod
     def of(cls, rows: Rows, asked: Values, most: int) -> "_Entries":
@@ -118,7 +127,7 @@ class _Entries:
         recode = (np.cumsum(there) - 1).astype(np.int32)
         whole = often[there] / max(often.sum(), 1)
         row = different // max(asked.number, 1)
-        return cls(asked, row, recode[value], count.astype(np.int64), whole, asked.nested(most))
+        return cls(asked, row, recode[value], count.astype(np.int64), whole, asked.nested(most), asked.mixes)
 
 
 class Assessor:
@@ -130,7 +139,7 @@ class Assessor:
 
     A missing key agrees with every value, so that a suppressed record is counted in every class by the measures of
     risk. It is not counted here: a class must keep what is asked by the records that show its keys. Where it also
-    matters what the suppressed ones add, that is of entropy and distance, the class must keep the bound with them too.
+    matters what the suppressed ones add (``Values.mixes``), the class must keep the bound with them too.
     Then every union of such classes with the suppressed keeps it, as above, and so does what a record with other keys
     missing agrees with.
     """
@@ -183,7 +192,7 @@ class Assessor:
                 kept = not any(
                     self._broken_with(one, place_of_entry, number, bad[class_of[one.row]], place[~bad])
                     for one, place_of_entry, place, number in entries
-                    if one.asked.figure != "distinct"
+                    if one.mixes
                 )
         return Assessed(levels, len(table.rows), squares, sure, lost, possible, kept), table
 
