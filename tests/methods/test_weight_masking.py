@@ -154,12 +154,12 @@ def test_what_cannot_be_masked_is_refused_with_a_sentence() -> None:
         WeightMasking().protect(nothing)
     for wrong_parameters in ({"how": "swap"}, {"classes": 0}, {"scale": -1}):
         with pytest.raises(ParameterError):
-            WeightMasking(**wrong_parameters)  # type: ignore[arg-type]
+            WeightMasking(**wrong_parameters)
 
 
 def test_one_record_and_equal_weights() -> None:
     one = Microdata.from_frame(pa.table({"sex": ["f"], "weight": [7.0]}), Schema(weight="weight"))
     for how in ("classes", "noise", "margins"):
-        assert WeightMasking(how).protect(one, rng=1).weights().tolist() == pytest.approx([7.0])  # type: ignore[arg-type]
+        assert WeightMasking(how).protect(one, rng=1).weights().tolist() == pytest.approx([7.0])
     equal = Microdata.from_frame(pa.table({"sex": list("fmfm"), "weight": [2.0] * 4}), Schema(weight="weight"))
     assert WeightMasking().protect(equal).weights().tolist() == [2.0] * 4

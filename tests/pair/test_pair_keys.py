@@ -117,7 +117,7 @@ def test_counts_equal_a_plain_group_by(seed: int) -> None:
 @pytest.mark.parametrize("measure", [IndividualRisk(), IndividualRisk(population=5000), LogLinearRisk()])
 def test_lost_weights_are_those_of_the_same_records_in_whatever_order(measure: Measure) -> None:
     data = persons()
-    lost = VariableRemoval(variables=["weight"]).protect(data)
+    lost = VariableRemoval(variables=("weight",)).protect(data)
     order = np.random.default_rng(4).permutation(len(data))
     in_place, mixed = (measure.evaluate(data, table) for table in (lost, lost.take(order)))
     assert mixed.value == pytest.approx(in_place.value, rel=1e-12)

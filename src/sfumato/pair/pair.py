@@ -164,7 +164,8 @@ class Pair:
             column = np.empty_like(column)
             column[order] = before.columns[name]
         variables = (*(v for v in after.schema if v.name != name), before.schema[name])
-        schema = replace(after.schema, variables=variables, **{special: name})
+        named: dict[str, Any] = {special: name}
+        schema = replace(after.schema, variables=variables, **named)
         return replace(after, schema=schema, columns={**after.columns, name: column})
 
     # one footing
