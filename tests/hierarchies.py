@@ -17,8 +17,8 @@ def rows(draw: st.DrawFn) -> Hierarchy:
     table = [[entry] for entry in below]
     for _ in range(draw(st.integers(1, 4))):
         groups = list(dict.fromkeys(str(row[-1]) for row in table))
-        names = draw(st.lists(TEXT, min_size=len(groups), max_size=len(groups)))
-        into = dict(zip(groups, names, strict=True))
+        above = draw(st.lists(TEXT, min_size=len(groups), max_size=len(groups)))
+        into = dict(zip(groups, above, strict=True))
         for row in table:
             row.append(into[str(row[-1])])
     named = draw(st.booleans())
@@ -49,3 +49,6 @@ def widths(draw: st.DrawFn) -> Hierarchy:
 
 
 ROWS, CUTS, WIDTHS = rows(), cuts(), widths()
+SPANS = st.sampled_from([("month", "quarter", "year"), ("day", "week", "all"), ("10 years",)]).map(
+    lambda spans: Hierarchy(spans=spans)
+)

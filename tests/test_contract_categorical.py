@@ -13,7 +13,7 @@ from tables import persons
 METHODS = [
     (name, cls)
     for name, cls in sorted(catalogue.methods().items())
-    if cls.about.kinds != ("numeric",) or not cls.about.keeps_records
+    if {"ordinal", "nominal"} & {*cls.about.kinds} or not cls.about.keeps_records
 ]
 MEASURES = [(name, cls) for name, cls in sorted(catalogue.measures().items()) if cls.about.keys]
 every_method = pytest.mark.parametrize("cls", [cls for _, cls in METHODS], ids=[name for name, _ in METHODS])

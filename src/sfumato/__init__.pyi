@@ -33,6 +33,7 @@ from .core import Chain as Chain
 from .core import Measure as Measure
 from .core import Method as Method
 from .core import Within as Within
+from .data.date_bands import age_at as age_at
 from .data.files import read as read
 from .data.files import write as write
 from .data.hierarchy import Hierarchy as Hierarchy
@@ -59,6 +60,7 @@ from .methods.correlated_noise import CorrelatedNoise as CorrelatedNoise
 from .methods.correlated_noise import KimNoise as KimNoise
 from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
 from .methods.correlated_noise import ResidualNoise as ResidualNoise
+from .methods.date_shift import DateShift as DateShift
 from .methods.distortion import DistributionDistortion as DistributionDistortion
 from .methods.lattice import Lattice as Lattice
 from .methods.local_recoding import LocalRecoding as LocalRecoding

@@ -19,7 +19,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, a_kind
 from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
@@ -361,5 +361,5 @@ def chosen(owner: Method | Measure, schema: Schema) -> tuple[str, ...]:
         if name not in schema:
             raise NotApplicable(schema.unknown(name))
         if schema[name].kind not in kinds:
-            raise NotApplicable(f"variable {name!r} is {schema[name].kind}; it must be {needed}")
+            raise NotApplicable(f"variable {name!r} is {a_kind(schema[name].kind)}; it must be {needed}")
     return names

@@ -79,22 +79,46 @@ def test_ways_for_numbers(survey: Path, words: list[str], expected: Hierarchy) -
 
 
 def test_ways_for_categories_need_the_schema_where_it_says_the_kind(survey: Path) -> None:
-    for words, row in [
+    ways: list[tuple[list[object], tuple[str, ...]]] = [
         (["zip", "--truncate", 3, 1], ("80007", "800**", "8****")),
         (["zip", "--truncate", 2, "--mask", ""], ("80007", "80")),
         (["grade", "--merge-neighbours"], ("middle", "middle to good", "none to good")),
         (["grade", "--merge-neighbours", 3], ("middle", "none to middle")),
         (["job", "--rare", 0.05], ("clerk", "clerk")),
-    ]:
+    ]
+    for words, row in ways:
         done = run("hierarchy", survey, *words, "--schema", "schema.toml", "--force")
         assert done.exit_code == 0, done.stderr
         assert row in read_hierarchy(f"{words[0]}.csv").rows
     lines = [f"{80_000 + 7 * i},d{i % 3},s" for i in range(24)]
     Path("regions.csv").write_text("\n".join(["zip,district,state", *lines]))
-    words = ["zip", "--from-table", "regions.csv", "-o", "z.json", "--schema", "schema.toml"]
-    assert run("hierarchy", survey, *words).exit_code == 0
+    said = ["zip", "--from-table", "regions.csv", "-o", "z.json", "--schema", "schema.toml"]
+    assert run("hierarchy", survey, *said).exit_code == 0
     made = read_hierarchy("z.json")
     assert made.names == ("district", "state") and made.rows[1][1:] == ("d1", "s")
+
+
+def test_a_date_goes_by_the_calendar(survey: Path) -> None:
+    lines = ["born", *(f"{day:02d}.{month:02d}.1990" for month in (1, 2, 4) for day in range(1, 29))]
+    Path("born.csv").write_text("\n".join(lines))
+    Path("born.toml").write_text('[variables.born]\nkind = "date"\nrole = "key"\nformat = "%d.%m.%Y"\n')
+    told = json.loads(run("inspect", "born.csv", "--schema", "born.toml", "--json").stdout)["hierarchies"]
+    assert told == {"born": "sfumato hierarchy born.csv born --dates month quarter year --schema born.toml"}
+    done = run("hierarchy", "born.csv", "born", "--schema", "born.toml", "-o", "b.toml", "--top")
+    assert done.exit_code == 0 and read_hierarchy("b.toml") == Hierarchy.dates().topped()
+    # January, February and April have 28 records each; the first quarter has 56
+    assert ["2", "2", "28", "56", "1990-Q1,", "1990-Q2"] in [line.split() for line in done.stdout.splitlines()]
+    words = ("born", "--dates", "month", "--schema", "born.toml", "-o", "b.csv")
+    assert run("hierarchy", "born.csv", *words).exit_code == 0
+    rows = read_hierarchy("b.csv").rows  # 1 January to 28 April, the days that no record has too
+    assert len(rows) == 118 and rows[0] == ("1990-01-01", "1990-01")
+    for said, message in [
+        (["--bands", "5"], "'born' is a date; take --dates"),
+        (["--dates", "soon"], "the spans of a hierarchy are"),
+    ]:
+        done = run("hierarchy", "born.csv", "born", *said, "--schema", "born.toml")
+        assert done.exit_code == 2 and message in done.stderr
+    assert "--dates needs kind = 'date'" in run("hierarchy", survey, "age", "--dates").stderr
 
 
 def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(survey: Path) -> None:
@@ -116,6 +140,10 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         named = named.replace("NAME", name, 1)
     Path("schema.toml").write_text(named)
     assert json.loads(run("inspect", survey, "--schema", "schema.toml", "--json").stdout)["hierarchies"] == {}
+    Path("age.csv").write_text(Path("age.csv").read_text().replace("18;15-19;10-19;0-19\n", ""))
+    assert "hierarchy of 'age' (age.csv) lacks '18'" in run("inspect", survey, "--schema", "schema.toml").stderr
+    Path("age.csv").unlink()
+    run(*told["age"].split()[1:-2])
     data = sfumato.read("survey.csv", "schema.toml")
     done = sfumato.GlobalRecoding(level={"age": 1, "zip": 2, "grade": 1, "job": 1}).protect(data)
     assert all(done.schema[name].treatment for name in told)
@@ -134,7 +162,7 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         (["age", "--bands", "five"], "--bands takes numbers; got 'five'"),
         (["age", "--quantiles", "2.5"], "--quantiles takes whole numbers"),
         (["age", "--bands", "5", "12"], "12 is none of 5"),
-        (["age", "--cuts"], "has rows, cuts or widths; this one has neither"),
+        (["age", "--cuts"], "has rows, cuts, widths or spans; this one has none of them"),
         (["age", "--merge-neighbours"], "no categories are neighbours; take --bands"),
         (["job", "--merge-neighbours"], "no categories are neighbours; take --rare"),
         (["job", "--bands", "5"], "variable 'job' is nominal; --bands is for numbers"),

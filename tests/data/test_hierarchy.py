@@ -1,5 +1,6 @@
 """The value itself: what is a hierarchy, what a level makes of a column, and what a search is told."""
 
+import datetime as dt
 import math
 import pickle
 from typing import Any
@@ -10,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hierarchies import CUTS, ROWS, WIDTHS
+from hierarchies import CUTS, ROWS, SPANS, WIDTHS
 from sfumato import GlobalRecoding, Hierarchy, Microdata, NotApplicable, SchemaError, Treatment, Variable
+from sfumato.data.dates import day_of
 from sfumato.data.recoding import recoding
 from tables import numbers
 
 AGE = Variable("age")
+CALENDAR = ("day", "2 days", "week", "2 weeks", "month", "2 months", "quarter", "year", "5 years", "10 years", "all")
 TOWNS = Hierarchy(
     rows=(("Aix", "south", "F"), ("Nice", "south", "F"), ("Lille", "north", "F"), ("Bonn", "west", "D")),
     names=("part", "country"),
@@ -84,6 +87,46 @@ def test_a_number_with_a_row_for_each_value_is_recoded_by_rows() -> None:
         Hierarchy(rows=(("1", "low"), ("1.0", "low"))).at(AGE, floats(1), 1)
 
 
+def test_by_hand_levels_of_a_date() -> None:
+    born = Variable("born", kind="date")
+    days = floats(*(day_of(text) or 0.0 for text in ("1990-01-31", "1990-03-01", "1990-04-01", "1991-12-31")), np.nan)
+    made = Hierarchy.dates("month", "quarter", "year", "10 years").topped()
+    for level, expected in (
+        (1, ["1990-01", "1990-03", "1990-04", "1991-12", None]),
+        (2, ["1990-Q1", "1990-Q1", "1990-Q2", "1991-Q4", None]),
+        (3, ["1990", "1990", "1990", "1991", None]),
+        (4, ["1990-1999"] * 4 + [None]),
+        (5, ["*"] * 4 + [None]),
+    ):
+        variable, column = made.at(born, days, level)
+        assert variable.kind == "ordinal" and spelled(variable, column) == expected
+    found = made.levels(born, days)
+    # of January 1990 one day is left before February; the whole lasts from 31 January 1990 to 31 December 1991
+    assert (found.sizes[1][0], found.whole, found.counted) == (1, 699, "width")
+    assert found.spelled[0][0] == "1990-01-31"
+    cut = Hierarchy(cuts=(("1990-04-01", dt.date(1991, 1, 1)), ("1991-01-01",)))  # type: ignore[arg-type]
+    assert spelled(*cut.at(born, days, 2)) == ["<1991"] * 3 + ["1991+", None]
+    rows = made.listing(days[:4], "date")
+    assert rows.rows[0] == ("1990-01-31", "1990-01", "1990-Q1", "1990", "1990-1999", "*")
+    assert spelled(*rows.at(born, days, 2)) == spelled(*made.at(born, days, 2))
+    for hierarchy, variable, message in [
+        (made, AGE, r"'age' is numeric; spans of the calendar are for a date"),
+        (Hierarchy.bands(5), born, r"'born' is a date; its hierarchy is made of 'month'.* not of widths"),
+        (Hierarchy(rows=(("soon", "x"),)), born, r"'born' is date, but its hierarchy has a row for 'soon'"),
+    ]:
+        with pytest.raises(NotApplicable, match=message):
+            hierarchy.at(variable, days, 1)
+
+
+@given(st.lists(st.sampled_from(CALENDAR), min_size=1, max_size=4), st.lists(st.integers(-5000, 4000), min_size=1))
+def test_spans_either_nest_on_every_date_or_are_refused(spans: list[str], days: list[int]) -> None:
+    try:
+        made = Hierarchy(spans=tuple(spans))
+    except SchemaError:
+        return
+    same_column(made, Variable("born", kind="date"), np.array(days, dtype=np.float64))
+
+
 def test_rows_that_are_no_runs_of_numbers_make_a_number_nominal_and_measures_know_how() -> None:
     parity = Hierarchy(rows=tuple((i, "even" if i % 2 == 0 else "odd") for i in range(10)))
     before = numbers(age=[1.0, 2.0, 4.0, np.nan])
@@ -128,7 +171,7 @@ def test_a_column_without_values_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (dict, "has rows, cuts or widths; this one has neither"),
+        (dict, "has rows, cuts, widths or spans; this one has none of them"),
         (lambda: {"rows": (("a", "b"),), "widths": (5,)}, "this one has both rows and widths"),
         (lambda: {"rows": (("a",),)}, "row 1: 'a' has no group"),
         (lambda: {"rows": (("a", "x"), ("b", "x", "y"))}, "row 2: it has 3 entries and row 1 has 2"),
@@ -139,13 +182,19 @@ def test_a_column_without_values_stays_as_it_is() -> None:
             lambda: {"rows": (("a", "x", "1"), ("b", "x", "2"))},
             "'x' of level 1 is part of '1' in row 1 and of '2'",
         ),
-        (lambda: {"cuts": ((5, 3),)}, "cuts of level 1 must be numbers that rise"),
+        (lambda: {"cuts": ((5, 3),)}, "cuts of level 1 must be numbers or dates that rise"),
         (lambda: {"cuts": ((1, 2), (3,))}, "level 2 cuts at 3, where level 1 does not"),
         (lambda: {"widths": (5, 12)}, "12 is none of 5"),
         (lambda: {"widths": (5, 5)}, "5 is none of 5"),
         (lambda: {"widths": (0,)}, "above 0; got 0"),
         (lambda: {"widths": (math.inf, 5)}, "5 is none of inf"),
         (lambda: {"widths": (5,), "start": math.nan}, "start of a hierarchy's classes must be a number"),
+        (lambda: {"spans": ("month", "soon")}, "the spans of a hierarchy are 'month', .* got 'soon'"),
+        (lambda: {"spans": ("all", "year")}, "and 'all' at the last; got 'all'"),
+        (lambda: {"spans": ("week", "month")}, "'month' is not made of 'week'"),
+        (lambda: {"spans": ("year", "quarter")}, "'quarter' is not made of 'year'"),
+        (lambda: {"spans": ("2 days", "2 weeks")}, "'2 weeks' is not made of '2 days'"),
+        (lambda: {"cuts": (("soon",),)}, "cuts of level 1 must be numbers or dates that rise"),
         (lambda: {"widths": (5,), "names": ("a", "b")}, "there are 1 levels above"),
         (lambda: {"cuts": ((1, 2),), "labels": (("a", "b"),)}, "level 1 has 3 classes"),
         (lambda: {"widths": (5,), "labels": (("a", "b"),)}, "labels name the classes of each level of cuts"),
@@ -156,7 +205,7 @@ def test_what_is_no_hierarchy_is_refused(made: Any, message: str) -> None:
         Hierarchy(**made())
 
 
-@given(st.one_of(ROWS, CUTS, WIDTHS))
+@given(st.one_of(ROWS, CUTS, WIDTHS, SPANS))
 def test_any_hierarchy_reads_back_from_its_text(hierarchy: Hierarchy) -> None:
     assert eval(repr(hierarchy)) == hierarchy and hash(eval(repr(hierarchy))) == hash(hierarchy)
     assert Hierarchy.of(hierarchy.stated()) == hierarchy and pickle.loads(pickle.dumps(hierarchy)) == hierarchy

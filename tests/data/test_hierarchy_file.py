@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hierarchies import CUTS, ROWS, WIDTHS
+from hierarchies import CUTS, ROWS, SPANS, WIDTHS
 from sfumato import (
     FileError,
     GlobalRecoding,
@@ -60,6 +60,7 @@ def put(folder: Path, text: str | bytes, name: str = "h.csv") -> Path:
         (ARX_ZIP, 5, ("81667", "8166*", "816**", "81***", "8****", "*")),
         (ARX_STAY, 1, ("7.0", "[1, 987[")),
         (ARX_GENDER, 1, ("female", "*")),
+        ("1;[1, 2, 3]\n4;[4, 5, 6]\n", 1, ("4", "[4, 5, 6]")),
         (ARX_EDUCATION, 3, ("Masters", "Graduate", "Higher education", "*")),
     ],
 )
@@ -132,7 +133,7 @@ def test_json_and_toml_hold_every_form(tmp_path: Path) -> None:
     assert read_hierarchy(tmp_path / "days.toml") == days
     with pytest.raises(FileError, match=r"write \.toml, which has dates"):
         write_hierarchy(days, tmp_path / "days.json")
-    with pytest.raises(ParameterError, match=r"no rows but cuts or widths; write \.json or \.toml"):
+    with pytest.raises(ParameterError, match=r"no rows but cuts, widths or spans; write \.json or \.toml"):
         write_hierarchy(Hierarchy(widths=(5,)), tmp_path / "h.csv")
     with pytest.raises(FileError, match=r"'\.xlsx'; a hierarchy is written to \.csv"):
         write_hierarchy(days, tmp_path / "days.xlsx")
@@ -149,7 +150,7 @@ def test_json_and_toml_hold_every_form(tmp_path: Path) -> None:
         ("Aix;s;F\nNice;;F\n", "line 2: level 1 is empty; name the group"),
         ("Aix;s;F\nNice;s;F\nAix;n;F\n", "line 3: 'Aix' stands in line 1 already; keep one of them"),
         ("Aix;s;F\nNice;s;I\n", "line 2: 's' of level 1 is part of 'F' in line 1 and of 'I' here"),
-        ('Aix;"s\nNice;s\n', "line 1: .*; check its quotes"),
+        ('Aix;"s\nNice;s\n', "h.csv: line 1: .*; check its quotes"),
         ("Aix;s\nM\xfcnchen;s\n".encode("latin-1"), "is not UTF-8: line 2 holds the byte 0xfc; save it as UTF-8"),
         ("@;T\n@@;A\n@@@@;a\n", "line 3: 'a' stands 4 deep and what is above it 2; a step down is one @ more"),
         ("@@;T\n@@@;A\n", "line 1: 'T' stands 2 deep"),
@@ -214,7 +215,7 @@ def test_a_schema_names_a_file_or_holds_the_hierarchy_and_gives_either_back(tmp_
         Variable("age", hierarchy=[5, 10])  # type: ignore[arg-type]
 
 
-@given(st.one_of(ROWS, CUTS, WIDTHS), st.sampled_from(["json", "toml"]))
+@given(st.one_of(ROWS, CUTS, WIDTHS, SPANS), st.sampled_from(["json", "toml"]))
 def test_any_hierarchy_comes_back_from_json_toml_and_a_schema(hierarchy: Hierarchy, suffix: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"h.{suffix}"

@@ -53,8 +53,8 @@ def test_a_data_set(tmp_path: Path) -> None:
     assert kinds == {
         "sex": "numeric",
         "inc": "numeric",
-        "day": "nominal",
-        "when": "nominal",
+        "day": "date",
+        "when": "date",
         "name": "nominal",
         "miss": "numeric",
     }

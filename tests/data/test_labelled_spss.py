@@ -28,7 +28,7 @@ def test_what_a_file_says_is_taken(tmp_path: Path) -> None:
         "likes": "numeric",  # unknown, and only the ends of the scale have labels
         "vote": "nominal",  # unknown, and every value present has a label
         "town": "nominal",
-        "born": "ordinal",  # a date of level scale
+        "born": "date",  # whatever its level
         "wgt": "numeric",
     }
     sex, educ = data.schema["sex"], data.schema["educ"]
@@ -40,7 +40,7 @@ def test_what_a_file_says_is_taken(tmp_path: Path) -> None:
     assert data.schema["income"].missing == (99999,), "ranges are missing, but no codes to be listed"
     assert data.schema["town"].missing == ("XX",)
     assert data.schema["town"].categories == ("Aachen", "Bonn", "Köln")
-    assert data.schema["born"].categories[0] == dt.date(2020, 1, 1)
+    assert data.columns["born"][0] == (dt.date(2020, 1, 1) - dt.date(1970, 1, 1)).days
     assert data.columns["sex"].tolist() == [0, 1, 1, 0, -1, -1, 1, 0]
     assert data.columns["educ"].tolist() == [0, 1, 2, 2, -1, -1, 0, -1]
     # -1 and -7 lie in LO THRU -1, 99999 is declared, one value is system-missing

@@ -70,8 +70,8 @@ def test_what_a_file_says_is_taken(tmp_path: Path) -> None:
         "region": "nominal",
         "name": "nominal",
         "essay": "nominal",
-        "day": "nominal",
-        "stamp": "nominal",
+        "day": "date",
+        "stamp": "date",
         "clock": "nominal",
         "month": "numeric",  # months since 1960 are no date
     }

@@ -162,7 +162,10 @@ VARIABLE: Any = Variable  # so that what the types forbid can be tried
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: VARIABLE("x", kind="continuous"), "variable 'x': kind must be one of numeric, ordinal, nominal; got"),
+        (
+            lambda: VARIABLE("x", kind="continuous"),
+            "variable 'x': kind must be one of numeric, ordinal, nominal, date; got",
+        ),
         (lambda: VARIABLE("x", role="secret"), "role must be one of key, confidential, other, identifier; got 'secre"),
         (lambda: VARIABLE(3), "name must be text"),
         (lambda: Variable("x", categories=(1,)), "is numeric, so it has no categories"),

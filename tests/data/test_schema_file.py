@@ -34,9 +34,10 @@ def schemas(draw: st.DrawFn) -> Schema:
     for name in names:
         kind: Kind = draw(st.sampled_from(get_args(Kind)))
         role: Role = draw(st.sampled_from(get_args(Role)))
-        categories = [] if kind == "numeric" else draw(CATEGORIES)
-        missing = draw(st.lists(st.text() | st.integers(), max_size=3))
-        variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text())))
+        categories = [] if kind in ("numeric", "date") else draw(CATEGORIES)
+        missing = draw(st.lists(st.text() | st.integers() | st.dates(), max_size=3))
+        form = draw(st.sampled_from(["", "%d.%m.%Y"])) if kind == "date" else ""
+        variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text()), format=form))
     special = st.none() | st.text(min_size=1)
     return Schema(tuple(variables), draw(special), draw(special), draw(special))
 
@@ -78,7 +79,7 @@ def test_a_schema_edited_and_used(tmp_path: Path) -> None:
     [
         (
             "[variables.a]\nkind = 'numric'",
-            r"variable 'a': kind must be one of numeric, ordinal, nominal; got 'numric' \(d",
+            r"variable 'a': kind must be one of numeric, ordinal, nominal, date; got 'numric' \(d",
         ),
         (
             "[variables.a]\nkind = 'numeric'\nrole = 'Key'",
@@ -86,7 +87,10 @@ def test_a_schema_edited_and_used(tmp_path: Path) -> None:
         ),
         ("[variables.a]\nkind = ['numeric']", "kind must be one of"),
         ("[variables.a]\nkind='nominal'\ncategory = [1]", "'category' is not known here; .*did you mean 'categories'"),
-        ("[variables.a]\nrole = 'key'", "variable 'a' has no kind; write kind = one of numeric, ordinal, nominal"),
+        (
+            "[variables.a]\nrole = 'key'",
+            "variable 'a' has no kind; write kind = one of numeric, ordinal, nominal, date",
+        ),
         ("[variables.a]\nkind = 'nominal'\ncategories = 'x'", "categories must be a list"),
         ("[variables.a]\nkind = 'nominal'\ncategories = [[1]]", "categories must hold texts, numbers or dates"),
         ("[variables.a]\nkind = 'nominal'\ncategories = [1, 'x']", "'a' lists categories of different types"),

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sfumato import GlobalRecoding, Microdata, NotApplicable, ParameterError
+from sfumato import GlobalRecoding, Microdata, NotApplicable, ParameterError, SchemaError, catalogue
+from sfumato.compare.clauses import in_words
 from tables import numbers
 
 TOWNS = {
@@ -70,3 +73,26 @@ def test_hierarchies_that_are_none_are_refused() -> None:
         GlobalRecoding(level={"region": 1}).protect(nominal(["Aix", "Rome"]))
     with pytest.raises(NotApplicable, match="is nominal: its hierarchy is a dict"):
         GlobalRecoding(hierarchy={"region": [5, 10]}).protect(nominal(["Aix"]))
+
+
+def test_a_level_is_told_in_words_and_reads_back_from_its_text() -> None:
+    method = GlobalRecoding(level={"age": 2}) + GlobalRecoding(hierarchy={"born": ["month", "year"], "region": TOWNS})
+    assert in_words(method) == "Age, born and region are given in broader categories."
+    assert catalogue.parse(repr(method)) == [method]
+    bands = GlobalRecoding(hierarchy={"age": [5, 10]})
+    assert repr(bands) == "GlobalRecoding(hierarchy={'age': Hierarchy(widths=(5.0, 10.0))})"
+    with pytest.raises(SchemaError, match="12 is none of 5"):
+        catalogue.parse("GlobalRecoding(hierarchy={'age': Hierarchy(widths=[5, 12])})")
+    with pytest.raises(ParameterError, match=r"say how: .* or level=\{'age': 2\}"):
+        GlobalRecoding(level=2)
+
+
+@given(st.lists(st.integers(-5000, 4999), min_size=1, max_size=30), st.sampled_from([1, 3, 5, 250]))
+def test_levels_of_widths_are_the_whole_quotients(values: list[int], width: int) -> None:
+    data = numbers(age=[float(value) for value in values])
+    for level, wide in enumerate((width, 2 * width, 10 * width), start=1):
+        made = GlobalRecoding(hierarchy={"age": [width, 2 * width, 10 * width]}, level=level).protect(data)
+        lowest = min(values) // wide
+        assert made.columns["age"].tolist() == [value // wide - lowest for value in values]
+        binned = GlobalRecoding(bins={"age": wide}).protect(data)
+        assert binned.schema["age"] == made.schema["age"]

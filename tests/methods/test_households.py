@@ -36,7 +36,9 @@ from sfumato.data.units import units
 IN_HOMES = Schema(household="home")
 SURVEY = sfumato.household_survey(300)
 SHARED = ("region", "urbanity", "household_size", "tenure", "rent", "weight")
-KEEPING = [cls for _, cls in sorted(catalogue.methods().items()) if cls.about.keeps_records]
+KEEPING = [
+    cls for _, cls in sorted(catalogue.methods().items()) if cls.about.keeps_records and cls.about.kinds != ("date",)
+]
 
 
 def home(schema: Schema = IN_HOMES, **columns: Sequence[object]) -> Microdata:

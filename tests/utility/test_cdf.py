@@ -244,7 +244,7 @@ def test_a_variable_of_another_kind_is_left_out_and_said() -> None:
     y = Microdata.from_frame(table, bands)
     found = CDFMaximum().evaluate(x, y)
     assert tuple(found.by_variable) == ("income",)
-    assert "left out, numeric in one table and ordinal in the other: age" in found.notes
+    assert "left out, of another kind in the protected table: age" in found.notes
     with pytest.raises(NotApplicable, match="'age' is numeric in the original and ordinal in the protected"):
         CDFMaximum(variables=("age",)).evaluate(x, y)
 

@@ -171,7 +171,7 @@ def test_a_variable_of_two_kinds_is_left_out() -> None:
     first = table(age=[20.0, 30.0, 40.0], sex=["f", "m", "f"])
     second = table(age=["20-30", "20-30", "40+"], sex=["m", "m", "f"])
     found = PropensityUtility().evaluate(first, second)
-    assert any("numeric in one table" in note and "age" in note for note in found.notes)
+    assert any("of another kind" in note and "age" in note for note in found.notes)
     assert set(found.by_variable) == {"sex"}
     with pytest.raises(NotApplicable, match="no variable is of one kind"):
         PropensityUtility(variables=("age",)).evaluate(first, second)

@@ -10,8 +10,6 @@ from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, 
 from sfumato.errors import FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.data.hierarchy_proposal import Proposal
     from sfumato.data.microdata import Microdata
@@ -31,6 +29,9 @@ def hierarchy(
         bool, typer.Option("--quantiles", help="So many groups of about as many records: --quantiles 10 5.")
     ] = False,
     cuts: Annotated[bool, typer.Option("--cuts", help="Own cut points: --cuts 18,25,65 18,65.")] = False,
+    dates: Annotated[
+        bool, typer.Option("--dates", help='Spans of the calendar: --dates month quarter year "10 years".')
+    ] = False,
     truncate: Annotated[
         bool, typer.Option("--truncate", help="So many first characters of codes left: --truncate 4 3 2.")
     ] = False,
@@ -74,6 +75,7 @@ def hierarchy(
         "bands": bands,
         "quantiles": quantiles,
         "cuts": cuts,
+        "dates": dates,
         "truncate": truncate,
         "merge-neighbours": merge_neighbours,
         "rare": rare,
@@ -81,7 +83,7 @@ def hierarchy(
     }
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     way = _way(data, variable, [word for word, said in asked.items() if said], tuple(values or ()))
-    made = _made(data, way, start=start, ends=ends, mask=mask)
+    made = way.build(data, start=start, ends=ends, mask=mask)
     made = made.topped() if top else made
     levels = _levels(data, variable, made)
     written = _written(data, variable, made, _target(file, variable, out), force=force)
@@ -112,77 +114,6 @@ def _way(data: "Microdata", name: str, asked: list[str], values: tuple[str, ...]
         raise NotApplicable(f"{name!r} has few values, and none needs merging; say how: see `sfumato hierarchy --help`")
     say(f"as if you had said: {' '.join([f'--{found.way}', *found.values])}")
     return found
-
-
-def _made(
-    data: "Microdata", way: "Proposal", *, start: float, ends: tuple[float, float] | None, mask: str
-) -> "Hierarchy":
-    """Build the hierarchy that a way stands for."""
-    from sfumato.data.bands import shown
-    from sfumato.data.hierarchy import Hierarchy
-    from sfumato.data.hierarchy_builders import nice_widths
-    from sfumato.data.hierarchy_proposal import SHARES, prefixes
-
-    variable, column = data.schema[way.variable], data.columns[way.variable]
-    numbers = variable.kind == "numeric"
-    if way.way in ("bands", "quantiles", "cuts"):
-        if not numbers:
-            raise NotApplicable(
-                f"variable {variable.name!r} is {variable.kind}; --{way.way} is for numbers: take --truncate, "
-                "--merge-neighbours, --rare or --from-table"
-            )
-        if way.way == "bands":
-            return Hierarchy.bands(*(_numbers(way) or nice_widths(column)), start=start, ends=ends)
-        if way.way == "quantiles":
-            return Hierarchy.quantiles(column, *(_wholes(way) or (10, 5)))
-        levels = [_numbers_in(way, text.replace(",", " ").split()) for text in way.values]
-        return Hierarchy(cuts=tuple(map(tuple, levels)))
-    if way.way == "from-table":
-        return _of_table(way)
-    if way.way == "truncate":
-        codes: list[object] = [shown(value) for value in _distinct(column)] if numbers else list(variable.categories)
-        return Hierarchy.truncated(codes, _wholes(way) or prefixes([str(code) for code in codes]), mask=mask)
-    if way.way == "rare":
-        return Hierarchy.rare(variable, column, *(_numbers(way) or SHARES))
-    if variable.kind != "ordinal":
-        raise NotApplicable(
-            f"variable {variable.name!r} is {variable.kind}, so no categories are neighbours; "
-            + ("take --bands" if numbers else 'take --rare, or write kind = "ordinal" and its categories in the schema')
-        )
-    return Hierarchy.ordered(variable.categories, *_wholes(way))
-
-
-def _of_table(way: "Proposal") -> "Hierarchy":
-    """Read a table whose columns go from fine to coarse: those named, or the variable's and those after it."""
-    from sfumato.data.files import read
-    from sfumato.data.hierarchy import Hierarchy
-
-    if not way.values:
-        raise ParameterError("--from-table takes a file, and the columns of it from fine to coarse if not all")
-    path, *columns = way.values
-    table = read(path).to_arrow()
-    names = table.column_names
-    if not columns and way.variable in names:
-        columns = names[names.index(way.variable) :]
-    return Hierarchy.from_table(table, *columns)
-
-
-def _numbers(way: "Proposal") -> list[float]:
-    return _numbers_in(way, way.values)
-
-
-def _numbers_in(way: "Proposal", texts: "Sequence[str]") -> list[float]:
-    try:
-        return [float(text) for text in texts]
-    except ValueError:
-        raise ParameterError(f"--{way.way} takes numbers; got {' '.join(texts)!r}") from None
-
-
-def _wholes(way: "Proposal") -> list[int]:
-    found = _numbers(way)
-    if any(number != int(number) for number in found):
-        raise ParameterError(f"--{way.way} takes whole numbers; got {' '.join(way.values)!r}")
-    return [int(number) for number in found]
 
 
 def _distinct(column: Any) -> list[float]:
@@ -239,7 +170,7 @@ def _written(data: "Microdata", name: str, made: "Hierarchy", target: Path, *, f
                 f"{name!r} has {len(values):,} different values, too many for a row each; write {target.stem}.toml, "
                 "which holds the cuts"
             )
-        made = made.listing(values)
+        made = made.listing(values, "date" if data.schema[name].kind == "date" else "numeric")
     text = hierarchy_text(made, target).encode()
     if target.exists() and not force and not (target.is_file() and target.read_bytes() == text):
         raise FileError(f"{target} exists and says something else; overwrite it with --force or choose another")

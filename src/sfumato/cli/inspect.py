@@ -68,7 +68,7 @@ def inspect(
         _print_hierarchies(proposed)
         if exposed is not None:
             print_exposure(exposed)
-    for note in data.notes:
+    for note in (*data.notes, *_unfit(data)):
         say(note)
     written = _write(schema_text(data, (out or DEFAULT).parent), out, schema, force=force)
     if written is not None:
@@ -83,6 +83,20 @@ def _hierarchies(data: "Microdata", file: Path, schema: Path | None) -> dict[str
     found = {name: propose(data, name) for name in keys if data.schema[name].hierarchy is None}
     place = None if schema is None else str(schema)
     return {name: proposal.command(str(file), place) for name, proposal in found.items() if proposal is not None}
+
+
+def _unfit(data: "Microdata") -> list[str]:
+    """Say which hierarchies of the schema do not fit their column, and why."""
+    from sfumato.errors import NotApplicable
+
+    said = []
+    for variable in data.schema:
+        try:
+            if variable.hierarchy is not None:
+                variable.hierarchy.levels(variable, data.columns[variable.name])
+        except NotApplicable as refusal:
+            said.append(str(refusal))
+    return said
 
 
 def _print_hierarchies(commands: "Mapping[str, str]") -> None:

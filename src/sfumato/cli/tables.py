@@ -190,7 +190,7 @@ def _publishable(protected: "Microdata") -> "Schema":
     for variable in schema:
         if variable.kind == "nominal" and (variable.name in schema.special().values() or variable.role == "identifier"):
             changed.append(replace(variable, categories=(), labels=()))
-        elif variable.kind != "numeric":
+        elif not variable.quantitative:
             changed.append(only_present(variable, protected.columns[variable.name])[0])
     return schema.replace(*changed)
 

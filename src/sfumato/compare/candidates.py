@@ -337,7 +337,7 @@ def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) ->
     """Coarsen to a stage, and change categories by chance; nothing where no key has any."""
     recodings = ladders.recodings(stage)
     banded = {name for step in recodings for name in step.masked(table.data)}
-    names = tuple(name for name in table.keys if name in banded or table.data.schema[name].kind != "numeric")
+    names = tuple(name for name in table.keys if name in banded or not table.data.schema[name].quantitative)
     if not names:
         return Part((), "")
     only = None if names == table.data.schema.analysed(role="key") else names
@@ -351,7 +351,7 @@ def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) ->
 def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Candidate]:
     """Mask the numbers as numbers, and the categories beside them, where what judges sees numbers only."""
     numbers = (*table.of("numeric"), *table.amounts)
-    categories = _Table(table.data, table.of("ordinal", "nominal"), ())
+    categories = _Table(table.data, table.of("ordinal", "nominal", "date"), ())
     beside = [Part((), "")]
     if categories.keys:
         beside = list(_keys_treated(categories, judging, 1))[:breadth] or beside

@@ -8,9 +8,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from itertools import groupby, pairwise
+from typing import Any
 
 from sfumato.compare.figures import listed, written
 from sfumato.core import Chain, Method, Within
+from sfumato.data.date_bands import labels
+from sfumato.data.dates import day_of
 from sfumato.data.schema import Schema
 from sfumato.methods import (
     JPEG,
@@ -18,6 +21,7 @@ from sfumato.methods import (
     PRAM,
     CARTSynthesis,
     CorrelatedNoise,
+    DateShift,
     DistributionDistortion,
     GlobalRecoding,
     GroupedMicroaggregation,
@@ -46,6 +50,9 @@ KINDS = {  # what is masked if no variable is named
     frozenset(["numeric"]): "all numbers",
     frozenset(["ordinal", "nominal"]): "all categories",
     frozenset(["numeric", "ordinal"]): "all numbers and ordered categories",
+    frozenset(["date"]): "all dates",
+    frozenset(["numeric", "date"]): "all numbers and dates",
+    frozenset(["numeric", "ordinal", "date"]): "all numbers, dates and ordered categories",
 }
 
 
@@ -140,19 +147,24 @@ def _ways(step: GlobalRecoding, schema: Schema | None) -> Iterable[tuple[str, st
         yield "other keys", rare
 
 
-def _bands(bins: float | tuple[float, ...] | Mapping[str, object]) -> str:
-    """Say in which bands a number is given: a width, cuts, or classes by name.
+def _bands(bins: float | str | tuple[Any, ...] | Mapping[str, object]) -> str:
+    """Say in which bands a number or a date is given: a width or span, cuts, or classes by name.
 
     >>> _bands(5), _bands((18,)), _bands((20, 30, 40, 50)), _bands({"young": (0, 30), "old": (30, None)})
     ('in bands of 5', 'in 2 bands (<18 and 18+)', 'in 5 bands of 10 (<20 to 50+)', 'in 2 bands')
+    >>> _bands("month"), _bands("10 years"), _bands(("1950-01-01", "1970-01-01", "1990-01-01"))
+    ('by month', 'by 10 years', 'in 4 bands (<1950 to 1990+)')
     """
     if isinstance(bins, Mapping):
         return f"in {len(bins)} bands"
     if not isinstance(bins, tuple):
-        return f"in bands of {bins:g}"
+        return f"by {bins}" if isinstance(bins, str) else f"in bands of {bins:g}"
+    between = "and" if len(bins) == 1 else "to"
+    if isinstance(bins[0], str):
+        names = labels([-math.inf, *(float(day_of(cut) or 0.0) for cut in bins), math.inf])
+        return f"in {len(names)} bands ({names[0]} {between} {names[-1]})"
     widths = {round(b - a, 9) for a, b in pairwise(bins)}
     width = f" of {widths.pop():g}" if len(bins) > 2 and len(widths) == 1 else ""
-    between = "and" if len(bins) == 1 else "to"
     return f"in {len(bins) + 1} bands{width} (<{bins[0]:g} {between} {bins[-1]:g}+)"
 
 
@@ -313,6 +325,11 @@ def _(method: RankSwapping) -> str:
 @clause.register
 def _(method: GroupedSwapping) -> str:
     return f"{_are(method)} swapped between records within {written(method.alpha, 'share')} of the ranks"
+
+
+@clause.register
+def _(method: DateShift) -> str:
+    return f"{_are(method)} moved by up to {method.days:,} days, all dates of a unit alike"
 
 
 @clause.register

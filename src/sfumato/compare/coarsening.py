@@ -1,6 +1,7 @@
 """How far the keys must be made coarser: ladders of recodings for each key, climbed one step at a time.
 
-Each key has a ladder of coarser versions: a number in bands of growing width with open ends, an ordinal variable in
+Each key has a ladder of coarser versions: a number in bands of growing width with open ends, a date by month, quarter,
+year and longer spans, an ordinal variable in
 fewer groups of neighbours, a nominal one with more of its rare categories merged. Of all next rungs the one is taken
 that removes most small classes of records for the detail that it costs (the fall of the log of the key's entropy),
 until no class is small or nothing is left to coarsen.
@@ -17,16 +18,20 @@ from numpy.typing import NDArray
 
 from sfumato.compare.key_sets import KeySet
 from sfumato.data.bands import is_whole
+from sfumato.data.date_bands import Span
+from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding
 
 Codes = NDArray[np.integer]
+Bins = tuple[float | str, ...] | str  # cut points, or a span of the calendar
 Way = dict[str, Any]  # the parameter of GlobalRecoding that makes a key coarser, and its value
 FEW = 12  # different whole numbers up to which a key is a count, such as persons in a household
 BANDS = 20  # the most bands of a number
 END = 0.03  # the share of records that an open end holds at least
 DIGITS = (1.0, 1.5, 2.0, 3.0, 5.0)  # widths are these times a power of ten
+SPANS = (2, 5, 10, 20, 50)  # years in which a date is given
 GROUPS = (10, 7, 5, 4, 3, 2)  # categories that are left of a key
 
 
@@ -36,7 +41,7 @@ class Rung:
 
     codes: Codes
     categories: int
-    bins: tuple[float, ...] | None = None
+    bins: Bins | None = None
     groups: int | None = None
     rare: float | None = None
     entropy: float = 0.0
@@ -64,7 +69,7 @@ class Ladders:
 
     def recodings(self, stage: Stage) -> tuple[GlobalRecoding, ...]:
         """Return the recodings that bring the keys to a stage: as few as will do, none if nothing is recoded."""
-        bins: dict[str, tuple[float, ...]] = {}
+        bins: dict[str, Bins] = {}
         groups: dict[int, list[str]] = {}
         rare: dict[float, list[str]] = {}
         for name, place in stage.rungs.items():
@@ -127,10 +132,11 @@ def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
     """Return the key as it came and its coarser versions, each with fewer categories than the one before."""
     variable, column = data.schema[name], data.columns[name]
     ways: list[Way]
-    if variable.kind == "numeric":
+    if variable.quantitative:
         values, codes = np.unique(column, return_inverse=True)
         codes = np.where(np.isnan(column), -1, codes)
-        ways = _ways(column[~np.isnan(column)], values[~np.isnan(values)])
+        present = column[~np.isnan(column)]
+        ways = _date_ways(present) if variable.kind == "date" else _ways(present, values[~np.isnan(values)])
     else:
         codes = column
         ways = (
@@ -189,6 +195,20 @@ def _ways(present: NDArray[np.float64], values: NDArray[np.float64]) -> list[Way
     widths = [digit * 10.0**power for power in range(least, least + 4) for digit in DIGITS]
     widths = [width for width in widths if (high - low) / BANDS <= width < high - low and width == round(width)]
     return [{"bins": cuts} for width in widths if (cuts := _cuts(present, low, high, width))]
+
+
+def _date_ways(present: NDArray[np.float64]) -> list[Way]:
+    """Return the ways to put a date into classes: by month, quarter and year, then in longer spans with open ends."""
+    if not present.size:
+        return []
+    low, high = float(present.min()), float(present.max())
+    ways: list[Way] = [{"bins": span} for span in ("month", "quarter", "year")]
+    for years in SPANS:
+        edges = Span(12 * years, "months").edges(low, high)[1:-1]
+        inner = [edge for edge in edges if END <= float((present < edge).mean()) <= 1 - END]
+        if inner:
+            ways.append({"bins": tuple(map(spelled, inner))})
+    return [*ways, *({"groups": g} for g in GROUPS[2:])]
 
 
 def _cuts(present: NDArray[np.float64], low: float, high: float, width: float) -> tuple[float, ...]:

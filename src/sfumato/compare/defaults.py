@@ -207,7 +207,7 @@ def _drawn(data: Microdata, protected: Microdata) -> bool:
         if not seen.comparable:
             continue
         both = np.concatenate([seen.original, seen.protected])
-        if seen.kind == "numeric":
+        if seen.quantitative:
             values = np.unique(both[~np.isnan(both)])
             both = np.where(np.isnan(both), -1, np.searchsorted(values, both))
         columns.append(both.astype(np.int32))

@@ -67,8 +67,8 @@ def exposure(data: Microdata) -> Exposure:
     """
     schema = data.schema
     intruders = schema.intruders()
-    if not intruders and schema.analysed("ordinal", "nominal"):
-        intruders = (Scenario(ASSUMED, schema.analysed("ordinal", "nominal")),)
+    if not intruders and schema.analysed("ordinal", "nominal", "date"):
+        intruders = (Scenario(ASSUMED, schema.analysed("ordinal", "nominal", "date")),)
     half = Half.of(data)
     seen = (_seen(half, data, intruder) for intruder in intruders)
     return Exposure(len(data), tuple(one for one in seen if one is not None), behaviours(data))

@@ -9,6 +9,7 @@ from itertools import groupby
 from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.figures import written
 from sfumato.core import Method, Within
+from sfumato.data.date_bands import Span
 from sfumato.methods import (
     PRAM,
     GlobalRecoding,
@@ -28,6 +29,7 @@ __all__ = ["LONGEST", "in_words", "short_names"]
 
 LONGEST = 40  # characters of a short name
 DETAIL = 16  # characters of a parameter in it
+CENTURY = 36_525  # days that a date is taken to run over, where recodings are put in order
 FINEST = 1000  # categories that a variable which is not recoded is taken to have, where recodings are put in order
 Run = tuple[GlobalRecoding, ...]
 
@@ -181,7 +183,9 @@ def _coarseness(run: Run) -> float:
     """
     taken = 0.0
     for step in run:
-        left = [len(bins) + 1 for bins in (step.bins or {}).values() if isinstance(bins, tuple | Mapping)]
+        left: list[float] = [len(bins) + 1 for bins in (step.bins or {}).values() if isinstance(bins, tuple | Mapping)]
+        spans = [Span.of(bins) for bins in (step.bins or {}).values() if isinstance(bins, str)]
+        left += [CENTURY / span.days for span in spans if span is not None]
         left += [len(set(groups.values())) for groups in (step.map or {}).values()]
         several = 1 if step.variables is None else len(step.variables)
         each = [float(n) for n in (step.groups, 1 / step.rare if step.rare else None) if n is not None]

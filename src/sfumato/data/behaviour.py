@@ -61,9 +61,9 @@ def _as_id(data: Microdata, name: str) -> str:
     column = data.columns[name]
     if data.missing(name).any() or len(np.unique(column)) < len(column):
         return ""
-    if data.schema[name].kind != "numeric":
+    if not data.schema[name].quantitative:
         return "another text in every record" if data.schema[name].kind == "nominal" else ""
-    if not _whole(column):
+    if not _whole(column) or data.schema[name].kind == "date":
         return ""
     if column.max() - column.min() + 1 == len(column):
         return "counts the records without a gap"
@@ -73,7 +73,9 @@ def _as_id(data: Microdata, name: str) -> str:
 
 def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
     column, present = data.columns[name], ~data.missing(name)
-    if data.schema[name].kind == "ordinal" or (data.schema[name].kind == "numeric" and not _whole(column[present])):
+    if data.schema[name].kind in ("ordinal", "date"):
+        return ""
+    if data.schema[name].kind == "numeric" and not _whole(column[present]):
         return ""
     distinct = len(np.unique(column[present]))
     records = int(present.sum())
@@ -124,7 +126,7 @@ def _as_weight(data: Microdata, name: str, names: Iterable[str]) -> str:
                 return f"positive, and its total is a {said} number ({nearest:,.0f}), as of a population"
     if total > 2 * len(column) and column.min() >= 1:
         for other in names:
-            if other != name and data.schema[other].kind != "numeric" and _function_of(data, name, other):
+            if other != name and not data.schema[other].quantitative and _function_of(data, name, other):
                 return f"positive, with one value for each category of {other}"
     return ""
 

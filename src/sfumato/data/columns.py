@@ -1,4 +1,4 @@
-"""One column between arrow and numpy: numbers to float64 with NaN, everything else to int32 codes with -1."""
+"""One column between arrow and numpy: numbers and dates to float64 with NaN, all else to int32 codes with -1."""
 
 import re
 from dataclasses import replace
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sfumato.data import dates
 from sfumato.data.schema import Kind, Variable
 from sfumato.errors import DataError, SchemaError
 
@@ -25,6 +26,8 @@ def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDA
         column = _without(column, variable)
     if variable.kind == "numeric":
         return variable, _numbers(name, column)
+    if variable.kind == "date":
+        return _dates(variable, column)
     return _categories(variable, column, stated=stated is not None)
 
 
@@ -67,12 +70,19 @@ def inferred_kind(column: Any) -> Kind:
         bounds = pc.min_max(column).as_py()
         wide = bounds["min"] is not None and (bounds["max"] > EXACT or bounds["min"] < -EXACT)
         return "nominal" if wide else "numeric"
+    if dates.is_moment(kind):
+        return "nominal" if dates.to_days(column) is None else "date"
     numeric = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     return "numeric" if numeric else "nominal"
 
 
-def write(variable: Variable, column: NDArray[Any], *, whole: bool) -> Any:
-    """Return a column as arrow; numbers become integers when they came as such and still are whole."""
+def write(variable: Variable, column: NDArray[Any], *, whole: bool = False, moment: Any = None) -> Any:
+    """Return a column as arrow; numbers become integers when they came as such and still are whole.
+
+    Dates that came as text go back as text, others as the type of ``moment`` or as dates.
+    """
+    if variable.kind == "date":
+        return dates.written(column, variable.format) if variable.format else dates.from_days(column, moment)
     if variable.kind == "numeric":
         missing = np.isnan(column)
         present = column[~missing]
@@ -120,6 +130,8 @@ def _plain(column: Any) -> Any:
 def _without(column: Any, variable: Variable) -> Any:
     """Make the declared missing codes missing."""
     values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if variable.kind == "date" and dates.is_moment(values.type):  # compared as dates when they are read as such
+        return column
     text = pc.cast(values, pa.string())
     stand_ins = {str(code) for code in variable.missing}
     if not pa.types.is_string(values.type):  # -9 is written -9 in whole numbers and -9.0 or -9 in others
@@ -152,6 +164,37 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
             f"(first in row {infinite[0] + 1}); replace by a number or by missing"
         )
     return numbers
+
+
+def _dates(variable: Variable, column: Any) -> tuple[Variable, NDArray[np.float64]]:
+    name = variable.name
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if variable.format and pa.types.is_integer(column.type):
+        column = column.cast(pa.string())  # 20200131 of the format %Y%m%d
+    if pa.types.is_string(column.type):
+        days, form = dates.parsed(name, column, variable.format)
+        return replace(variable, format=form), _without_days(variable, days)
+    if pa.types.is_null(column.type):
+        return variable, np.full(len(column), np.nan)
+    if not dates.is_moment(column.type):
+        raise DataError(
+            f"variable {name!r} cannot be a date: its values are of type {column.type}; give dates, text such as "
+            '1990-01-31, or the format of whole numbers such as 19900131: format = "%Y%m%d"'
+        )
+    found = dates.to_days(column)
+    if found is None:
+        raise DataError(
+            f"variable {name!r} holds moments too fine for a date (nanoseconds, or microseconds before 1790 or after "
+            "2149); round them, or make it nominal"
+        )
+    return replace(variable, format=""), _without_days(variable, found)
+
+
+def _without_days(variable: Variable, days: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make the dates that are declared missing codes missing, such as 9999-12-31."""
+    codes = [day for code in variable.missing if (day := dates.day_of(code)) is not None]
+    return np.where(np.isin(days, codes), np.nan, days) if codes else days
 
 
 def _parsed(name: str, column: Any) -> Any:

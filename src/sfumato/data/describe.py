@@ -1,6 +1,7 @@
 """What a look at the table tells of each variable, and where its kind or role is likely to be another."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.columns import short
+from sfumato.data.dates import date_formats, spelled
 from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind
@@ -32,7 +34,7 @@ class Finding:
     role: str  # its role, or weight, household or id where the schema names it so
     distinct: int
     missing: int
-    minimum: Category  # numeric and ordinal variables; None for nominal ones and where all is missing
+    minimum: Category  # numbers, dates (as text) and ordinal variables; None for nominal ones and where all is missing
     maximum: Category
     examples: tuple[Category, ...]  # the most frequent values of a category, the first ones of a number
     suggestion: Suggestion | None
@@ -66,13 +68,14 @@ def _finding(data: Microdata, name: str) -> Finding:
     special = {column_name: key for key, column_name in data.schema.special().items()}
     minimum: Category = None
     maximum: Category = None
-    if variable.kind == "numeric":
+    if variable.quantitative:
         present = column[~np.isnan(column)]
         values, counts = np.unique(present, return_counts=True)
         _, first = np.unique(present[:1000], return_index=True)
-        examples: tuple[Category, ...] = tuple(short(x) for x in present[np.sort(first)[:3]])
+        plain: Callable[[float], Category] = spelled if variable.kind == "date" else short
+        examples: tuple[Category, ...] = tuple(plain(x) for x in present[np.sort(first)[:3]])
         if present.size:
-            minimum, maximum = short(values[0]), short(values[-1])
+            minimum, maximum = plain(values[0]), plain(values[-1])
     else:
         present = column[column >= 0]
         values, counts = np.unique(present, return_counts=True)
@@ -134,10 +137,13 @@ def _of_numbers(data: Microdata, name: str, values: NDArray[Any], counts: NDArra
 
 
 def _of_text(name: str, categories: tuple[Category, ...], counts: NDArray[np.intp]) -> Suggestion | None:
-    """Point out text that is numbers but for a few cells or for thousands separators."""
+    """Point out text that is dates, or numbers but for a few cells or for thousands separators."""
     texts = [category for category in categories if isinstance(category, str)]
     if len(texts) < len(categories):
         return None
+    forms = date_formats(texts)
+    if forms:
+        return Suggestion(name, "dates", forms=forms)
     if all(_GROUPED.fullmatch(text) for text in texts):
         return Suggestion(name, "thousands") if any(_THOUSANDS.search(text) for text in texts) else None
     odd = [place for place, text in enumerate(texts) if not _is_number(text)]
@@ -149,9 +155,9 @@ def _of_text(name: str, categories: tuple[Category, ...], counts: NDArray[np.int
 
 def _may_name(data: Microdata, name: str, values: NDArray[Any]) -> bool:
     """Tell whether values that all differ look like names of records rather than measurements."""
-    if data.schema[name].kind != "numeric":
+    if not data.schema[name].quantitative:
         return True
-    whole = np.array_equal(values, np.round(values))
+    whole = np.array_equal(values, np.round(values)) and data.schema[name].kind != "date"
     return bool(whole and (_IDENTIFIER.search(name) or values[-1] - values[0] + 1 == len(values)))
 
 

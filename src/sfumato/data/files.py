@@ -53,6 +53,7 @@ def read(
     - ``decimal``: a point; a comma where the delimiter is another and a column of numbers has decimal commas. A file in
       which both or only thousands such as 1,234 are found is refused until you say which. Thousands separators are not
       read as numbers: such a column is text.
+    - Dates are text unless the schema says kind = "date", with a format such as %d.%m.%Y if they are not 1990-01-31.
     - A column is whole numbers if every cell is one, decimals if every cell is a number, and text otherwise. Numbers
       with leading zeros (00123) and whole numbers beyond 64 bits are text, so that they come back as they are.
     - ``encoding``: UTF-8, with or without byte-order mark; nothing else is tried unless you name it.
@@ -109,6 +110,8 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
 
         with replacing(file) as out:
             return write_labelled(table, file, out.name)
+    if suffix in PARQUET and table.origin.dialect is not None:
+        table = _with_dates(table)
     arrow, _ = frames.to_arrow(table.to_frame())
     with replacing(file) as out:
         if suffix in PARQUET:
@@ -116,6 +119,13 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
         else:
             _write_text(arrow, table.origin.dialect or Dialect(), file, out)
     return _labels_lost(table)
+
+
+def _with_dates(table: Microdata) -> Microdata:
+    """Return a table whose dates are dates, though they were text in the file it came from."""
+    dated = [replace(variable, format="") for variable in table.schema if variable.format]
+    native = {name: kind for name, kind in (table.origin.native or {}).items() if name not in {v.name for v in dated}}
+    return replace(table, schema=table.schema.replace(*dated), origin=replace(table.origin, native=native))
 
 
 def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:

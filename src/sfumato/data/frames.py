@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data.dates import is_moment
 from sfumato.data.file_form import Dialect, Labelled
 from sfumato.errors import DataError
 
@@ -24,6 +25,7 @@ class Origin:
     kind: FrameKind = "pyarrow"
     dtypes: tuple[tuple[str, Any], ...] = ()
     native: Any = None  # its own column types by name: narwhals sees several of pandas as one
+    moments: tuple[tuple[str, Any], ...] = ()  # of columns of dates, their arrow types by name
     index: Any = None  # pandas only: its row labels
     path: Path | None = None  # the file it was read from
     dialect: Dialect | None = None  # text files only: how it was written
@@ -72,7 +74,9 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     arrays = [_arrow_column(wrapped, name) for name in names]
     dtypes = tuple(wrapped.schema.items())
     native = dict(zip(names, _native_types(frame, kind), strict=True))
-    return pa.table(arrays, names=names), Origin(kind, dtypes, native, index=frame.index if kind == "pandas" else None)
+    moments = tuple((name, array.type) for name, array in zip(names, arrays, strict=True) if is_moment(array.type))
+    index = frame.index if kind == "pandas" else None
+    return pa.table(arrays, names=names), Origin(kind, dtypes, native, moments, index=index)
 
 
 def _native_types(frame: Any, kind: str) -> list[Any]:
@@ -116,6 +120,8 @@ def _arrow_back(column: Any, kind: pa.DataType) -> Any:
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), kind)])
     if _is_number(column.type) and not _is_number(kind):  # text that a schema says are numbers stays numbers
+        return column
+    if is_moment(kind) and not is_moment(column.type):  # a class such as 1990 is no date
         return column
     try:
         back = _arrow_cast(column, kind)
@@ -162,6 +168,8 @@ def _polars(table: pa.Table, known: dict[str, Any]) -> Any:
         dtype = known.get(column.name, column.dtype)
         if column.dtype == dtype or (column.dtype.is_numeric() and not dtype.is_numeric()):
             continue
+        if dtype.is_temporal() and not column.dtype.is_temporal():  # a class such as 1990 is no date
+            continue
         try:
             back = column.cast(dtype)
             rounded = column.dtype.is_float() and dtype.is_float()
@@ -199,6 +207,8 @@ def _pandas_back(column: Any, dtype: Any) -> Any:
     from pandas.api.types import is_float_dtype, is_numeric_dtype
 
     if column.dtype == dtype or (is_numeric_dtype(column) and dtype.name in ("str", "string")):
+        return column
+    if dtype.kind in "mM" and column.dtype.kind not in "mM":  # a class such as 1990 is no date
         return column
     if hasattr(dtype, "categories") and not column.dropna().isin(dtype.categories).all():
         return column  # pandas would make other values missing

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from dataclasses import replace as changed
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import hierarchy_builders as builders
-from sfumato.data.hierarchy_checks import cut_fault, name_fault, row_fault, width_fault
+from sfumato.data.dates import day_of
+from sfumato.data.hierarchy_checks import ALL, FORMS, cut_fault, name_fault, row_fault, span_fault, width_fault
 from sfumato.data.hierarchy_levels import Levels as Levels
 from sfumato.data.hierarchy_levels import class_levels, levels_of, recoded
 from sfumato.errors import ParameterError, SchemaError
@@ -24,14 +25,16 @@ if TYPE_CHECKING:  # a variable holds its hierarchy
 class Hierarchy:
     """What each value is part of, level by level; level 0 is the variable as it is.
 
-    One of three says it:
+    One of four says it:
 
     - ``rows``, of categories: a row for each, first the category, then its group at level 1, 2 and so on. A number may
       have rows too, one for each value.
-    - ``cuts``, of a number: the rising cut points of level 1, 2 and so on, each level a part of the one below; a class
-      holds its lower cut. No cut at all leaves one class. ``labels`` may name the classes of each level.
+    - ``cuts``, of a number or a date: the rising cut points of level 1, 2 and so on, each level a part of the one
+      below; a class holds its lower cut. No cut leaves one class. ``labels`` may name the classes of each level.
     - ``widths``, of a number: the widths of its classes at level 1, 2 and so on, at multiples from ``start``. An
       infinite one leaves one class.
+    - ``spans``, of a date: those of the calendar at level 1, 2 and so on, such as month, quarter, year and 10 years;
+      ``all`` leaves one class.
 
     ``names`` are those of the levels above 0; ``file`` is where it was read from.
 
@@ -46,6 +49,7 @@ class Hierarchy:
     cuts: tuple[tuple[float, ...], ...] = ()
     widths: tuple[float, ...] = ()
     start: float = 0.0
+    spans: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     labels: tuple[tuple[str, ...], ...] = ()
     file: Path | None = field(default=None, compare=False)
@@ -54,17 +58,21 @@ class Hierarchy:
         freeze = object.__setattr__
         freeze(self, "names", tuple(self.names))
         freeze(self, "labels", tuple(tuple(level) for level in self.labels))
-        stated = [word for word in ("rows", "cuts", "widths") if getattr(self, word)]
+        stated = [word for word in FORMS if getattr(self, word)]
         if len(stated) != 1:
-            said = f"both {' and '.join(stated)}" if stated else "neither"
-            raise SchemaError(f"a hierarchy has rows, cuts or widths; this one has {said}")
+            said = f"both {' and '.join(stated)}" if stated else "none of them"
+            raise SchemaError(f"a hierarchy has rows, cuts, widths or spans; this one has {said}")
         if self.rows:
             freeze(self, "rows", tuple(tuple(row) for row in self.rows))
             freeze(self, "rows", _of_one_type(self.rows))
             _refuse(row_fault(self.rows))
         elif self.cuts:
+            freeze(self, "cuts", tuple(tuple(_in_days(cut) for cut in level) for level in self.cuts))
             _refuse(cut_fault(self.cuts))
             freeze(self, "cuts", tuple(tuple(float(cut) for cut in level) for level in self.cuts))
+        elif self.spans:
+            freeze(self, "spans", tuple(self.spans))
+            _refuse(span_fault(self.spans))
         else:
             _refuse(width_fault(self.widths, self.start))
             freeze(self, "widths", tuple(float(width) for width in self.widths))
@@ -82,22 +90,25 @@ class Hierarchy:
         """Read a hierarchy as it is written in a text: its rows, cuts or widths.
 
         ``{"Aix": ["south", "France"], ...}`` is each category with its groups; ``[5, 10]`` are widths of a number's
-        classes and ``[[18, 25, 65], [18, 65]]`` its cut points, level by level. ``{"widths": [5, 10], "start": 2}``
-        names what it gives.
+        classes, ``["month", "year"]`` spans of a date and ``[[18, 25, 65], [18, 65]]`` cut points, level by level.
+        ``{"widths": [5, 10], "start": 2}`` names what it gives.
         """
         if isinstance(stated, Hierarchy):
             return stated
-        if isinstance(stated, Mapping) and any(_is_list(stated.get(word)) for word in ("rows", "cuts", "widths")):
+        if isinstance(stated, Mapping) and any(_is_list(stated.get(word)) for word in FORMS):
             return cls._of_fields(stated)
         if isinstance(stated, Mapping) and stated and all(_is_list(groups) for groups in stated.values()):
             return cls(rows=tuple((category, *groups) for category, groups in stated.items()))
         if _is_list(stated) and stated and all(_is_list(level) for level in stated):
             return cls(cuts=tuple(stated))
+        if _is_list(stated) and stated and all(isinstance(entry, str) for entry in stated):
+            return cls(spans=tuple(stated))
         if _is_list(stated) and stated:
             return cls(widths=tuple(stated))
         raise SchemaError(
             "a hierarchy is a dict from each category to its groups, nearest first, such as {'Aix': ['south', "
-            f"'France']}}, or the rising widths of a number's classes, such as [5, 10]; got {stated!r}"
+            f"'France']}}, the rising widths of a number's classes, such as [5, 10], or ['month', 'year']; got "
+            f"{stated!r}"
         )
 
     @classmethod
@@ -117,7 +128,7 @@ class Hierarchy:
     @property
     def height(self) -> int:
         """The number of levels above 0."""
-        return len(self.rows[0]) - 1 if self.rows else len(self.cuts or self.widths)
+        return len(self.rows[0]) - 1 if self.rows else len(self.cuts or self.widths or self.spans)
 
     # builders
 
@@ -145,6 +156,11 @@ class Hierarchy:
     def quantiles(cls, column: NDArray[np.float64], *groups: int) -> "Hierarchy":
         """Return groups of about as many records, level by level fewer: ``quantiles(ages, 10, 5)``."""
         return cls(cuts=builders.quantile_cuts(column, groups))
+
+    @classmethod
+    def dates(cls, *spans: str) -> "Hierarchy":
+        """Return spans of the calendar, level by level longer: months, quarters and years if not said."""
+        return cls(spans=spans or ("month", "quarter", "year"))
 
     @classmethod
     def ordered(cls, categories: Sequence[object], *sizes: int) -> "Hierarchy":
@@ -201,6 +217,8 @@ class Hierarchy:
         if self.cuts:
             labels = (*self.labels, (name,)) if self.labels else ()
             return self if not self.cuts[-1] else Hierarchy(cuts=(*self.cuts, ()), names=names, labels=labels)
+        if self.spans:
+            return self if self.spans[-1] == ALL else Hierarchy(spans=(*self.spans, ALL), names=names)
         ends = self.widths[-1] == math.inf
         return self if ends else Hierarchy(widths=(*self.widths, math.inf), start=self.start, names=names)
 
@@ -215,8 +233,8 @@ class Hierarchy:
         """Return the hierarchy with names for its levels above 0."""
         return changed(self, names=names)
 
-    def listing(self, values: Iterable[float]) -> "Hierarchy":
-        """Return a hierarchy of a number as rows, one for each of these values: what a file of rows can hold.
+    def listing(self, values: Iterable[float], kind: Literal["numeric", "date"] = "numeric") -> "Hierarchy":
+        """Return a hierarchy of a number or date as rows, one for each of these values: what a file of rows can hold.
 
         >>> Hierarchy(widths=(5, 10)).listing([3, 4, 12]).rows
         (('3', '0-4', '0-9'), ('4', '0-4', '0-9'), ('12', '10-14', '10-19'))
@@ -224,7 +242,7 @@ class Hierarchy:
         if self.rows:
             return self
         wanted = np.unique(np.array([*values], dtype=np.float64))
-        found = class_levels(self, "the number", wanted, np.arange(len(wanted), dtype=np.int32))
+        found = class_levels(self, "values", kind, wanted, np.arange(len(wanted), dtype=np.int32))
         columns = [
             [words[group] for group in groups] for words, groups in zip(found.spelled, found.parents, strict=True)
         ]
@@ -237,6 +255,11 @@ class Hierarchy:
     def levels(self, variable: "Variable", column: NDArray[Any]) -> Levels:
         """Return the values that occur and the group of each at every level."""
         return levels_of(self, variable, column)
+
+
+def _in_days(cut: Any) -> Any:
+    """Return a date, or its text, as days; anything else as it is."""
+    return cut if isinstance(cut, int | float) or day_of(cut) is None else day_of(cut)
 
 
 def _is_list(value: object) -> bool:

@@ -4,7 +4,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from sfumato.data.date_bands import EXAMPLES, Span
+
 Row = Sequence[object]
+FORMS = ("rows", "cuts", "widths", "spans")
+ALL = "all"  # the span that holds every date
 TOP = "*"  # what the one group is called in which nothing of a variable is left
 
 
@@ -50,7 +54,7 @@ def cut_fault(levels: Sequence[Sequence[float]]) -> str | None:
     """Return what keeps cut points from being a hierarchy."""
     for number, cuts in enumerate(levels, start=1):
         if not all(map(_finite, cuts)) or any(low >= high for low, high in pairwise(cuts)):
-            return f"the cuts of level {number} must be numbers that rise; got {cuts!r}"
+            return f"the cuts of level {number} must be numbers or dates that rise; got {cuts!r}"
     for number, (fine, coarse) in enumerate(pairwise(levels), start=1):
         new = sorted(set(coarse) - set(fine))
         if new:
@@ -70,11 +74,31 @@ def width_fault(widths: Sequence[float], start: float) -> str | None:
             return f"the widths of a hierarchy must be numbers above 0; got {width!r}"
     for fine, coarse in pairwise(widths):
         nested = coarse == math.inf > fine or (
-            math.inf > coarse > fine and abs(coarse / fine - round(coarse / fine)) <= 1e-9
+            math.inf > coarse > fine and abs(coarse / fine - round(coarse / fine)) <= 1e-12
         )
         if not nested:
             return f"each width must be a multiple of the last, else a class is split; {coarse:g} is none of {fine:g}"
     return None
+
+
+def span_fault(spans: Sequence[str]) -> str | None:
+    """Return what keeps spans of the calendar from being a hierarchy."""
+    found = [Span.of(text) if isinstance(text, str) else None for text in spans]
+    for number, (text, span) in enumerate(zip(spans, found, strict=True)):
+        if span is None and not (text == ALL and number == len(spans) - 1):
+            return f"the spans of a hierarchy are {EXAMPLES}, and '{ALL}' at the last; got {text!r}"
+    for (fine, small), (coarse, large) in pairwise(zip(spans, found, strict=True)):
+        if small is not None and large is not None and not _nests(small, large):
+            return f"each span must be made of the last, else one is split; {coarse!r} is not made of {fine!r}"
+    return None
+
+
+def _nests(small: Span, large: Span) -> bool:
+    """Tell whether a span of the calendar is made of whole smaller ones, boundaries and all."""
+    if small.unit != large.unit:
+        return small == Span(1, "days")
+    weeks = small.unit == "days" and small.count > 1 and (small.count % 7 == 0) != (large.count % 7 == 0)
+    return large.count > small.count and large.count % small.count == 0 and not weeks
 
 
 def name_fault(

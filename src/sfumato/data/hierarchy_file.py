@@ -12,7 +12,6 @@ from typing import Any
 
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
-from sfumato.data.formats.csv.detection import DELIMITERS, detect_delimiter
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_checks import TOP, row_fault
 from sfumato.data.hierarchy_tree import of_depths, of_parents
@@ -20,6 +19,7 @@ from sfumato.errors import FileError, ParameterError, SchemaError
 
 ROWS = (".csv", ".tsv", ".txt")
 KNOWN = (*ROWS, ".hrc", ".json", ".toml")
+SEPARATORS = (";", "\t", "|", ",")  # ARX's own first, a comma last, since intervals have one
 PathLike = str | os.PathLike[str]
 
 
@@ -31,7 +31,8 @@ def read_hierarchy(path: PathLike) -> Hierarchy:
       where as many @ stand before a name as it is deep.
     - .hrc: tau-ARGUS' tree, with @ before what is deeper; the top, which has no line, is called ``*``.
     - .json: ``{"Aix": ["south", "France"], ...}``, rows, or sdcHierarchies' list of ``id`` and ``parent``.
-    - .json, .toml: ``rows``, ``cuts`` or ``widths``, and ``names``, ``labels`` or ``start``, as ``Hierarchy`` has them.
+    - .json, .toml: ``rows``, ``cuts``, ``widths`` or ``spans``, and ``names``, ``labels`` or ``start``, as
+      ``Hierarchy`` has them.
     """
     file = Path(path)
     text = _text(file)
@@ -52,7 +53,7 @@ def read_hierarchy(path: PathLike) -> Hierarchy:
 def write_hierarchy(hierarchy: Hierarchy, path: PathLike) -> None:
     """Write a hierarchy to a file, by its suffix: ARX's rows (.csv, .txt, .tsv), JSON or TOML.
 
-    A hierarchy by cuts or widths has no rows; ``listing`` makes them, of the values they are wanted for.
+    A hierarchy by cuts, widths or spans has no rows; ``listing`` makes them, of the values they are wanted for.
     """
     text = hierarchy_text(hierarchy, Path(path))
     with replacing(path) as out:
@@ -67,7 +68,7 @@ def hierarchy_text(hierarchy: Hierarchy, file: Path) -> str:
         raise FileError(f"{file} has the suffix {file.suffix!r}; a hierarchy is written to {known}")
     if suffix in ROWS and not hierarchy.rows:
         raise ParameterError(
-            f"cannot write {file}: the hierarchy has no rows but cuts or widths; write .json or .toml, or "
+            f"cannot write {file}: the hierarchy has no rows but cuts, widths or spans; write .json or .toml, or "
             "hierarchy.listing(values), which has a row for each value"
         )
     if suffix == ".json":
@@ -108,19 +109,19 @@ def _text(file: Path) -> str:
 
 
 def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else detect_delimiter(text, complete=True)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[object, ...]] = []
-    lines: list[int] = []
-    began = 1
-    try:
-        for cells in reader:
-            if cells:
-                rows.append(tuple(cells))
-                lines.append(began)
-            began = reader.line_num + 1
-    except csv.Error as error:
-        raise SchemaError(f"{file}, line {began}: {error}; check its quotes") from None
+    delimiters = ("\t",) if file.suffix.lower() == ".tsv" else SEPARATORS
+    for delimiter in delimiters:  # the first one that parts all rows alike
+        try:
+            rows, lines = _cells(text, delimiter)
+        except csv.Error:
+            continue
+        if len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
+            break
+    else:
+        try:
+            rows, lines = _cells(text, max(delimiters, key=text.lstrip().partition("\n")[0].count))
+        except csv.Error as error:
+            raise SchemaError(f"{file}: {error}; check its quotes") from None
     if max(map(len, rows)) == 1:
         raise SchemaError(
             f"{file}, line {lines[0]}: there is one column only, {rows[0][0]!r}; write a category and its groups, "
@@ -134,6 +135,23 @@ def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
     if fault is not None:
         raise SchemaError(f"{file}, {fault}")
     return rows
+
+
+def _cells(text: str, delimiter: str) -> tuple[list[tuple[object, ...]], list[int]]:
+    """Return the rows of a text that are not blank, and the lines they begin in."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[tuple[object, ...]] = []
+    lines: list[int] = []
+    began = 1
+    try:
+        for cells in reader:
+            if cells:
+                rows.append(tuple(cells))
+                lines.append(began)
+            began = reader.line_num + 1
+    except csv.Error as error:
+        raise csv.Error(f"line {began}: {error}") from None
+    return rows, lines
 
 
 def _is_tree(rows: list[tuple[object, ...]]) -> bool:
@@ -186,11 +204,13 @@ def _made(file: Path, stated: Any) -> Hierarchy:
 
 def _as_rows(hierarchy: Hierarchy, delimiter: str) -> str:
     """Write rows as ARX reads them; all in quotes where a cell holds another delimiter, so that none is mistaken."""
-    others = [other for other in DELIMITERS if other != delimiter]
+    others = [other for other in SEPARATORS if other != delimiter]
     doubtful = any(other in str(cell) for row in hierarchy.rows for cell in row for other in others)
     out = io.StringIO()
-    quoting = csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL
-    csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n").writerows(hierarchy.rows)
+    writer = csv.writer(
+        out, delimiter=delimiter, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL, lineterminator="\n"
+    )
+    writer.writerows(hierarchy.rows)
     return out.getvalue()
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data import bands
+from sfumato.data import bands, date_bands
+from sfumato.data.dates import day_of
+from sfumato.data.dates import spelled as spelled_date
 from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.merging import classed, listed, merged, refuse_gaps
 from sfumato.data.treatment import Treatment
@@ -17,7 +19,7 @@ from sfumato.errors import NotApplicable
 
 if TYPE_CHECKING:  # a variable holds its hierarchy, which recodes by this
     from sfumato.data.hierarchy import Hierarchy
-    from sfumato.data.schema import Variable
+    from sfumato.data.schema import Kind, Variable
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -63,31 +65,32 @@ def recoded(
         raise NotApplicable(f"the hierarchy of {variable.name!r} has {levels}; there is no level {level}")
     if level == 0:
         return variable, column
-    if _has_categories(variable):
+    if not variable.quantitative:
         return merged(variable, column, _into(hierarchy, variable, column, level))
     present = column[~np.isnan(column)]
     if not present.size:
         return variable, column
     if hierarchy.rows:
         return _at_rows(hierarchy, variable, column, level)
-    cuts, labels = _classes(hierarchy, variable.name, present, level)
+    cuts, labels = _classes(hierarchy, variable.name, variable.kind, present, level)
     return classed(variable, column, cuts, labels)
 
 
 def levels_of(hierarchy: "Hierarchy", variable: "Variable", column: NDArray[Any]) -> Levels:
     """Return the values that occur and the group of each at every level."""
-    numbers = not _has_categories(variable)
+    numbers = variable.quantitative
     gaps = np.isnan(column) if numbers else column < 0
     values, inverse = np.unique(column[~gaps], return_inverse=True)
     codes = np.full(len(column), -1, dtype=np.int32)
     codes[~gaps] = inverse
     if numbers and not hierarchy.rows:
-        return class_levels(hierarchy, variable.name, values, codes)
+        return class_levels(hierarchy, variable.name, variable.kind, values, codes)
     if numbers:
         place = _by_number(hierarchy, variable)
-        _refuse_lacking(hierarchy, variable, [bands.shown(value) for value in values if value not in place])
+        names = tuple(_shown(value, variable.kind) for value in values.tolist())
+        absent = [name for name, value in zip(names, values.tolist(), strict=True) if value not in place]
+        _refuse_lacking(hierarchy, variable, absent)
         rows = [hierarchy.rows[place[value]] for value in values.tolist()]
-        names = tuple(bands.shown(value) for value in values.tolist())
     else:
         for level in range(1, hierarchy.height + 1) if variable.kind == "ordinal" else ():
             refuse_gaps(variable, _into(hierarchy, variable, column, level))
@@ -111,7 +114,7 @@ def _by_category(hierarchy: "Hierarchy", variable: "Variable", codes: NDArray[An
     if not hierarchy.rows:
         raise NotApplicable(
             f"variable {variable.name!r} is {variable.kind}: its hierarchy is a dict from each category to its "
-            "groups, or rows, not widths or cuts"
+            "groups, or rows, not widths, cuts or spans"
         )
     by_text = {str(row[0]): row for row in hierarchy.rows}
     rows = [by_text.get(str(category)) for category in variable.categories]
@@ -133,15 +136,16 @@ def _by_number(hierarchy: "Hierarchy", variable: "Variable") -> dict[float, int]
     """Return which row a number has."""
     place: dict[float, int] = {}
     for position, row in enumerate(hierarchy.rows):
-        try:
-            value = float(str(row[0]))
-        except ValueError:
+        value = _number(row[0], variable.kind)
+        if value is None:
+            what = "date" if variable.kind == "date" else "number"
             raise NotApplicable(
-                f"variable {variable.name!r} is numeric, but its hierarchy has a row for {row[0]!r}, which is no "
-                "number; make the variable ordinal or nominal in the schema, or take the row out"
-            ) from None
+                f"variable {variable.name!r} is {variable.kind}, but its hierarchy has a row for {row[0]!r}, which is "
+                f"no {what}; make the variable ordinal or nominal in the schema, or take the row out"
+            )
         if place.setdefault(value, position) != position:
-            raise NotApplicable(f"hierarchy of {variable.name!r} has two rows for {bands.shown(value)}; keep one")
+            said = _shown(value, variable.kind)
+            raise NotApplicable(f"hierarchy of {variable.name!r} has two rows for {said}; keep one")
     return place
 
 
@@ -152,7 +156,8 @@ def _at_rows(
     place = _by_number(hierarchy, variable)
     values, inverse = np.unique(column, return_inverse=True)
     present = values[~np.isnan(values)].tolist()
-    _refuse_lacking(hierarchy, variable, [bands.shown(value) for value in present if value not in place])
+    absent = [_shown(value, variable.kind) for value in present if value not in place]
+    _refuse_lacking(hierarchy, variable, absent)
     ordered = sorted(place.items())
     groups = [hierarchy.rows[position][level] for _, position in ordered]
     starts = [0, *(i for i in range(1, len(groups)) if groups[i] != groups[i - 1])]
@@ -162,7 +167,7 @@ def _at_rows(
     names = tuple(dict.fromkeys(groups))
     code = {name: number for number, name in enumerate(names)}
     recode = np.array([*(code[hierarchy.rows[place[value]][level]] for value in present), -1], dtype=np.int32)
-    categories = replace(variable, kind="nominal", categories=names, labels=(), missing=(), hierarchy=None)
+    categories = replace(variable, kind="nominal", categories=names, labels=(), missing=(), format="", hierarchy=None)
     pairs = tuple((value, group) for (value, _), group in zip(ordered, groups, strict=True))
     return categories.treated(Treatment(groups=pairs)), recode[np.where(np.isnan(column), -1, inverse)]
 
@@ -181,7 +186,9 @@ def _row_levels(hierarchy: "Hierarchy", rows: Sequence[Row], names: tuple[str, .
 # by cuts and widths
 
 
-def _classes(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> tuple[list[float], tuple[str, ...]]:
+def _classes(
+    hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, level: int
+) -> tuple[list[float], tuple[str, ...]]:
     """Return the cuts of a level and the names of the classes between them; of one class a cut that says so."""
     whole = bands.is_whole(present)
     if hierarchy.cuts:
@@ -189,29 +196,56 @@ def _classes(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> 
         names = hierarchy.labels[level - 1] if hierarchy.labels else ()
         if not cuts:
             return [min(hierarchy.cuts[0], default=0.0)], names or (TOP,)
-        return cuts, names or bands.labels([-math.inf, *cuts, math.inf], whole=whole)
+        edges = [-math.inf, *cuts, math.inf]
+        return cuts, names or (date_bands.labels(edges) if kind == "date" else bands.labels(edges, whole=whole))
+    low, high = float(present.min()), float(present.max())
+    if kind == "date":
+        return _spans(hierarchy, name, low, high, level)
+    if hierarchy.spans:
+        raise NotApplicable(
+            f'variable {name!r} is {kind}; spans of the calendar are for a date: give widths, or kind = "date"'
+        )
     width = hierarchy.widths[level - 1]
     if width == math.inf:
         return [hierarchy.start], (TOP,)
-    low, high = float(present.min()), float(present.max())
-    if (high - low) / width > MOST_CLASSES:
-        raise NotApplicable(
-            f"classes of width {width:g} are {(high - low) / width:,.0f} from the least to the greatest "
-            f"value of {name!r}; more than {MOST_CLASSES:,} are no recoding: widen them"
-        )
+    _refuse_many(name, f"{width:g}", (high - low) / width)
     edges = bands.of_width(low, high, width, hierarchy.start)
     # where all values are in one class, its lower edge says so
     return edges[1:-1] or edges[:1], bands.labels(edges, whole=whole)
 
 
-def class_levels(hierarchy: "Hierarchy", name: str, values: Floats, codes: Codes) -> Levels:
-    """Return the classes of these distinct numbers at every level; ``name`` is that of the variable."""
+def _spans(
+    hierarchy: "Hierarchy", name: str, low: float, high: float, level: int
+) -> tuple[list[float], tuple[str, ...]]:
+    """Return the cuts of a level of spans of the calendar from the least to the greatest date, and their names."""
+    if not hierarchy.spans:
+        raise NotApplicable(
+            f"variable {name!r} is a date; its hierarchy is made of {date_bands.EXAMPLES}, or of cuts, not of widths"
+        )
+    span = date_bands.Span.of(hierarchy.spans[level - 1])
+    if span is None:  # all
+        return [0.0], (TOP,)
+    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days)
+    edges = span.edges(low, high)
+    return edges[1:-1] or edges[:1], date_bands.labels(edges)
+
+
+def _refuse_many(name: str, width: str, number: float) -> None:
+    if number > MOST_CLASSES:
+        raise NotApplicable(
+            f"classes of width {width} are {number:,.0f} from the least to the greatest value of {name!r}; more than "
+            f"{MOST_CLASSES:,} are no recoding: widen them"
+        )
+
+
+def class_levels(hierarchy: "Hierarchy", name: str, kind: "Kind", values: Floats, codes: Codes) -> Levels:
+    """Return the classes of these distinct numbers or dates at every level, of a variable of this name and kind."""
     parents = [np.arange(len(values), dtype=np.int32)]
-    spelled = [tuple(bands.shown(value) for value in values.tolist())]
+    spelled = [tuple(_shown(value, kind) for value in values.tolist())]
     sizes = [np.zeros(len(values))]
     low, high = (values[0], values[-1]) if len(values) else (0.0, 0.0)
     for level in range(1, hierarchy.height + 1):
-        cuts, names = _classes(hierarchy, name, values, level) if len(values) else ([], ())
+        cuts, names = _classes(hierarchy, name, kind, values, level) if len(values) else ([], ())
         inner = np.array(cuts if len(names) > 1 else ())
         used, groups = np.unique(np.searchsorted(inner, values, side="right"), return_inverse=True)
         edges = np.clip(np.array([-math.inf, *inner, math.inf]), low, high)
@@ -221,5 +255,16 @@ def class_levels(hierarchy: "Hierarchy", name: str, values: Floats, codes: Codes
     return Levels(codes, tuple(parents), tuple(spelled), tuple(sizes), float(high - low), "width")
 
 
-def _has_categories(variable: "Variable") -> bool:
-    return variable.kind in ("ordinal", "nominal")
+def _shown(value: float, kind: "Kind") -> str:
+    return spelled_date(value) if kind == "date" else bands.shown(value)
+
+
+def _number(entry: object, kind: "Kind") -> float | None:
+    """Return what a row is for as a number, of a date its days; None where it is neither."""
+    if kind == "date":
+        return day_of(entry)
+    try:
+        value = float(str(entry))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

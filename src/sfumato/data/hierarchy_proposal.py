@@ -1,18 +1,21 @@
-"""Which hierarchy suits a variable, by a look at its values: for those who have none yet."""
+"""Ways to make a hierarchy of a variable, as the command line names them, and which one suits its values."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sfumato.data import bands
+from sfumato.data.files import read
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_builders import nice_widths, rarest
 from sfumato.data.microdata import Microdata
-from sfumato.errors import ParameterError
+from sfumato.data.schema import Kind
+from sfumato.errors import NotApplicable, ParameterError
 
-Way = Literal["bands", "quantiles", "cuts", "truncate", "merge-neighbours", "rare", "from-table"]
+Way = Literal["bands", "quantiles", "cuts", "dates", "truncate", "merge-neighbours", "rare", "from-table"]
 MANY = 20  # values of a number, or categories that are codes, from which on they are worth bands or prefixes
 SEVERAL = 6  # ordered categories from which on neighbours are worth merging
 SHARES = (0.02, 0.05)  # below which categories are rare
@@ -35,9 +38,86 @@ class Proposal:
         stated = [] if schema is None else ["--schema", schema]
         return shlex.join(["sfumato", "hierarchy", file, self.variable, f"--{self.way}", *self.values, *stated])
 
+    def build(
+        self, data: Microdata, *, start: float = 0.0, ends: tuple[float, float] | None = None, mask: str = "*"
+    ) -> Hierarchy:
+        """Make the hierarchy, with what suits the values where none are said; start and ends of bands, mask of codes.
+
+        >>> import pyarrow as pa
+        >>> ages = Microdata.from_frame(pa.table({"age": list(range(18, 90))}))
+        >>> Proposal("age", "bands", ("10", "20")).build(ages)
+        Hierarchy(widths=(10.0, 20.0))
+        """
+        variable, column = data.schema[self.variable], data.columns[self.variable]
+        if self.way == "from-table":
+            return self._of_table()
+        if variable.kind == "date" or self.way == "dates":
+            return self._of_dates(variable.kind)
+        if self.way in ("bands", "quantiles", "cuts"):
+            return self._of_numbers(variable.kind, column, start, ends)
+        if self.way == "truncate":
+            numbers = np.unique(column[~np.isnan(column)]) if variable.kind == "numeric" else np.array([])
+            codes = variable.categories or tuple(bands.shown(value) for value in numbers.tolist())
+            keep = self._wholes() or prefixes([str(code) for code in codes])
+            if not keep:
+                raise ParameterError("--truncate: say how many first characters to keep at each level: --truncate 3 2")
+            return Hierarchy.truncated(codes, keep, mask=mask)
+        if self.way == "rare":
+            return Hierarchy.rare(variable, column, *(self._numbers(self.values) or SHARES))
+        if variable.kind != "ordinal":
+            other = "--bands" if variable.kind == "numeric" else '--rare, or write kind = "ordinal" in the schema'
+            raise NotApplicable(
+                f"variable {variable.name!r} is {variable.kind}, so no categories are neighbours; take {other}"
+            )
+        return Hierarchy.ordered(variable.categories, *self._wholes())
+
+    def _of_numbers(self, kind: Kind, column: Any, start: float, ends: tuple[float, float] | None) -> Hierarchy:
+        if kind != "numeric":
+            raise NotApplicable(
+                f"variable {self.variable!r} is {kind}; --{self.way} is for numbers: take --truncate, "
+                "--merge-neighbours, --rare or --from-table"
+            )
+        if self.way == "bands":
+            return Hierarchy.bands(*(self._numbers(self.values) or nice_widths(column)), start=start, ends=ends)
+        if self.way == "quantiles":
+            return Hierarchy.quantiles(column, *(self._wholes() or (10, 5)))
+        return Hierarchy(cuts=tuple(self._numbers(text.split(",")) for text in self.values))
+
+    def _of_dates(self, kind: Kind) -> Hierarchy:
+        if kind != "date":
+            raise NotApplicable(f"variable {self.variable!r} is {kind}; --dates needs kind = 'date' in the schema")
+        if self.way == "cuts":
+            return Hierarchy.of([text.split(",") for text in self.values])
+        if self.way != "dates":
+            raise NotApplicable(f"variable {self.variable!r} is a date; take --dates month year, or --cuts 1950-01-01")
+        return Hierarchy.dates(*self.values)
+
+    def _of_table(self) -> Hierarchy:
+        """Read a table whose columns go from fine to coarse: those named, or the variable's and those after it."""
+        if not self.values:
+            raise ParameterError("--from-table takes a file, and the columns of it from fine to coarse if not all")
+        path, *columns = self.values
+        table = read(path).to_arrow()
+        names = table.column_names
+        if not columns and self.variable in names:
+            columns = names[names.index(self.variable) :]
+        return Hierarchy.from_table(table, *columns)
+
+    def _numbers(self, texts: Sequence[str]) -> tuple[float, ...]:
+        try:
+            return tuple(float(text) for text in texts)
+        except ValueError:
+            raise ParameterError(f"--{self.way} takes numbers; got {' '.join(texts)!r}") from None
+
+    def _wholes(self) -> tuple[int, ...]:
+        found = self._numbers(self.values)
+        if not all(number.is_integer() for number in found):
+            raise ParameterError(f"--{self.way} takes whole numbers; got {' '.join(self.values)!r}")
+        return tuple(int(number) for number in found)
+
 
 def propose(data: Microdata, name: str) -> Proposal | None:
-    """Propose bands of a number, prefixes of codes, neighbours or rare ones merged; None where few values differ.
+    """Propose bands of a number or date, prefixes of codes, neighbours or rare ones merged; None if few values differ.
 
     >>> import pyarrow as pa
     >>> propose(Microdata.from_frame(pa.table({"age": list(range(18, 90))})), "age")
@@ -52,6 +132,9 @@ def propose(data: Microdata, name: str) -> Proposal | None:
             return Proposal(name, "bands", tuple(bands.shown(width) for width in nice_widths(column)))
         except ParameterError:  # hardly any values differ
             return None
+    if variable.kind == "date":
+        days = np.unique(np.floor(column[~np.isnan(column)]))
+        return Proposal(name, "dates", ("month", "quarter", "year")) if len(days) >= MANY else None
     counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
     if variable.kind == "ordinal":
         return Proposal(name, "merge-neighbours") if np.count_nonzero(counts) >= SEVERAL else None

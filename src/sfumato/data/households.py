@@ -84,7 +84,7 @@ def once_per_household(data: Microdata, names: Iterable[str]) -> tuple[Microdata
     for name in chosen:
         _refuse_differing(data, name, order, unit)
         column = data.columns[name]
-        kept = np.full(homes, np.nan if data.schema[name].kind == "numeric" else -1, dtype=column.dtype)
+        kept = np.full(homes, np.nan if data.schema[name].quantitative else -1, dtype=column.dtype)
         present = np.flatnonzero(~data.missing(name))[::-1]  # of the first member who has a value
         kept[place[present]] = column[present]
         columns[name] = kept
@@ -113,7 +113,7 @@ def given_to_members(data: Microdata, homes: Microdata, place: Integers, names: 
     gone = [name for name in names if name not in homes.schema]
     for name in (name for name in names if name in homes.schema):
         variable, column = homes.schema[name], homes.columns[name][place]
-        column[data.missing(name)] = np.nan if variable.kind == "numeric" else -1
+        column[data.missing(name)] = np.nan if variable.quantitative else -1
         changed[name] = variable, column
     given = replace(data.recast(changed), notes=(*data.notes, *homes.notes))
     return given.without(gone) if gone else given

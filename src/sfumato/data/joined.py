@@ -43,7 +43,7 @@ def joined(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata], by
     changed = {
         v.name: v.categories
         for v in variables.values()
-        if v.kind != "numeric" and v.name in data.schema and v.categories != data.schema[v.name].categories
+        if not v.quantitative and v.name in data.schema and v.categories != data.schema[v.name].categories
     }
     origin = data.origin.listing(changed) if changed else data.origin
     key = first.schema.id
@@ -61,7 +61,7 @@ def joined(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata], by
 
 def _numbered(variable: Variable, records: int) -> tuple[Variable, NDArray[Any]]:
     """Return ids that count the records from 1: made in each part by itself, ids would not tell records apart."""
-    if variable.kind == "numeric":
+    if variable.quantitative:
         return variable, np.arange(1, records + 1, dtype=np.float64)
     counted = tuple(str(number) for number in range(1, records + 1))
     return replace(variable, categories=counted, labels=()), np.arange(records, dtype=np.int32)
@@ -76,7 +76,7 @@ def _together(
     if len(kinds) > 1:
         raise NotApplicable(f"variable {first.name!r} came back {' and '.join(kinds)}, another kind in other blocks")
     treatment = _treatments(first.name, before, [variable.treatment for variable in variables])
-    if first.kind == "numeric":
+    if first.quantitative:
         return replace(first, treatment=treatment), np.concatenate(columns)
     categories = _categories(before, variables)
     place = {category: code for code, category in enumerate(categories)}

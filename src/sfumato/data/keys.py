@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, Variable
 from sfumato.errors import NotApplicable
 
 Codes = NDArray[np.int32]
@@ -27,7 +27,7 @@ def key_names(schema: Schema, stated: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def key_codes(data: Microdata, names: tuple[str, ...], called: str = "key") -> Codes:
-    """Return the keys as an n x q array of codes; missing values are -1, whole numbers count as categories.
+    """Return the keys as an n x q array of codes; missing values are -1, whole numbers and dates count as categories.
 
     A continuous key is refused. ``called`` says what the variables are to whom they are refused.
     """
@@ -36,25 +36,27 @@ def key_codes(data: Microdata, names: tuple[str, ...], called: str = "key") -> C
 
 def _codes(data: Microdata, name: str, called: str) -> NDArray[np.integer]:
     column = data.columns[name]
-    if data.schema[name].kind != "numeric":
+    if not data.schema[name].quantitative:
         return column
     values, codes = np.unique(column, return_inverse=True)
     missing = np.isnan(column)
-    refuse_continuous(name, values[~np.isnan(values)], int((~missing).sum()), called)
+    refuse_continuous(data.schema[name], values[~np.isnan(values)], int((~missing).sum()), called)
     codes[missing] = -1
     return codes
 
 
-def refuse_continuous(name: str, values: NDArray[np.float64], present: int, called: str = "key") -> None:
+def refuse_continuous(variable: Variable, values: NDArray[np.float64], present: int, called: str = "key") -> None:
     """Refuse a numeric key of these different values, among so many, because nearly every record would be alone.
 
     Continuous are numbers of which more than half are different and more than a hundred, or more than a third where
-    they are not whole.
+    they are not whole. A date of whole days is never continuous, because an intruder knows the day itself.
     """
     distinct, whole = len(values), np.array_equal(values, np.round(values))
+    if variable.kind == "date" and whole:
+        return
     if (distinct > 100 and 2 * distinct > present) or (not whole and 3 * distinct > present):
         raise NotApplicable(
-            f"{called} {name!r} is continuous ({distinct:,} different values among {present:,}), so counting records "
-            "that agree in it says nothing; recode it into classes first, as GlobalRecoding does, or leave it out of "
-            "the keys"
+            f"{called} {variable.name!r} is continuous ({distinct:,} different values among {present:,}), so counting "
+            "records that agree in it says nothing; recode it into classes first, as GlobalRecoding does, or leave it "
+            "out of the keys"
         )

@@ -60,7 +60,7 @@ def classed(
     inner = cuts if len(names) > 1 else ()
     codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
     codes[np.isnan(column)] = -1
-    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), hierarchy=None)
+    classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), format="", hierarchy=None)
     return classes.treated(Treatment(cuts=cuts)), codes
 
 

@@ -1,7 +1,9 @@
-"""A table of records under a schema: numbers as float64 with NaN, categories as int32 codes with -1, nothing else.
+"""A table of records under a schema: numbers and dates as float64 with NaN, categories as int32 codes with -1.
 
-The rule for kinds that no schema states: a column of numbers is numeric; text, truth values, dates and whole numbers
-beyond 2^53 (which a float cannot hold) are nominal; an ordered categorical is ordinal. Codes such as 1 = yes, 2 = no
+The rule for kinds that no schema states: a column of numbers is numeric; one of dates or moments is a date, held as
+days since 1970 (``sfumato.data.dates``); text, truth values and whole numbers beyond 2^53 or moments in nanoseconds,
+which a float cannot hold, are nominal; an ordered categorical is ordinal. Nothing is guessed from text: dates written
+as text are dates if a schema says so. Codes such as 1 = yes, 2 = no
 therefore count as numbers until a schema says otherwise; ``sfumato inspect`` points them out.
 """
 
@@ -10,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
-from sfumato.data.schema import Kind, Schema, Variable
+from sfumato.data.schema import Kind, Schema, Variable, a_kind
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable, SchemaError
 
@@ -112,13 +114,17 @@ class Microdata:
 
     def __repr__(self) -> str:
         kinds = [variable.kind for variable in self.schema]
-        found = ", ".join(f"{kinds.count(k)} {k}" for k in ("numeric", "ordinal", "nominal") if k in kinds)
+        found = ", ".join(f"{kinds.count(k)} {k}" for k in get_args(Kind) if k in kinds)
         return f"Microdata({len(self)} record{'s' if len(self) != 1 else ''}: {found})"
 
     def numeric(self, names: Iterable[str] | None = None) -> Floats:
         """Return the numeric variables as an n x p array of floats; missing values are NaN."""
         chosen = self._chosen(names, "numeric")
         return self._stacked(chosen, np.dtype(np.float64))
+
+    def quantities(self, names: Iterable[str]) -> Floats:
+        """Return these numbers and dates, in days, as an n x p array of floats; missing values are NaN."""
+        return self._stacked(self._chosen(names, "numeric", "date"), np.dtype(np.float64))
 
     def codes(self, names: Iterable[str] | None = None) -> Codes:
         """Return the ordinal and nominal variables as an n x q array of codes; missing values are -1."""
@@ -143,8 +149,12 @@ class Microdata:
     def to_arrow(self) -> pa.Table:
         """Return the table as arrow: numbers that are all whole come back as integers if they came as such."""
         whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
+        moments = dict(self.origin.moments)
         return pa.table(
-            {v.name: read_columns.write(v, self.columns[v.name], whole=v.name in whole) for v in self.schema}
+            {
+                v.name: read_columns.write(v, self.columns[v.name], whole=v.name in whole, moment=moments.get(v.name))
+                for v in self.schema
+            }
         )
 
     def replace(
@@ -224,7 +234,7 @@ class Microdata:
         for name in chosen:
             if self.schema[name].kind not in kinds:
                 raise NotApplicable(
-                    f"variable {name!r} is {self.schema[name].kind}; {' or '.join(kinds)} is needed here"
+                    f"variable {name!r} is {a_kind(self.schema[name].kind)}; {' or '.join(kinds)} is needed here"
                 )
         return chosen
 
@@ -236,7 +246,7 @@ class Microdata:
 
 
 def _gaps(variable: Variable, column: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.isnan(column) if variable.kind == "numeric" else column < 0
+    return np.isnan(column) if variable.quantitative else column < 0
 
 
 def _check_scenarios(schema: Schema, names: Iterable[str]) -> None:
@@ -252,7 +262,9 @@ def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
     """Refuse weights that cannot weigh and ids that do not tell records apart."""
     if schema.weight is not None:
         if schema[schema.weight].kind != "numeric":
-            raise SchemaError(f"the weight {schema.weight!r} must be numeric; it is {schema[schema.weight].kind}")
+            raise SchemaError(
+                f"the weight {schema.weight!r} must be numeric; it is {a_kind(schema[schema.weight].kind)}"
+            )
         weights = columns[schema.weight]
         bad = np.flatnonzero(~(weights >= 0))
         if bad.size:

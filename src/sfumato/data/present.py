@@ -39,9 +39,9 @@ def made_missing(data: Microdata, hidden: Mapping[str, NDArray[np.bool_]]) -> Mi
     changed: dict[str, tuple[Variable, NDArray[Any]]] = {}
     for name, rows in hidden.items():
         variable, column = data.schema[name], data.columns[name].copy()
-        column[rows] = np.nan if variable.kind == "numeric" else -1
+        column[rows] = np.nan if variable.quantitative else -1
         variable = variable.treated(Treatment(suppressed=int(rows.sum())))
         # a category listed that no record shows would tell what the missing values were
-        changed[name] = (variable, column) if variable.kind == "numeric" else only_present(variable, column)
-    listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
+        changed[name] = (variable, column) if variable.quantitative else only_present(variable, column)
+    listed = {name: variable.categories for name, (variable, _) in changed.items() if not variable.quantitative}
     return replace(data.recast(changed), origin=data.origin.listing(listed))

@@ -23,7 +23,7 @@ from sfumato.data.alignment import Aligned, aligned
 from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order
 from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.data.piles import capped_records, piled, rounding_base
-from sfumato.data.schema import Category, Kind, Variable
+from sfumato.data.schema import Category, Kind, Variable, a_kind, is_quantitative
 
 Source = Literal["none", "stated", "records", "categories", "distribution"]
 AGREEMENT = 0.9  # of the records must have gone where their value goes, for what else was done to them may hide it
@@ -46,6 +46,11 @@ class Recoding:
     source: Source = "none"
     comparable: bool = True
     note: str = ""
+
+    @property
+    def quantitative(self) -> bool:
+        """Whether the columns hold numbers or dates, with NaN, and not codes."""
+        return is_quantitative(self.kind)
 
     @property
     def recoded(self) -> bool:
@@ -96,8 +101,11 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
     columns = _Columns(original, protected, name, matched and len(original) == len(protected))
     if columns.after.treatment.local:
         return columns.untold("its values were put together in some records more than in others")
-    numeric = [variable.kind == "numeric" for variable in (columns.before, columns.after)]
+    numeric = [variable.quantitative for variable in (columns.before, columns.after)]
     if all(numeric):
+        if columns.before.kind != columns.after.kind:
+            kinds = f"{a_kind(columns.before.kind)} in the original and {a_kind(columns.after.kind)}"
+            return columns.untold(f"{kinds} in the protected table; state its kind in a schema")
         return _numbers(columns)
     if numeric[0]:
         return _classes(columns)
@@ -239,11 +247,11 @@ def _classes(columns: _Columns) -> Recoding:
         codes = np.where(np.isnan(columns.x), -1, 0).astype(np.int32)
         return Recoding("ordinal", codes, columns.y, labels, "stated")
     if treatment.groups and not treatment.cuts:
-        codes = _by_value(dict(treatment.groups), columns.x, labels)
-        if codes is not None:
-            return Recoding(after.kind, codes, columns.y, labels, "stated")
+        by_value = _by_value(dict(treatment.groups), columns.x, labels)
+        if by_value is not None:
+            return Recoding(after.kind, by_value, columns.y, labels, "stated")
     figures = _figures_of(labels)
-    if figures is not None and not treatment.recoded:
+    if figures is not None and not treatment.recoded and columns.before.kind == "numeric":
         values = np.append(figures, np.nan)[columns.y]
         if _same_values(columns.x, values, matched=columns.matched):
             said = f"numeric in the original and {after.kind} in the protected table, with the same values: "
@@ -255,8 +263,8 @@ def _classes(columns: _Columns) -> Recoding:
             said = "" if after.kind == "ordinal" else "its classes follow one another, so they are compared as ordinal"
             return Recoding("ordinal", original, protected, ordered, "records", note=said)
     return columns.untold(
-        f"numeric in the original and {after.kind} in the protected table, and which values became which class cannot "
-        "be told: state the cuts in the protected schema"
+        f"{a_kind(columns.before.kind)} in the original and {after.kind} in the protected table, and which values "
+        "became which class cannot be told: state the cuts in the protected schema"
     )
 
 
@@ -284,7 +292,7 @@ def _same_values(x: Floats, values: Floats, *, matched: bool) -> bool:
 def _figures(columns: _Columns) -> Recoding:
     before, y = columns.before, columns.y
     figures, present = _figures_of(before.categories), ~np.isnan(y)
-    if figures is not None and np.isin(np.unique(y[present]), figures).all():
+    if columns.after.kind == "numeric" and figures is not None and np.isin(np.unique(y[present]), figures).all():
         order = np.argsort(figures, kind="stable")
         codes = np.full(len(y), -1, dtype=np.int32)
         codes[present] = order[np.searchsorted(figures[order], y[present])]
@@ -297,7 +305,8 @@ def _figures(columns: _Columns) -> Recoding:
             note=f"{said}compared as {before.kind}; state its kind in a schema",
         )
     return columns.untold(
-        f"{before.kind} in the original and numeric in the protected table, with values that are none of its categories"
+        f"{before.kind} in the original and {a_kind(columns.after.kind)} in the protected table, with values that are "
+        "none of its categories"
     )
 
 
@@ -317,7 +326,8 @@ def _figures_of(categories: tuple[Category, ...]) -> Floats | None:
 
 def _numbers(columns: _Columns) -> Recoding:
     x, y, treatment = columns.x, columns.y, columns.after.treatment
-    same = Recoding("numeric", x, y)
+    kind = columns.after.kind
+    same = Recoding(kind, x, y)
     if treatment.recoded:
         return _stated_numbers(columns)
     if treatment or (len(x) == len(y) and np.array_equal(x, y, equal_nan=True)):
@@ -325,12 +335,12 @@ def _numbers(columns: _Columns) -> Recoding:
     if columns.matched:
         cut = capped_records(x, y)
         if cut is not None:
-            return Recoding("numeric", cut, y, source="records")
-        base = rounding_base(x, y)
+            return Recoding(kind, cut, y, source="records")
+        base = rounding_base(x, y) if kind == "numeric" else None
         if base is not None:
             return Recoding("numeric", _rounded_as(x, y, base), _rounded(y, base), source="records")
     cut = piled(x, y)
-    return same if cut is None else Recoding("numeric", cut, y, source="distribution")
+    return same if cut is None else Recoding(kind, cut, y, source="distribution")
 
 
 def _stated_numbers(columns: _Columns) -> Recoding:
@@ -347,7 +357,7 @@ def _stated_numbers(columns: _Columns) -> Recoding:
         x = np.where(x > treatment.top, _stand_in(y[y > treatment.top], treatment.top), x)
     if treatment.bottom is not None:
         x = np.where(x < treatment.bottom, _stand_in(y[y < treatment.bottom], treatment.bottom), x)
-    return Recoding("numeric", x, y, source="stated")
+    return Recoding(columns.after.kind, x, y, source="stated")
 
 
 def _inside(cuts: Floats, values: Floats) -> Codes:

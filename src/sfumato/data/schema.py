@@ -12,24 +12,35 @@ from sfumato.data.scenario import ALL_KEYS, Scenario
 from sfumato.data.treatment import UNTREATED, Treatment
 from sfumato.errors import SchemaError
 
-Kind = Literal["numeric", "ordinal", "nominal"]
+Kind = Literal["numeric", "ordinal", "nominal", "date"]
 Role = Literal["key", "confidential", "other", "identifier"]
 Special = Literal["weight", "household", "id"]
 Level = Literal["household", "record"]
 Category = object  # text, number, truth value or date: whatever the column held
 
 
+def is_quantitative(kind: Kind) -> bool:
+    """Tell whether values of a kind are quantities: numbers or dates, held as floats with NaN, not as codes."""
+    return kind in ("numeric", "date")
+
+
+def a_kind(kind: Kind) -> str:
+    """Say what a variable of this kind is: "numeric", "a date"."""
+    return "a date" if kind == "date" else kind
+
+
 @dataclass(frozen=True)
 class Variable:
     """One column: what its values mean and what an intruder may know of it.
 
-    ``kind`` says how its values compare (numeric, ordinal, nominal); ``role`` whether an intruder may know them
+    ``kind`` says how its values compare (numeric, ordinal, nominal, date); ``role`` whether an intruder may know them
     (key), would learn from them (confidential), neither (other), or whether they name the unit (identifier).
     ``categories`` lists the values of an ordinal variable from lowest to highest, or of a nominal one; ``missing`` the
     codes that stand for a missing value; ``labels`` pairs categories with the words a reader knows them by; a
     protected variable's ``treatment`` says what was done to it. ``level`` says whether the members of a household share
-    the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it.
-    ``hierarchy`` says what each value is part of, level by level, for those who make it coarser.
+    the value, so that it is masked once for each (``sfumato.data.households``); None: as the table shows it. ``format``
+    says how a date is written as text, such as %d.%m.%Y; none: ISO 8601, or a column of dates. ``hierarchy`` says what
+    each value is part of, level by level, for those who make it coarser.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -44,6 +55,7 @@ class Variable:
     labels: tuple[tuple[Category, str], ...] = ()
     treatment: Treatment = UNTREATED
     level: Level | None = None
+    format: str = ""
     hierarchy: Hierarchy | None = None
 
     def __post_init__(self) -> None:
@@ -63,11 +75,23 @@ class Variable:
         object.__setattr__(self, "labels", tuple((category, str(text)) for category, text in self.labels))
         if self.kind == "numeric" and self.categories:
             raise SchemaError(f"variable {self.name!r} is numeric, so it has no categories; make it ordinal?")
+        if self.kind == "date" and self.categories:
+            raise SchemaError(f"variable {self.name!r} is a date, so it has no categories; make it ordinal?")
+        if self.format and (self.kind != "date" or not isinstance(self.format, str) or "%" not in self.format):
+            raise SchemaError(
+                f"variable {self.name!r}: format says how a date is written as text, such as '%d.%m.%Y'; got "
+                f"{self.format!r} for a variable that is {a_kind(self.kind)}"
+            )
         types = {float if type(c) is int else type(c) for c in self.categories}
         if len(types) > 1:
             raise SchemaError(f"variable {self.name!r} lists categories of different types: {self.categories!r}")
         if len(set(self.categories)) < len(self.categories):
             raise SchemaError(f"variable {self.name!r} lists a category twice: {self.categories!r}")
+
+    @property
+    def quantitative(self) -> bool:
+        """Whether its values are quantities: numbers or dates, held as floats with NaN, not as codes."""
+        return is_quantitative(self.kind)
 
     @property
     def title(self) -> str:

@@ -5,12 +5,16 @@
     weight = "w"                       # also household and id; each may be left out
 
     [variables.income]
-    kind = "numeric"                   # numeric, ordinal or nominal
+    kind = "numeric"                   # numeric, ordinal, nominal or date
     role = "confidential"              # key, confidential, other or identifier; other if left out
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
     level = "household"                # its members share it; "record": they do not; as the table shows if left out
     hierarchy = [5000, 10000, 50000]   # what its values are part of: widths, [[cuts], [cuts]], rows, or a file beside
+
+    [variables.born]
+    kind = "date"
+    format = "%d.%m.%Y"                # how it is written as text; may be left out for 1990-01-31 and columns of dates
 
     [variables.education]
     kind = "ordinal"
@@ -31,6 +35,7 @@
     membership = true                  # he knows that the person is in the file; true if left out
 """
 
+import datetime as dt
 import difflib
 import math
 import os
@@ -42,6 +47,7 @@ from typing import Any, get_args
 
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.dates import day_of, spelled
 from sfumato.data.describe import Finding, describe
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
@@ -54,11 +60,14 @@ from sfumato.errors import FileError, SchemaError
 LISTED = 50  # longer lists of nominal categories are left out of the file
 _TOP = (*get_args(Special), "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
-_OF_VARIABLE = ("kind", "role", "categories", "missing", "label", "labels", "level", "treatment", "hierarchy")
+_OF_VARIABLE = (
+    "kind", "role", "categories", "missing", "label", "labels", "level", "format", "treatment", "hierarchy",
+)  # fmt: skip
 _OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
-#   kind: numeric, ordinal (ordered categories, lowest first) or nominal (categories without order)
+#   kind: numeric, ordinal (ordered categories, lowest first), nominal (categories without order) or date
+#   format = "%d.%m.%Y" says how a date is written, if it is text and not like 1990-01-31
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
@@ -119,6 +128,8 @@ def schema_text(data: Microdata | Schema, folder: Path | None = None) -> str:
         lines += [f'kind = "{variable.kind}"', f'role = "{variable.role}"']
         if variable.level is not None:
             lines.append(f'level = "{variable.level}"')
+        if variable.format:
+            lines.append(f"format = {toml_text.quoted(variable.format)}")
         if variable.label:
             lines.append(f"label = {toml_text.quoted(variable.label)}")
         if variable.missing:
@@ -157,7 +168,8 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
             raise SchemaError(
                 f"{where}: {word} must be one of {_listed(allowed)}; got {said[word]!r}{_near(said[word], allowed)}"
             )
-    _of_type(where, "label", said.get("label", ""), str, "text in quotes")
+    for word in ("label", "format"):
+        _of_type(where, word, said.get(word, ""), str, "text in quotes")
     for word in ("categories", "missing"):
         _of_type(where, word, said.get(word, []), list, 'a list such as ["yes", "no"]')
         for item in said.get(word, []):
@@ -215,6 +227,7 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     for pair in _of_type(where, "groups", said.get("groups", []), list, "a list of pairs: from, to"):
         if not isinstance(pair, list) or len(pair) != 2 or _nested(pair[0]) or _nested(pair[1]):
             raise SchemaError(f'{where}: groups must be pairs such as ["north", "N"]; got {pair!r}')
+    said = {word: _in_days(value) if word in ("cuts", "bottom", "top") else value for word, value in said.items()}
     for number in _of_type(where, "cuts", said.get("cuts", []), list, "a list of numbers"):
         _of_number(where, "cuts", number)
     for word in ("bottom", "top", "base"):
@@ -227,9 +240,16 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     return dict(said)
 
 
+def _in_days(value: Any) -> Any:
+    """Return the dates of a treatment as days since 1970, as a table holds them; numbers as they are."""
+    if isinstance(value, list):
+        return [_in_days(one) for one in value]
+    return day_of(value) if isinstance(value, dt.date) else value
+
+
 def _comments(finding: Finding) -> list[str]:
     parts = [f"{finding.distinct:,} distinct", f"{finding.missing:,} missing"]
-    if finding.kind == "numeric" and finding.minimum is not None:
+    if finding.kind in ("numeric", "date") and finding.minimum is not None:
         parts.append(f"from {finding.minimum} to {finding.maximum}")
     elif finding.examples:
         shown = ", ".join(_commented(example) for example in finding.examples)
@@ -264,6 +284,9 @@ def _treatment(variable: Variable) -> list[str]:
     for word in _OF_TREATMENT:
         said = getattr(variable.treatment, word)
         if said == getattr(untreated, word):
+            continue
+        if variable.kind == "date" and word in ("bottom", "top") and float(said).is_integer():
+            lines.append(f"{word} = {spelled(said)}")
             continue
         try:
             written = {"groups": toml_text.lists, "cuts": toml_text.values}.get(word, toml_text.value)(said)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.dates import spelled
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -38,8 +39,10 @@ def strata(data: Microdata, names: tuple[str, ...], called: str = "strata: key")
 
 def _value(data: Microdata, name: str, row: int) -> object:
     found = data.columns[name][row]
-    if data.schema[name].kind != "numeric":
+    if not data.schema[name].quantitative:
         return None if found < 0 else data.schema[name].categories[found]
     if np.isnan(found):
         return None
+    if data.schema[name].kind == "date":
+        return spelled(found)
     return int(found) if found == int(found) else float(found)

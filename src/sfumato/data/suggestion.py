@@ -15,6 +15,7 @@ Doubt = Literal[
     "missing codes",  # numbers below zero that stand for missing values
     "labelled codes",  # numbers that all have a label
     "codes",  # few whole numbers
+    "dates",  # text: every value is a date
     "thousands",  # text: numbers with thousands separators
     "nearly numbers",  # text: numbers but for a few cells
     "shared",  # the same for all members of each household
@@ -30,6 +31,7 @@ class Suggestion:
     codes: tuple[Category, ...] = ()  # what may stand for missing values
     cells: int = 0  # how many records have one of these texts
     distinct: int = 0  # how many numbers may be codes
+    forms: tuple[str, ...] = ()  # in which the text may be dates; the first is ISO 8601 if it can be
     id_free: bool = True  # the schema names no id yet
 
     @property
@@ -56,6 +58,15 @@ class Suggestion:
             "codes": f'{either}? {self.distinct} distinct whole numbers look like codes: kind = "nominal"',
             "thousands": "numbers with thousands separators? they are read as text: remove the separators in the file",
             "shared": 'the same in each household, so masked once for it: level = "household", or "record" if not so',
+            "dates": self._as_date,
             "nearly numbers": f'numbers but for {self.cells:,} cells? kind = "numeric", {missing}',
         }
         return words[self.doubt]
+
+    @property
+    def _as_date(self) -> str:
+        """How the schema says in which format the dates stand; several formats read the same text otherwise."""
+        stated = ['kind = "date"' if "%Y-%m-%d" in form else f'kind = "date", format = "{form}"' for form in self.forms]
+        if len(stated) < 2:
+            return f"dates? {''.join(stated)}"
+        return f"dates? no day is above 12, so the day may be first or the month: {', or '.join(stated)}"

@@ -3,6 +3,7 @@
 from sfumato.methods.cart_synthesis import CARTSynthesis
 from sfumato.methods.compression import JPEG
 from sfumato.methods.correlated_noise import CorrelatedNoise, KimNoise, NormalSynthesis, ResidualNoise
+from sfumato.methods.date_shift import DateShift
 from sfumato.methods.distortion import DistributionDistortion
 from sfumato.methods.local_recoding import LocalRecoding
 from sfumato.methods.local_suppression import LocalSuppression
@@ -27,6 +28,7 @@ __all__ = [
     "PRAM",
     "CARTSynthesis",
     "CorrelatedNoise",
+    "DateShift",
     "DistributionDistortion",
     "GlobalRecoding",
     "GroupedMicroaggregation",

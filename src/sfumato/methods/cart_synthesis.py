@@ -12,7 +12,7 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, Seed, speaking
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Kind, Variable
+from sfumato.data.schema import Kind, Variable, is_quantitative
 from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.methods.cart_households import MEMBERS, Levels
@@ -35,7 +35,7 @@ Replicated = Literal["redraw", "keep"]
         "(2016), synthpop: Bespoke creation of synthetic data in R",
         missing="modelled: whether a value is missing is drawn first, then the value; a nominal variable has "
         "missing as a class of its own",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         column_order=True,
         random=True,
         grid={"min_leaf": (5, 20, 100)},
@@ -279,7 +279,7 @@ class _Model:
     def drawn(self, seen: Mapping[str, Any], count: int, rng: np.random.Generator, *, proper: bool) -> Column:
         """Draw the variable for records that have the variables before it."""
         columns = [seen[name] for name in self.before]
-        drawn = np.full(count, np.nan if self.kind == "numeric" else -1, dtype=self.values.dtype)
+        drawn = np.full(count, np.nan if is_quantitative(self.kind) else -1, dtype=self.values.dtype)
         present = np.ones(count, dtype=bool)
         if self.missing is not None:
             donors = self.missing.donors(self.missing.leaf(columns, count), rng, proper=proper)
@@ -322,7 +322,7 @@ def _model(
     if variable.kind == "nominal":  # a missing value is a class of its own
         classes = fit(predictors, values + np.int32(1), everyone, rule)
         return _Model(variable.kind, before, None, classes, values, values < 0, None)
-    gaps = np.isnan(values) if variable.kind == "numeric" else values < 0
+    gaps = np.isnan(values) if variable.quantitative else values < 0
     rows = np.flatnonzero(~gaps).astype(np.int32)
     missing = fit(predictors, gaps.astype(np.int32), everyone, rule) if gaps.any() and rows.size else None
     tree = fit(predictors, values.astype(np.float64), rows, rule) if rows.size else None
@@ -386,7 +386,7 @@ def _table(
 
 def _numbered(variable: Variable, count: int) -> tuple[Variable, Column]:
     """Number the records from 1, as numbers or as categories like those there were."""
-    if variable.kind == "numeric":
+    if variable.quantitative:
         return variable.treated(PERTURBED), np.arange(1.0, count + 1)
     whole = all(isinstance(category, int) for category in variable.categories)
     categories = tuple(range(1, count + 1)) if whole else tuple(map(str, range(1, count + 1)))

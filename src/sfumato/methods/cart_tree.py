@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.schema import Kind
+from sfumato.data.schema import Kind, is_quantitative
 from sfumato.kernels.trees import Criterion, grow
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def visible(kind: Kind, column: NDArray[np.generic]) -> Floats:
     if kind == "nominal":
         return column.astype(np.float64) + 1
     numbers = column.astype(np.float64)
-    missing = np.isnan(numbers) if kind == "numeric" else column.astype(np.int32) < 0
+    missing = np.isnan(numbers) if is_quantitative(kind) else column.astype(np.int32) < 0
     return np.where(missing, -np.inf, numbers)
 
 

@@ -35,7 +35,7 @@ ByValue = Literal["loss", "ncp", "entropy", "precision"]
         source="Xu, Wang, Pei, Wang, Shi and Fu (2006), Utility-based anonymization using local recoding, KDD; the "
         "best levels of what is left, again and again, as ARX does (Prasser, Eicher, Spengler, Bild and Kuhn 2020)",
         missing="stays missing; a missing key is a value of its own, until all values of the key are one group",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "date", "ordinal", "nominal"),
         random=False,
         households="whole",
         grid={"k": (3, 5)},

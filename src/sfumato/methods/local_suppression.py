@@ -39,7 +39,7 @@ Missing = Literal["matches", "category"]
         source="De Waal and Willenborg (1998), Optimal local suppression in microdata; missing values counted as in "
         "sdcMicro; with missing='category' Meyerson and Williams (2004)",
         missing="stays missing; a missing key value matches any value, or is a value of its own (missing='category')",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=False,
         households="suppressed",
         grid={"k": (2, 3, 5)},
@@ -228,10 +228,10 @@ class LocalSuppression(Method):
         for name, kept in zip(names, shown.T, strict=True):
             if not kept.all():
                 variable, column = data.schema[name], data.columns[name].copy()
-                column[~kept] = np.nan if variable.kind == "numeric" else -1
+                column[~kept] = np.nan if variable.quantitative else -1
                 variable = variable.treated(Treatment(suppressed=int((~kept).sum())))
                 # a category listed that no record shows would tell what the missing values were
-                changed[name] = (variable, column) if variable.kind == "numeric" else only_present(variable, column)
+                changed[name] = (variable, column) if variable.quantitative else only_present(variable, column)
         lost = dict(zip(names, (~shown).sum(axis=0).tolist(), strict=True))
         counts = ", ".join(f"{name} {number:,}" for name, number in lost.items() if number) or "none was needed"
         touched = int((~shown).any(axis=1).sum())
@@ -244,5 +244,5 @@ class LocalSuppression(Method):
             note += f" ({'; '.join(map(str, asked))})"
         if self.sets is None and self.variables is None and not data.schema.analysed(role="key"):
             note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
-        listed = {name: variable.categories for name, (variable, _) in changed.items() if variable.kind != "numeric"}
+        listed = {name: variable.categories for name, (variable, _) in changed.items() if not variable.quantitative}
         return replace(data.recast(changed, note), origin=data.origin.listing(listed))

@@ -14,7 +14,7 @@ from sfumato.core import Method, chosen, speaking
 from sfumato.data.households import household_level, once_per_household
 from sfumato.data.merging import listed, places
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Variable, a_kind
 from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
@@ -117,8 +117,9 @@ class PRAM(Method):
         stated = tuple(self.transition or ())
         checked(data, stated)
         for name in stated:
-            if data.schema[name].kind == "numeric":
-                raise NotApplicable(f"variable {name!r} is numeric; it must be {' or '.join(self.about.kinds)}")
+            if data.schema[name].quantitative:
+                kind = a_kind(data.schema[name].kind)
+                raise NotApplicable(f"variable {name!r} is {kind}; it must be {' or '.join(self.about.kinds)}")
         others: tuple[str, ...] = ()
         if self.variables is not None:
             others = chosen(self, data.schema)

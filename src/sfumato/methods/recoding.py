@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data import bands
+from sfumato.data import bands, date_bands
+from sfumato.data.dates import day_of, spelled
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Kind, Variable
+from sfumato.data.schema import Category, Kind, Variable, a_kind
 from sfumato.errors import NotApplicable
+from sfumato.methods.bins import checked_bins, of_dates
 from sfumato.methods.key_ladders import checked_hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.registry import catalogued, parameter_class
@@ -32,14 +34,14 @@ parameter_class(Hierarchy)
         title="Global recoding",
         source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (global recoding)",
         missing="stays missing; shares and groups are of the values present",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=False,
         households="whole",
         grid={"groups": (10, 5, 3), "rare": (0.05,)},
         caveat="published values are true but coarser; what an intruder knows exactly still matches its class, and "
         "another release with other classes of the same variable narrows them down",
         formula="x' = the class that holds x, the same classes for every record\n"
-        "bins:      [b_1, b_2), [b_2, b_3), ...     map, hierarchy:  the group, or ancestor, of x\n"
+        "bins:      [b_1, b_2), [b_2, b_3), ...     map, level l:  the group of x, at level l of its hierarchy\n"
         "groups G:  cut i lies where the cumulated number of records is nearest to i n / G\n"
         "rare s:    categories with fewer than s n records become 'other', and the next rarest too,\n"
         "           until 'other' has s n records",
@@ -58,14 +60,17 @@ class GlobalRecoding(Method):
       it is; one that the variable does not have is refused.
     - ``bins``: classes of a number, each holding its lower boundary: ``{"age": 5}`` by width, at multiples of 5;
       ``{"age": [18, 65]}`` by cut points, open at both ends; ``{"age": {"young": [0, 30], "old": [30, None]}}`` by
-      name, where None is open. Classes that overlap or miss a value are refused.
+      name, where None is open. Classes that overlap or miss a value are refused. Classes of a date: ``{"born":
+      "month"}``, "quarter", "year", "10 years" or "2 weeks", at the calendar's own boundaries; cut points and ends are
+      dates, ``{"born": ["1950-01-01", "1980-01-01"]}``; ``age_at("2020-12-31", [18, 65])`` makes those of ages.
     - ``level={"region": 2}``: a level of the variable's ``Hierarchy``, which the schema holds or ``hierarchy`` gives:
       ``hierarchy={"region": {"Aix": ["south", "France"], ...}}``, the groups of each category, nearest first, or of a
-      number the widths of its classes, ``{"age": [5, 10, 20]}``. Without a level it is 1; ``level=2`` is that of all
-      that ``hierarchy`` names. Level 0 is the variable as it is. Every category that occurs must be there.
-    - ``groups=5``: all other numeric and ordinal variables, in at most so many groups of about the same number of
-      records (``by="frequency"``: boundaries go to the nearest place between two different values, and to the roundest
-      number there) or of the same width (``by="width"``). One with no more values than that stays as it is.
+      number the widths of its classes, ``{"age": [5, 10, 20]}``, of a date ``{"born": ["month", "year"]}``. Without a
+      level it is 1; ``level=2`` is that of all that ``hierarchy`` names. Level 0 is the variable as it is. Every
+      category that occurs must be there.
+    - ``groups=5``: all other numbers, dates and ordinal variables, in at most so many groups of about as many records
+      each (``by="frequency"``: boundaries go to the nearest place between two different values, and to the roundest
+      number or date there) or of the same width (``by="width"``). One with no more values than that stays as it is.
     - ``rare=0.05``: of all other nominal variables, the categories with a smaller share of the records are called
       'other', and the next rarest too until 'other' itself has that share. A variable of which fewer than two
       categories would be left stays as it is.
@@ -103,7 +108,7 @@ class GlobalRecoding(Method):
                 raise parameters.refuse(
                     self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
                 )
-        object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
+        object.__setattr__(self, "bins", self.bins and parameters.frozen(checked_bins(self, self.bins)))
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
         _check_levels(self, self._levels())
@@ -131,7 +136,7 @@ class GlobalRecoding(Method):
         """Name the variables this method recodes in this table."""
         named = self.named()
         checked(data, (*named, *(self.variables or ())))
-        ordered: tuple[Kind, ...] = ("numeric", "ordinal") if self.groups is not None else ()
+        ordered: tuple[Kind, ...] = ("numeric", "date", "ordinal") if self.groups is not None else ()
         kinds: tuple[Kind, ...] = (*ordered, "nominal") if self.rare is not None else ordered
         if self.variables is None:
             others = keys_or_all(data, kinds, named) if kinds else ()
@@ -141,7 +146,7 @@ class GlobalRecoding(Method):
                 kind = data.schema[name].kind
                 if kind not in kinds and name not in named:
                     hint = "rare=0.05, a map or a hierarchy" if kind == "nominal" else "groups=5, bins or a map"
-                    raise NotApplicable(f"variable {name!r} is {kind}; recode it with {hint}")
+                    raise NotApplicable(f"variable {name!r} is {a_kind(kind)}; recode it with {hint}")
         refuse_special(data, (*named, *others))
         return tuple(name for name in data.names if name in {*named, *others})
 
@@ -173,10 +178,10 @@ class GlobalRecoding(Method):
 
     def _mapped(self, variable: Variable, column: NDArray[Any]) -> Column:
         pairs = (self.map or {})[variable.name]
-        if variable.kind == "numeric":
+        if variable.quantitative:
             raise NotApplicable(
-                f"variable {variable.name!r} is numeric, so it has no categories to map; give bins, or make it "
-                "ordinal or nominal in the schema"
+                f"variable {variable.name!r} is {a_kind(variable.kind)}, so it has no categories to map; give bins, or "
+                "make it ordinal or nominal in the schema"
             )
         into: list[Category] = list(variable.categories)
         for category, code in places(variable, pairs, "map").items():
@@ -185,17 +190,28 @@ class GlobalRecoding(Method):
 
     def _binned(self, variable: Variable, column: NDArray[Any], stated: Any) -> Column:
         name = variable.name
-        if variable.kind != "numeric":
-            raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers, give a map")
+        if not variable.quantitative:
+            raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers and dates, give a map")
         if np.isnan(column).all():
             return variable, column
+        if variable.kind == "date" and not of_dates(stated):
+            raise NotApplicable(
+                f"variable {name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, such as "
+                f"['1950-01-01', '1980-01-01']; got {stated!r}"
+            )
+        if variable.kind != "date" and of_dates(stated):
+            raise NotApplicable(f"bins of {name!r} are those of a date, but it is numeric; give numbers: {{'age': 5}}")
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)
-        made = Hierarchy(cuts=(stated,)) if isinstance(stated, tuple) else Hierarchy(widths=(stated,))
+        if isinstance(stated, tuple):
+            return Hierarchy(cuts=(stated,)).at(variable, column, 1)
+        made = Hierarchy(spans=(stated,)) if variable.kind == "date" else Hierarchy(widths=(stated,))
         return made.at(variable, column, 1)
 
     def _named(self, variable: Variable, column: NDArray[Any], stated: Mapping[str, Any]) -> Column:
         """Put values into classes that have a name; all must be in one."""
+        if variable.kind == "date":
+            stated = {name: tuple(end and day_of(end) for end in pair) for name, pair in stated.items()}
         lows = np.array([-math.inf if low is None else low for low, _ in stated.values()])
         highs = np.array([math.inf if high is None else high for _, high in stated.values()])
         place = np.searchsorted(lows, column, side="right") - 1
@@ -204,12 +220,13 @@ class GlobalRecoding(Method):
             row = int(np.flatnonzero(missed)[0])
             raise NotApplicable(
                 f"bins of {variable.name!r} miss {int(missed.sum()):,} values, the first "
-                f"{bands.shown(column[row])} in row {row + 1}; a class holds its lower boundary and not its upper one"
+                f"{_shown(variable, column[row])} in row {row + 1}; a class holds its lower boundary and not its upper "
+                "one"
             )
         return classed(variable, column, lows[1:].tolist(), tuple(stated))
 
     def _at_level(self, variable: Variable, column: NDArray[Any]) -> Column:
-        hierarchy = (self.hierarchy or {}).get(variable.name, variable.hierarchy)
+        hierarchy: Hierarchy | None = (self.hierarchy or {}).get(variable.name, variable.hierarchy)
         if hierarchy is None:
             raise NotApplicable(
                 f"the schema has no hierarchy of {variable.name!r}; `sfumato hierarchy` writes one, or give it here: "
@@ -237,6 +254,8 @@ class GlobalRecoding(Method):
         values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
         if len(values) <= groups:
             return variable, column
+        if variable.kind == "date":
+            return self._grouped_dates(variable, column, values, counts)
         whole = bands.is_whole(values)
         if self.by == "width":
             cuts = bands.equal_widths(float(values[0]), float(values[-1]), groups, whole=whole)
@@ -244,6 +263,16 @@ class GlobalRecoding(Method):
             starts = bands.equal_counts(counts, groups)
             cuts = [bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
         return classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole))
+
+    def _grouped_dates(
+        self, variable: Variable, column: NDArray[Any], values: NDArray[Any], counts: NDArray[np.integer]
+    ) -> Column:
+        if self.by == "width":
+            cuts = date_bands.equal_widths(float(values[0]), float(values[-1]), self.groups or 0)
+        else:
+            starts = bands.equal_counts(counts, self.groups or 0)
+            cuts = [date_bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
+        return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]))
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
@@ -257,24 +286,8 @@ class GlobalRecoding(Method):
         return merged(variable, column, into, last=OTHER)
 
 
-def _checked_bins(owner: GlobalRecoding, bins: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bins by variable as a width, rising cuts, or named classes in their order."""
-    good: dict[str, Any] = {}
-    for name, stated in bins.items():
-        where = f"bins of {name!r}"
-        if isinstance(stated, Mapping):
-            good[name] = _checked_classes(owner, where, stated)
-        elif isinstance(stated, tuple):
-            if not stated or not all(map(_finite, stated)) or any(a >= b for a, b in pairwise(stated)):
-                raise parameters.refuse(owner, f"{where} must be cut points that rise; got {stated!r}")
-            good[name] = stated
-        elif _finite(stated) and stated > 0:
-            good[name] = stated
-        else:
-            raise parameters.refuse(
-                owner, f"{where} must be a width above 0, a list of cut points or a dict of classes; got {stated!r}"
-            )
-    return good
+def _shown(variable: Variable, value: float) -> str:
+    return spelled(value) if variable.kind == "date" else bands.shown(value)
 
 
 def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
@@ -287,27 +300,6 @@ def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
         if levels[name] > hierarchy.height:
             height = f"{hierarchy.height} level{'s' if hierarchy.height > 1 else ''}"
             raise parameters.refuse(owner, f"hierarchy of {name!r} has {height}; there is no level {levels[name]}")
-
-
-def _checked_classes(owner: GlobalRecoding, where: str, stated: Mapping[Any, Any]) -> dict[str, Any]:
-    for label, ends in stated.items():
-        pair = isinstance(ends, tuple) and len(ends) == 2 and all(end is None or _finite(end) for end in ends)
-        if not isinstance(label, str) or not pair or (None not in ends and ends[0] >= ends[1]):
-            raise parameters.refuse(
-                owner, f"{where} must name each class by its two ends, such as {{'young': [0, 30]}}; got {stated!r}"
-            )
-    if len(stated) < 2:
-        raise parameters.refuse(owner, f"{where}: one class leaves nothing of the variable; use VariableRemoval")
-    inf = math.inf
-    ordered = sorted(stated.items(), key=lambda item: -inf if item[1][0] is None else item[1][0])
-    for (one, (_, end)), (other, (start, _)) in pairwise(ordered):
-        if end is None or start is None or end > start:
-            raise parameters.refuse(owner, f"{where}: {one!r} and {other!r} overlap")
-    return dict(ordered)
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:

@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
         "(2023); Shlomo, Tudor and Groom (2010)",
         missing="stays missing; a household without geography is not swapped; a missing key value matches any value; "
         "a record without a household is one of its own",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=True,
         households="whole",
         column_order=True,

@@ -15,7 +15,7 @@ from sfumato.registry import catalogued
         title="Removal of variables",
         source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (direct identifiers)",
         missing="goes with its variable",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=False,
         households="whole",
         caveat="the variables that stay are released as they are, and together may tell what was removed",

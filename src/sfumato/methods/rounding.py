@@ -13,6 +13,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.bands import is_whole, round_below, shown
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import a_kind
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
@@ -95,7 +96,7 @@ class Rounding(Method):
         checked(data, self.base)
         for name in self.base:
             if data.schema[name].kind != "numeric":
-                raise NotApplicable(f"variable {name!r} is {data.schema[name].kind}; it must be numeric")
+                raise NotApplicable(f"variable {name!r} is {a_kind(data.schema[name].kind)}; it must be numeric")
         return tuple(name for name in data.names if name in self.base)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:

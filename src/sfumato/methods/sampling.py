@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
         title="Sampling of records",
         source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (sampling); Cochran (1977)",
         missing="comes along as it is; a missing stratum is a stratum, a missing household a household of one",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         weights=True,
         random=True,
         grid={"fraction": (0.8, 0.5, 0.2, 0.1)},
@@ -156,7 +156,7 @@ def _parts_of_units(parts: Strata, unit: Rows, number: int) -> Rows:
 def _without_unseen(data: Microdata) -> Microdata:
     """Take the ids and names of the units that were not drawn off the list; what a category means stays as it was."""
     apart = set(data.schema.special().values())
-    naming = [v for v in data.schema if v.kind != "numeric" and (v.name in apart or v.role == "identifier")]
+    naming = [v for v in data.schema if not v.quantitative and (v.name in apart or v.role == "identifier")]
     return data.recast({v.name: only_present(v, data.columns[v.name]) for v in naming})
 
 

@@ -86,12 +86,12 @@ class Shuffling(Method):
 
     def _given(self, data: Microdata, names: tuple[str, ...]) -> tuple[str, ...]:
         if self.given is None:
-            return tuple(name for name in data.schema.analysed("numeric", "ordinal") if name not in names)
+            return tuple(name for name in data.schema.analysed("numeric", "ordinal", "date") if name not in names)
         for name in self.given:
             if name not in data.schema:
                 raise NotApplicable(f"given: there is no variable {name!r}; there are {', '.join(data.names)}")
             if data.schema[name].kind == "nominal":
-                raise NotApplicable(f"given: variable {name!r} is nominal; it must be numeric or ordinal")
+                raise NotApplicable(f"given: variable {name!r} is nominal; it must be numeric, ordinal or a date")
         return self.given
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -120,9 +120,9 @@ def _correlation(first: Floats, second: Floats) -> float:
 
 
 def _numbers(data: Microdata, name: str) -> Floats:
-    """Return a numeric or ordinal variable as numbers with NaN."""
+    """Return a variable that has an order as numbers with NaN."""
     column = data.columns[name]
-    if data.schema[name].kind == "numeric":
+    if data.schema[name].quantitative:
         return column
     return np.where(column < 0, np.nan, column)
 

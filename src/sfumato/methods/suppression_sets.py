@@ -71,7 +71,7 @@ def sets_asked(data: Microdata, sets: Sets | None, variables: tuple[str, ...] | 
 
 def _all_keys(schema: Schema, variables: tuple[str, ...] | None) -> tuple[str, ...]:
     if variables is None and not schema.analysed(role="key"):
-        return key_names(schema, schema.analysed("ordinal", "nominal") or None)
+        return key_names(schema, schema.analysed("ordinal", "nominal", "date") or None)
     return key_names(schema, variables)
 
 

@@ -15,6 +15,7 @@ from sfumato.registry import catalogued
         title="Rank swapping",
         source="Moore (1996); Domingo-Ferrer, Mateo-Sanz and Torres, section 2 (Rank p)",
         missing=MISSING_STAYS,
+        kinds=("numeric", "date"),
         random=True,
         grid={"p": (0.02, 0.05, 0.1, 0.15, 0.2)},
         caveat="an intruder who knows p can rule out every record outside the swapping window; distance linkage "

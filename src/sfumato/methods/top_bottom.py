@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
-from sfumato.data.bands import shown
+from sfumato.data import dates
+from sfumato.data.bands import is_whole, shown
 from sfumato.data.merging import listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
@@ -30,7 +31,7 @@ Limits = tuple[Any, Any]  # bottom and top; None where there is none
         title="Top and bottom coding",
         source="Hundepool et al. (2012), Statistical Disclosure Control, chapter 3 (top and bottom coding)",
         missing="stays missing; shares are of the values present",
-        kinds=("numeric", "ordinal"),
+        kinds=("numeric", "ordinal", "date"),
         weights=True,
         random=False,
         households="whole",
@@ -52,8 +53,8 @@ class TopBottomCoding(Method):
       at each of the ``ends``. The top limit is the least value v with weight(values <= v) >= 1 - share of the total;
       the bottom limit is its mirror image. ``share={"income": 0.01}`` for some variables only. Where more records than
       the share hold the greatest value, nothing is beyond it and nothing changes.
-    - ``top={"income": 100_000, "education": "bachelor"}``, ``bottom={"age": 18}``: stated limits. A variable that is
-      named here has these limits only.
+    - ``top={"income": 100_000, "education": "bachelor"}``, ``bottom={"age": 18, "born": "1930-01-01"}``: stated limits.
+      A variable that is named here has these limits only.
 
     ``by`` says what replaces a number: the ``limit``; the survey-weighted ``mean`` of the values beyond, which keeps
     means and totals; or their weighted ``median``, the least of them with half their weight at or below it. A mean or
@@ -83,6 +84,10 @@ class TopBottomCoding(Method):
         self._check_share()
         parameters.by_variable(self, "top", "{'income': 100000}")
         parameters.by_variable(self, "bottom", "{'age': 18}")
+        for end in ("top", "bottom"):
+            stated = getattr(self, end)
+            texts = stated and {name: dates.written_out(limit) for name, limit in stated.items()}
+            object.__setattr__(self, end, parameters.frozen(texts))
         if self.share is None and not self.top and not self.bottom:
             raise parameters.refuse(self, "give a share, or limits by variable: top={'income': 100000}")
         if self.variables is not None and not isinstance(self.share, float):
@@ -93,7 +98,7 @@ class TopBottomCoding(Method):
                     raise parameters.refuse(self, f"the limit of {name!r} must be a finite number; got {limit!r}")
         for name, low in (self.bottom or {}).items():
             high = (self.top or {}).get(name)
-            if high is not None and isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
+            if high is not None and _not_below(low, high):
                 raise parameters.refuse(self, f"the bottom of {name!r}, {low}, must be below its top, {high}")
         for name in self.share if isinstance(self.share, Mapping) else ():
             if name in (self.top or {}) or name in (self.bottom or {}):
@@ -130,7 +135,7 @@ class TopBottomCoding(Method):
         said: list[str] = []
         for name in self.masked(data):
             variable, column = data.schema[name], data.columns[name]
-            code = self._numbers if variable.kind == "numeric" else self._categories
+            code = self._numbers if variable.quantitative else self._categories
             coded, values = code(variable, column, data.weights())
             if coded is not variable:
                 changed[name] = coded, values
@@ -158,18 +163,19 @@ class TopBottomCoding(Method):
         for end, limit in zip(("bottom", "top"), limits, strict=True):
             if limit is None:
                 continue
-            if not isinstance(limit, int | float) or isinstance(limit, bool):
-                raise NotApplicable(f"{end} of {variable.name!r} must be a number, for it is numeric; got {limit!r}")
+            if self._stated(variable.name):
+                limit = _limit(variable, end, limit)
             with np.errstate(invalid="ignore"):
                 beyond = np.flatnonzero(column < limit if end == "bottom" else column > limit)
             if beyond.size:
                 done[end] = float(limit)
-                coded[beyond] = self._replacement(variable.name, limit, column[beyond], weights[beyond])
+                coded[beyond] = self._replacement(variable, limit, column[beyond], weights[beyond])
         if not done:
             return variable, column
         return variable.treated(Treatment(bottom=done.get("bottom"), top=done.get("top"))), coded
 
-    def _replacement(self, name: str, limit: float, beyond: Floats, weights: Floats) -> float:
+    def _replacement(self, variable: Variable, limit: float, beyond: Floats, weights: Floats) -> float:
+        name = variable.name
         if self.by == "limit":
             return limit
         number = _counting(weights)
@@ -177,11 +183,12 @@ class TopBottomCoding(Method):
             return limit
         if number < FEWEST:
             raise NotApplicable(
-                f"{number} of the values of {name!r} lie beyond {shown(limit)}, and their "
+                f"{number} of the values of {name!r} lie beyond {_written(variable, limit)}, and their "
                 f"{self.by} would tell them; code at least {FEWEST}, or replace by the limit"
             )
         if self.by == "mean":
-            return float(np.average(beyond, weights=weights if weights.any() else None))
+            mean = float(np.average(beyond, weights=weights if weights.any() else None))
+            return float(round(mean)) if variable.kind == "date" and is_whole(beyond) else mean
         return upper_limit(beyond, weights, 0.5)
 
     def _categories(self, variable: Variable, codes: NDArray[Any], weights: Floats) -> tuple[Variable, NDArray[Any]]:
@@ -206,13 +213,14 @@ class TopBottomCoding(Method):
 
     def _told(self, coded: Variable, before: NDArray[Any], weights: Floats) -> str:
         """Say what a variable has become."""
-        if coded.kind != "numeric":
+        if not coded.quantitative:
             return f"{coded.name} in {listed(coded.categories, 6)}"
         said = []
         for word, limit, sign in (("below", coded.treatment.bottom, -1), ("above", coded.treatment.top, 1)):
             if limit is not None:
                 few = self.by != "limit" and _counting(weights[sign * before > sign * limit]) < FEWEST
-                said.append(f"{word} {shown(limit)}{f' (by the limit, too few for a {self.by})' if few else ''}")
+                shown = _written(coded, limit)
+                said.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
         return f"{coded.name} {' and '.join(said)}"
 
 
@@ -232,6 +240,30 @@ def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:
     enough = (1 - share) * reached[-1]
     place = int(np.searchsorted(reached, enough * (1 - 1e-12)))  # rounding must not put one more value beyond
     return float(values[order[min(place, len(order) - 1)]])
+
+
+def _not_below(low: Any, high: Any) -> bool:
+    """Tell whether two limits that are numbers, or dates, stand in the wrong order."""
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        return low >= high
+    days = dates.day_of(low), dates.day_of(high)
+    return days[0] is not None and days[1] is not None and days[0] >= days[1]
+
+
+def _limit(variable: Variable, end: str, limit: Any) -> float:
+    """Return a stated limit as a number, that of a date in days."""
+    if variable.kind == "date":
+        day = dates.day_of(limit)
+        if day is None:
+            raise NotApplicable(f"{end} of {variable.name!r} must be a date such as '1990-01-31'; got {limit!r}")
+        return day
+    if not isinstance(limit, int | float) or isinstance(limit, bool):
+        raise NotApplicable(f"{end} of {variable.name!r} must be a number, for it is numeric; got {limit!r}")
+    return limit
+
+
+def _written(variable: Variable, limit: float) -> str:
+    return dates.spelled(limit) if variable.kind == "date" else shown(limit)
 
 
 def _merged_ends(

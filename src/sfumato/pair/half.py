@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import dates
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.data.units import units
@@ -24,7 +25,7 @@ class Coding:
     """How the values of a variable are numbered: categories by their codes, numbers by their place among all values."""
 
     variable: Variable
-    values: Floats | None = None  # of a numeric variable, the different ones in ascending order
+    values: Floats | None = None  # of numbers and dates, the different ones in ascending order
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +45,8 @@ class Coding:
         if code < 0:
             return "missing"
         if self.values is not None:
-            return f"{self.values[code]:g}"
+            value = float(self.values[code])
+            return dates.spelled(value) if self.variable.kind == "date" else f"{value:g}"
         category: Category = self.variable.categories[code]
         return self.variable.spelled(category)
 
@@ -128,9 +130,9 @@ class Half:
         return self._kept.get(key, compute)
 
     def moments(self, names: Iterable[str]) -> Moments:
-        """Return means, variances and covariances of numeric variables."""
+        """Return means, variances and covariances of numbers and dates."""
         chosen = tuple(names)
-        return self.total(lambda part: Moments.of(part.numeric(chosen)), ("moments", chosen))
+        return self.total(lambda part: Moments.of(part.quantities(chosen)), ("moments", chosen))
 
     def values(self, name: str, *, weighted: bool = False) -> Values:
         """Return the different values of a numeric variable and how often each occurs."""
@@ -141,7 +143,7 @@ class Half:
     def coding(self, name: str) -> Coding:
         """Return how the values of a variable are numbered in this table."""
         variable = self.schema[name]
-        return Coding(variable, self.values(name).values if variable.kind == "numeric" else None)
+        return Coding(variable, self.values(name).values if variable.quantitative else None)
 
     def codes(self, part: Microdata, names: Iterable[str]) -> Codes:
         """Return variables of a part as an n x q array of codes that mean the same in all parts; missing is -1."""

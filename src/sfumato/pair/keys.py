@@ -173,9 +173,9 @@ def countable(half: Half, names: Iterable[str]) -> bool:
 
 def _refuse_continuous(half: Half, name: str) -> None:
     """Refuse a continuous key, because nearly every record would be alone with its value."""
-    if half.schema[name].kind == "numeric":
+    if half.schema[name].quantitative:
         found = half.values(name)
-        refuse_continuous(name, found.values, found.present)
+        refuse_continuous(half.schema[name], found.values, found.present)
 
 
 def design_weights(pair: Pair, factor: float = 1.0) -> tuple[Half | None, Notes]:

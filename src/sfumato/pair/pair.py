@@ -259,7 +259,7 @@ def _order(name: str, original: Microdata, protected: Microdata) -> Order | None
 def _spelled(table: Microdata, name: str) -> NDArray[Any]:
     """Return a column's values, categories spelled out."""
     variable = table.schema[name]
-    if variable.kind == "numeric":
+    if variable.quantitative:
         return table.columns[name]
     spelled: NDArray[Any] = np.asarray(variable.categories)[table.columns[name]]
     return spelled

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import dates
 from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
@@ -101,14 +102,14 @@ def aims(original: Microdata, protected: Microdata, near: float) -> Iterator[Aim
 def _untouched(original: Microdata, protected: Microdata, name: str) -> bool:
     before, after = original.schema[name], protected.schema[name]
     x, y = original.columns[name], protected.columns[name]
-    if before.kind == "numeric" and after.kind == "numeric":
+    if before.quantitative and after.quantitative:
         return bool(np.array_equal(x, y, equal_nan=True))
     return before.categories == after.categories and x.dtype == y.dtype and bool(np.array_equal(x, y))
 
 
 def _gone(original: Microdata, name: str, near: float) -> Iterator[Aim]:
     """A variable that was removed: all of its values are protected, and the file tells nothing of them."""
-    number = original.schema[name].kind == "numeric"
+    number = original.schema[name].quantitative
     truth = numbers(original.columns[name]) if number else categories(original, name)
     cells = np.flatnonzero(truth.present)
     nothing = Values(np.full(len(original), -1), truth.levels)
@@ -134,7 +135,7 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
     told_truly = np.zeros(len(original), dtype=bool)
     if footing.comparable:
         truth, told = _both(footing)
-        number = footing.kind == "numeric"
+        number = footing.quantitative
         agree = told_truly = truth.present & told.present & _agree(truth, told, number=number)
         cells = np.flatnonzero(truth.present & ~agree & ~(same & shown))
         if cells.size:
@@ -146,12 +147,12 @@ def _of_variable(original: Microdata, protected: Microdata, name: str, near: flo
     coarse = footing.recoded or not footing.comparable
     cells = np.flatnonzero(present & shown & ~same & (told_truly | (not footing.comparable)))
     if coarse and cells.size:
-        number = original.schema[name].kind == "numeric"
+        number = original.schema[name].quantitative
         truth = numbers(original.columns[name]) if number else categories(original, name)
         band = np.unique(protected.columns[name], return_inverse=True)[1].astype(np.int64)
         told = Values(np.where(same & shown, truth.codes, -1), truth.levels)  # such as what lies below a top code
         ranks = Ranks.of(original.columns[name], near) if number else None
-        figures = protected.columns[name] if number and protected.schema[name].kind == "numeric" else None
+        figures = protected.columns[name] if number and protected.schema[name].quantitative else None
         yield Aim(name, "in full", number, truth, told, band, cells, taught=False, ranks=ranks, shown=figures)
 
 
@@ -163,14 +164,14 @@ def _teaches(truth: Values, told: Values, agree: Mask) -> bool:
 
 def _same_value(original: Microdata, protected: Microdata, name: str, footing: Recoding) -> Mask:
     """Tell which records publish the value they had."""
-    kinds = {table.schema[name].kind == "numeric" for table in (original, protected)}
+    kinds = {table.schema[name].quantitative for table in (original, protected)}
     if kinds == {True}:
         return close(original.columns[name], protected.columns[name])
     if kinds == {False}:
         both = aligned(original, protected, name)
         return np.asarray(both.original == both.protected)
     if footing.comparable and not footing.recoded:
-        if footing.kind == "numeric":
+        if footing.quantitative:
             return close(footing.original, footing.protected)
         return np.asarray(footing.original == footing.protected)
     return np.zeros(len(original), dtype=bool)
@@ -196,7 +197,7 @@ def _agree(truth: Values, told: Values, *, number: bool) -> Mask:
 
 def _both(footing: Recoding) -> tuple[Values, Values]:
     """Return both columns of a footing under the same codes."""
-    if footing.kind == "numeric":
+    if footing.quantitative:
         return numbers(footing.original), numbers(footing.protected)
     recode, names = _by_frequency(footing.original.astype(np.int64), tuple(map(str, footing.categories)))
     return tuple(Values(recode[codes], names) for codes in (footing.original, footing.protected))  # type: ignore[return-value]
@@ -231,6 +232,8 @@ def _by_frequency(codes: Integers, names: tuple[str, ...]) -> tuple[Integers, ND
 def spelled(data: Microdata, name: str, rows: NDArray[np.intp]) -> list[str]:
     """Return some values of a column as a reader writes them."""
     variable, column = data.schema[name], data.columns[name][rows]
+    if variable.kind == "date":
+        return ["blank" if np.isnan(day) else dates.spelled(float(day)) for day in column]
     if variable.kind == "numeric":
         return ["blank" if np.isnan(value) else f"{value:.15g}" for value in column]
     return ["blank" if code < 0 else str(variable.categories[code]) for code in column]

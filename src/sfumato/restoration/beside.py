@@ -57,7 +57,7 @@ def _column(other: Microdata, column: str, release: str, here: NDArray[np.intp])
     one, rows = held.column(other, column, f"{column} of {release}"), np.maximum(here, 0)
     codes = np.where(here >= 0, one.codes[rows] + 1, 0)
     variable, values = other.schema[column], other.columns[column][rows]
-    if variable.kind == "numeric":
+    if variable.quantitative:
         shown = np.where(here >= 0, values, np.nan)
     else:
         names = np.array([*map(str, variable.categories), None], dtype=object)

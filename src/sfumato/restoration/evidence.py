@@ -43,7 +43,7 @@ def id_names(original: Microdata, data: Microdata) -> list[str]:
 def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
     """Yield what an id may tell, and whether records that share it count: its order, and the prefixes of a text."""
     variable = data.schema[name]
-    if variable.kind == "numeric":
+    if variable.quantitative:
         yield column(data, name), False
         return
     texts = [str(category) for category in variable.categories]

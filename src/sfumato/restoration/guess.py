@@ -43,7 +43,9 @@ def best_guess(aim: Aim) -> Guess:
     """Return the best guess: within each band the value that most protected values have.
 
     The intruder is granted the distribution of the protected values of a band that holds ``MANY`` or more of them; in
-    smaller ones he takes what is most common in the file. Of a number he may also take the published one as it is.
+    smaller ones he takes what is most common in the file. Of a number he may also take the published one as it is; if
+    it was published as a narrow class, such as a month, that class itself tells it nearly: he is granted the median of
+    the others in it, as the evidence is.
     """
     return _number(aim) if aim.ranks is not None else _category(aim)
 
@@ -77,13 +79,39 @@ def _modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
 def _number(aim: Aim) -> Guess:
     assert aim.ranks is not None
     true = aim.truth.levels[aim.truth.codes[aim.cells]]
-    values, right = _nearest(aim.band[aim.cells], aim.ranks.place(true), true, aim.ranks.distance)
+    band, rank = aim.band[aim.cells], aim.ranks.place(true)
+    values, right = _nearest(band, rank, true, aim.ranks.distance)
+    if aim.level == "in full":
+        values, right = _in_small_classes(band, rank, true, aim.ranks.distance, values, right)
     if aim.shown is not None:
         own = aim.shown[aim.cells]
         as_shown = aim.right(aim.cells, own)[0]
         if as_shown.sum() > right.sum():
             values, right = np.where(np.isnan(own), values, own), as_shown
     return Guess(values, right, aim.ranks.likely(aim.ranks.place(aim.ranks.values)))
+
+
+def _in_small_classes(
+    band: NDArray[np.int64],
+    rank: NDArray[np.float64],
+    true: NDArray[np.float64],
+    distance: float,
+    values: NDArray[np.float64],
+    right: Mask,
+) -> tuple[NDArray[np.float64], Mask]:
+    """Return the guess with the median of the others for values in classes of two to ``MANY``, the lower of two."""
+    order = np.lexsort((rank, band))
+    _, starts, sizes = np.unique(band[order], return_index=True, return_counts=True)
+    small = np.repeat((sizes > 1) & (sizes < MANY), sizes)
+    place = np.arange(len(order))
+    middle = np.repeat(starts + (sizes - 2) // 2, sizes)
+    others = np.where(middle >= place, middle + 1, middle)[small]
+    mine = order[small]
+    taken = order[others]
+    values, right = values.copy(), right.copy()
+    values[mine] = true[taken]
+    right[mine] = np.abs(rank[mine] - rank[taken]) <= distance * (1 + 1e-12)
+    return values, right
 
 
 def _nearest(

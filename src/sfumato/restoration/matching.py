@@ -91,14 +91,14 @@ def _plausible(original: Microdata, protected: Microdata, rows: Rows, records: R
 
 def _texts(table: Microdata, name: str) -> list[str]:
     variable, column = table.schema[name], table.columns[name]
-    if variable.kind == "numeric":
+    if variable.quantitative:
         return [f"{value:.15g}" for value in column.tolist()]
     return ["" if code < 0 else str(variable.categories[code]) for code in column.tolist()]
 
 
 def _same(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray[Any], NDArray[Any]] | None:
     """Return both columns under the same codes, numbers as they are; None where one is numeric and one is not."""
-    kinds = {table.schema[name].kind == "numeric" for table in (original, protected)}
+    kinds = {table.schema[name].quantitative for table in (original, protected)}
     if kinds == {True}:
         return original.columns[name], protected.columns[name]
     if kinds == {False}:

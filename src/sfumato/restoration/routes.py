@@ -178,8 +178,9 @@ def joined(*parts: Evidence) -> Evidence:
 
 def sums(setting: Setting) -> Found:
     """Sums, differences, products and quotients of other columns."""
-    amounts = setting.original.schema.analysed("numeric")
-    published = {name: setting.protected.columns[name] for name in amounts if _numeric(setting.protected, name)}
+    schema = setting.original.schema
+    amounts = schema.analysed("numeric", "date")  # a stay is the difference of two dates
+    published = {name: setting.protected.columns[name] for name in amounts if _kept(setting, name)}
     if not published:
         return "there are no other numbers"
     originals = {name: setting.original.columns[name] for name in amounts}
@@ -189,15 +190,19 @@ def sums(setting: Setting) -> Found:
         name = target.aim.name
         if not target.aim.number:
             continue
-        holds = relation(originals[name], {n: originals[n] for n in published if n != name}, touched - {name})
+        others = {n: originals[n] for n in published if n != name}
+        factors = schema.analysed("numeric") if schema[name].kind == "numeric" else ()
+        holds = relation(originals[name], others, touched - {name}, factors)
         if holds is not None:
             trial = read_off(target, holds.applied(published), str(holds))
             found.append(replace(trial, holds=holds.holds, checked=holds.records))
     return found or "no protected variable is a sum or a product of other columns"
 
 
-def _numeric(data: Microdata, name: str) -> bool:
-    return name in data.columns and data.schema[name].kind == "numeric"
+def _kept(setting: Setting, name: str) -> bool:
+    """Tell whether the protected table has a number or a date as such."""
+    before, after = setting.original.schema, setting.protected.schema
+    return name in after and after[name].kind == before[name].kind
 
 
 def beside(setting: Setting) -> Found:

@@ -6,6 +6,7 @@ are protected first, as long as it stays exact; what remains is the relation. Co
 rounding are taken as whole. Products and quotients are sums of logarithms.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,12 +53,22 @@ class Relation:
         return text if self.constant == 0 else f"{text} {sign} {abs(self.constant):.4g}"
 
 
-def relation(target: Floats, columns: dict[str, Floats], protected: set[str]) -> Relation | None:
-    """Find a sum, or else a product, of the columns that gives the target; parts that are not ``protected`` first."""
+def relation(
+    target: Floats,
+    columns: dict[str, Floats],
+    protected: set[str],
+    factors: Collection[str],
+) -> Relation | None:
+    """Find a sum, or else a product, of the columns that gives the target; parts that are not ``protected`` first.
+
+    ``factors`` name the columns a product may be made of: no dates, because where days are counted from is a
+    convention.
+    """
     free = {name: column for name, column in columns.items() if name not in protected}
     for product in (False, True):
         for offered in (free, columns) if len(free) < len(columns) else (columns,):
-            found = _found(target, offered, protected, product=product)
+            parts = {name: column for name, column in offered.items() if name in factors} if product else offered
+            found = _found(target, parts, protected, product=product)
             if found is not None:
                 return found
     return None

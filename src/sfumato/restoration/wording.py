@@ -1,17 +1,19 @@
 """What an audit says in sentences: verdicts, examples, and the repair to take."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import dates
 from sfumato.restoration.aims import spelled
 from sfumato.restoration.findings import Example, Name, Restored, Route
 from sfumato.restoration.trials import Trial
 
 if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
+    from sfumato.data.schema import Kind
     from sfumato.restoration.routes import Setting
 
 SHOWN = 3  # examples of a route
@@ -57,12 +59,18 @@ def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: N
             row = trial.rows[[at]]
             aim = trial.target.aim
             level = aim.truth.levels[aim.truth.codes[row[0]]]
-            true = f"{level:.15g}" if aim.number else str(level)
+            true = _written(level, setting.original.schema[aim.name].kind)
             gone = aim.name not in setting.protected.columns
             published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
             how = _how(name, trial, setting.protected, int(row[0]))
             told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how))
     return tuple(told[:SHOWN])
+
+
+def _written(level: Any, kind: "Kind") -> str:
+    if kind == "date":
+        return dates.spelled(float(level))
+    return f"{level:.15g}" if kind == "numeric" else str(level)
 
 
 def _how(name: Name, trial: Trial, protected: "Microdata", row: int) -> str:

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 GUIDANCE = "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216)"
 EXCESS = "attack minus control over 1 minus control, with Wilson (1927) intervals"
 MISSING = "two missing values are equal; a missing and a present value are as far apart as can be"
-ALL: tuple[Kind, ...] = ("numeric", "ordinal", "nominal")
+ALL: tuple[Kind, ...] = ("numeric", "ordinal", "nominal", "date")
 
 
 def wilson(rate: float, attacks: int, level: float) -> tuple[float, float]:

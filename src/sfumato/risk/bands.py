@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.schema import Kind
+from sfumato.data.schema import Kind, is_quantitative
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 
@@ -33,7 +33,7 @@ class Banded:
         >>> found.cuts, found.protected
         (array([3.5]), array([ 0,  1, -1], dtype=int32))
         """
-        if kind != "numeric":
+        if not is_quantitative(kind):
             return cls(original, protected, np.empty(0))
         cuts = band_cuts(Values.of(original), bands)
         return cls(_codes(original, cuts), _codes(protected, cuts), cuts)
@@ -50,7 +50,7 @@ class Banded:
     @classmethod
     def _between(cls, pair: Pair, name: str, bands: int) -> "Banded":
         seen = pair.footing(name)
-        if seen.kind != "numeric" or seen.recoded:
+        if not seen.quantitative or seen.recoded:
             return cls.of(seen.kind, seen.original, seen.protected, bands)
         cuts = band_cuts(pair.original.values(name), bands)
         codes = pair.original.keep(("bands", name, bands), lambda: _codes(seen.original, cuts))

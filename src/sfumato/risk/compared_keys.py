@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.recoding import Recoding
+from sfumato.data.schema import Variable
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.pair import Pair
@@ -55,7 +56,7 @@ class ComparedKeys:
                 raise NotApplicable(f"key {name!r} cannot be matched: {seen.note}")
             if seen.note:
                 notes = (*notes, f"{name}: {seen.note}")
-            codes.append(np.concatenate(_common_codes(name, seen)))
+            codes.append(np.concatenate(_common_codes(pair.original.schema[name], seen)))
             if _made_missing(pair, name):
                 suppressed.append(name)
         class_of, sizes = classes(np.column_stack(codes))
@@ -69,13 +70,13 @@ class ComparedKeys:
         return sum(column.nbytes for column in (self.original, self.protected, self.originals, self.protecteds))
 
 
-def _common_codes(name: str, seen: Recoding) -> tuple[Codes, Codes]:
+def _common_codes(variable: Variable, seen: Recoding) -> tuple[Codes, Codes]:
     """Return a key of both tables as codes, where -1 is a missing value; a continuous key is refused."""
-    if seen.kind != "numeric":
+    if not seen.quantitative:
         return seen.original, seen.protected
     found = [Values.of(column) for column in (seen.original, seen.protected)]
     for side in found:
-        refuse_continuous(name, side.values, side.present)
+        refuse_continuous(variable, side.values, side.present)
     values = np.union1d(found[0].values, found[1].values)
     before, after = (
         np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)

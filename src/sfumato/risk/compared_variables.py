@@ -41,7 +41,7 @@ def followed(original: Microdata, more: Microdata, name: str, seen: Recoding) ->
     A category that no original has stays apart from all others; where categories are ordered it counts as missing.
     """
     before, added = original.columns[name], more.columns[name]
-    if original.schema[name].kind == "numeric":
+    if original.schema[name].quantitative:
         coded = added.astype(seen.original.dtype) if not seen.recoded else _as_nearest(before, added, seen.original)
     else:
         taken = {original.schema[name].categories[code]: seen.original[place] for code, place in _first(before)}

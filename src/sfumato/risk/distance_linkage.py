@@ -54,7 +54,7 @@ MIXED = replace(
     ABOUT,
     title="Distance linkage disclosure (DLD), all kinds",
     source=f"{ABOUT.source}; Gower (1971), A general coefficient of similarity and some of its properties",
-    kinds=("numeric", "ordinal", "nominal"),
+    kinds=("numeric", "ordinal", "nominal", "date"),
     missing="two missing values are equal; a missing and a present value are as far apart as can be",
     formula="DLD = mean over the sets of known variables of (sum_i L_i) / n,   L_i as with the Euclidean distance\n"
     "distance = sum over the known variables of:  numeric |x - y| / range of both tables;  ordinal\n"

@@ -42,7 +42,7 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="a missing key may be any value: such a record is unique if no other agrees with it, and its expected "
         "count is that of all combinations it may have; the model is fitted to the records without missing keys",
         weights=True,

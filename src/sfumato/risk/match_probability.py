@@ -35,7 +35,7 @@ ABOVE = 0.1  # a probability worth listing, as in IndividualRisk
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="of a target whose value is not known every published value is as likely as in the file; a published "
         "value that is missing is as likely for every target",
         caveat="the intruder knows how strongly each variable was masked, but takes the variables as masked one by one "

@@ -59,7 +59,7 @@ STATED = "the keys stated"
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="a missing key agrees with every value among records alike; as a number, or in Gower's distance, it is "
         "farther from a present value than any two present ones",
         keys=True,
@@ -237,7 +237,7 @@ def _judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> _Judged:
     """Try the attacks that the keys of a scenario allow, and keep the best; on households where ``unit`` has them."""
     keys, notes = _comparable(pair, scenario)
     seen = {name: pair.footing(name) for name in keys}
-    numbers = [name for name in keys if seen[name].kind == "numeric"]
+    numbers = [name for name in keys if seen[name].quantitative]
     perturbed = {name for name in keys if perturbed_key(pair, name)}
     untrue = [name for name in numbers if name in perturbed or name in scenario.about]
     true = [name for name in keys if name not in untrue]
@@ -347,7 +347,7 @@ def _codes(seen: dict[str, Recoding], names: Iterable[str], records: int) -> tup
 
 def _coded(found: Recoding) -> Codes:
     both = np.concatenate([found.original, found.protected])
-    if found.kind != "numeric":
+    if not found.quantitative:
         return both.astype(np.int32)
     values = np.unique(both[~np.isnan(both)])
     return np.where(np.isnan(both), -1, np.searchsorted(values, both)).astype(np.int32)

@@ -72,7 +72,7 @@ class Found:
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing=f"{MISSING_KEYS}, so that a minimal sample unique holds no missing value",
         weights=True,
         paired=False,

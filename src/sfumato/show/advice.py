@@ -83,22 +83,27 @@ def _of_gaps(variables: Sequence[ReleasedVariable]) -> list[Advice]:
     return [Advice("Missing values", text)]
 
 
+def _kinds(variables: Sequence[ReleasedVariable]) -> str:
+    dates = [v.was == "date" for v in variables]
+    return "Dates" if all(dates) else "Numbers and dates" if any(dates) else "Numbers"
+
+
 def _of_classes(variables: Sequence[ReleasedVariable]) -> list[Advice]:
     def named(wanted: Iterable[ReleasedVariable]) -> str:
         return listed(tuple(v.name for v in wanted), NAMED)
 
     said = []
     grouped = [v for v in variables if "grouped" in v.done]
-    if bands := [v for v in grouped if v.was == "numeric"]:
+    if bands := [v for v in grouped if v.was in ("numeric", "date")]:
         said.append(
             Advice(
                 "Bands",
-                f"Numbers that are now in bands: {named(bands)}. Use the bands as ordered categories. If numbers are "
-                "needed, take midpoints and say so; the first and last band may be open, and a mean or total depends "
-                "much on the number chosen for these.",
+                f"{_kinds(bands)} that are now in bands: {named(bands)}. Use the bands as ordered categories. If "
+                "numbers are needed, take midpoints and say so; the first and last band may be open, and a mean or "
+                "total depends much on the number chosen for these.",
             )
         )
-    if merged := [v for v in grouped if v.was != "numeric"]:
+    if merged := [v for v in grouped if v.was not in ("numeric", "date")]:
         said.append(
             Advice(
                 "Merged categories",

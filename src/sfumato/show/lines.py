@@ -15,7 +15,7 @@ from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
 from sfumato.core import Measure
 from sfumato.show.summary import ELSEWHERE, CandidateLine, MeasureLine, VariableLine
-from sfumato.show.wording import number
+from sfumato.show.wording import quantity
 
 _KNOWN: "WeakKeyDictionary[Results, Lines]" = WeakKeyDictionary()
 
@@ -98,8 +98,12 @@ def _variable(found: OriginalVariable) -> VariableLine:
 
 def range_text(variable: OriginalVariable) -> str:
     """Write what a variable's values run from and to, or its first categories."""
-    if variable.kind == "numeric":
-        return " to ".join(map(number, variable.ends)) if variable.ends is not None else "all missing"
+    if variable.kind in ("numeric", "date"):
+        return (
+            " to ".join(quantity(end, variable.kind) for end in variable.ends)
+            if variable.ends is not None
+            else "all missing"
+        )
     return ", ".join(variable.categories) + (f", … {variable.more} more" if variable.more > 0 else "")
 
 

@@ -27,6 +27,8 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["number"] = wording.number
+    environment.filters["quantity"] = wording.quantity
+    environment.filters["spread"] = wording.spread
     environment.filters["percentage"] = wording.percentage
     environment.filters["duration"] = wording.duration
     environment.filters["code"] = code

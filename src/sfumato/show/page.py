@@ -37,6 +37,8 @@ def _environment() -> Any:
     environment.filters["camel"] = _camel
     environment.filters["unbroken"] = lambda text: re.sub(r" (?=%|± )|(?<=±) ", "\u00a0", text)
     environment.filters["number"] = wording.number
+    environment.filters["quantity"] = wording.quantity
+    environment.filters["spread"] = wording.spread
     environment.filters["percentage"] = wording.percentage
     environment.filters["duration"] = wording.duration
     return environment

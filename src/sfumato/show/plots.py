@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
@@ -16,13 +17,16 @@ from sfumato.show.vega import (
     both_tables,
     cycled,
     dressed,
+    moment,
     name,
     number,
     one_line,
     unit,
     values,
 )
+from sfumato.show.wording import quantity
 
+MILLISECONDS = 86_400_000  # of a day: what pictures count time in
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
 
 
@@ -131,19 +135,23 @@ def _gaps(variable: VariableDetail) -> list[dict[str, Any]]:
 
 
 def _histogram(variable: VariableDetail, width: int, height: int) -> Spec:
-    bins = list(zip(variable.edges, variable.edges[1:], strict=False))
+    date = variable.kind == "date"
+    edges = [edge * MILLISECONDS for edge in variable.edges] if date else list(variable.edges)
+    bins = list(pairwise(edges))
+    ends = [quantity(edge, "date") if date else f"{edge:,.6g}" for edge in variable.edges]
+    words = dict(zip(edges, ends, strict=True))
     tables = zip(TABLES, variable.of_all_records, strict=True)
     rows = [
-        {"table": table, "low": low, "high": high, "share": share, "zero": 0, "bin": f"{low:,.6g} to {high:,.6g}"}
+        {"table": table, "low": low, "high": high, "share": share, "zero": 0, "bin": f"{words[low]} to {words[high]}"}
         for table, shares in tables
         for (low, high), share in zip(bins, shares, strict=True)
     ]
     encoding = {
-        "x": number(
+        "x": (moment if date else number)(
             "low",
             title=one_line(variable.name),
             axis={"tickCount": 6, "labelOverlap": True},
-            scale={"domain": [variable.edges[0], variable.edges[-1]], "nice": False, "zero": False},
+            scale={"domain": [edges[0], edges[-1]], "nice": False, **({"type": "utc"} if date else {"zero": False})},
         ),
         "x2": {"field": "high"},
         "y": _share(),

@@ -64,6 +64,11 @@ def number(field: str, **said: Any) -> Spec:
     return {"field": field, "type": "quantitative", **said}
 
 
+def moment(field: str, **said: Any) -> Spec:
+    """Read a channel from a field of moments, in milliseconds since 1970."""
+    return {"field": field, "type": "temporal", **said}
+
+
 def name(field: str, **said: Any) -> Spec:
     """Read a channel from a field of names."""
     return {"field": field, "type": "nominal", **said}

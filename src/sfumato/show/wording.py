@@ -2,6 +2,8 @@
 
 import math
 
+from sfumato.data.dates import spelled
+
 
 def number(value: float) -> str:
     """Write a number with as many digits as a reader can use.
@@ -19,6 +21,24 @@ def number(value: float) -> str:
     if size >= 100:
         return f"{value:,.1f}"
     return f"{value:.2f}" if size >= 1 else f"{value:.3g}"
+
+
+def quantity(value: float, kind: str) -> str:
+    """Write a value of a variable: a date as such, of the nearest day, else a number.
+
+    >>> quantity(0.4, "date"), quantity(0.4, "numeric")
+    ('1970-01-01', '0.4')
+    """
+    return spelled(float(round(value))) if kind == "date" and math.isfinite(value) else number(value)
+
+
+def spread(value: float, kind: str) -> str:
+    """Write a standard deviation, of dates in days.
+
+    >>> spread(365.0, "date"), spread(365.0, "numeric")
+    ('365 days', '365')
+    """
+    return f"{number(value)} days" if kind == "date" else number(value)
 
 
 def percentage(share: float) -> str:

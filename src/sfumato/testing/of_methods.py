@@ -25,7 +25,7 @@ def spelled(data: Microdata) -> dict[str, list[Any]]:
     """The values of every variable, None for missing, whatever their codes."""
     return {
         v.name: [None if value != value else value for value in data.columns[v.name].tolist()]
-        if v.kind == "numeric"
+        if v.quantitative
         else [None if code < 0 else v.categories[code] for code in data.columns[v.name].tolist()]
         for v in data.schema
     }

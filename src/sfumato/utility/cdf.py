@@ -5,6 +5,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
+from sfumato.data.schema import a_kind
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
@@ -51,10 +52,10 @@ class CDFDifference(Measure):
         before, after = pair.original.schema, pair.protected.schema
         odd = [name for name in names if before[name].kind != after[name].kind]
         if odd and (self.variables is not None or len(odd) == len(names)):
-            kinds = f"{before[odd[0]].kind} in the original and {after[odd[0]].kind}"
+            kinds = f"{a_kind(before[odd[0]].kind)} in the original and {a_kind(after[odd[0]].kind)}"
             raise NotApplicable(f"{odd[0]!r} is {kinds} in the protected table")
         if odd:
-            notes = (*notes, f"left out, numeric in one table and ordinal in the other: {', '.join(odd)}")
+            notes = (*notes, f"left out, of another kind in the protected table: {', '.join(odd)}")
         return tuple(name for name in names if name not in odd), notes
 
 
@@ -65,7 +66,7 @@ class CDFDifference(Measure):
         purpose="utility",
         better="lower",
         range=(0.0, 1.0),
-        kinds=("numeric", "ordinal"),
+        kinds=("numeric", "ordinal", "date"),
         weights=True,
         missing=MISSING,
         paired=False,
@@ -124,7 +125,7 @@ class CDFMaximum(CDFDifference):
         purpose="utility",
         better="lower",
         range=(0.0, 1.0),
-        kinds=("numeric", "ordinal"),
+        kinds=("numeric", "ordinal", "date"),
         weights=True,
         missing=MISSING,
         paired=False,

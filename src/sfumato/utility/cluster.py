@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
+from sfumato.data.dates import spelled
 from sfumato.data.frames import Origin, from_arrow
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Variable, a_kind
 from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.kernels.average_linkage import partition
@@ -35,7 +36,7 @@ NAMED = 5  # variables named of each
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),
-        kinds=("numeric", "ordinal"),
+        kinds=("numeric", "ordinal", "date"),
         weights=True,
         paired=False,
         missing="a category of its own: it stands at the mean of the values present, and as far apart from all of them "
@@ -268,9 +269,9 @@ def _comparable(name: str, original: Microdata, protected: Microdata) -> tuple[F
     """Return a variable's values in both tables as numbers, or say why they do not compare."""
     before, after = original.schema[name], protected.schema[name]
     if before.kind != after.kind:
-        return f"{before.kind} in the original, {after.kind} in the protected table"
+        return f"{a_kind(before.kind)} in the original, {a_kind(after.kind)} in the protected table"
     columns = original.columns[name], protected.columns[name]
-    if before.kind == "numeric":
+    if before.quantitative:
         numbers = columns
     else:
         place = {category: float(number) for number, category in enumerate(before.categories)}
@@ -325,4 +326,6 @@ def _shown(variable: Variable, centre: float) -> str:
         return "missing"
     if variable.categories:
         return str(_category(variable, centre))
+    if variable.kind == "date":
+        return spelled(round(centre))
     return f"{centre:,.0f}" if 1e4 <= abs(centre) < 1e12 else f"{centre:.4g}"

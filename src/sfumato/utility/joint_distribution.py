@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category
 from sfumato.errors import NotApplicable
@@ -33,13 +34,14 @@ class Ordered:
     name: str
     number: tuple[Number, Number]
     categories: tuple[Category, ...] = ()  # of an ordinal variable, those of both tables in one order
+    date: bool = False
 
     @classmethod
     def of(cls, pair: Pair, name: str) -> "Ordered":
         """Find the order; missing values lie below all others."""
         variables = pair.original.schema[name], pair.protected.schema[name]
-        if variables[0].kind == "numeric":
-            return cls(name, (_numbers, _numbers))
+        if variables[0].quantitative:
+            return cls(name, (_numbers, _numbers), date=variables[0].kind == "date")
         lists = variables[0].categories, variables[1].categories
         used = [_used(half, name) for half in (pair.original, pair.protected)]
         order = one_order(name, lists, (used[0], used[1]))
@@ -52,6 +54,8 @@ class Ordered:
         """Write out a value."""
         if number == _BELOW_ALL:
             return f"{self.name} missing"
+        if self.date:
+            return f"{self.name} {spelled(number)}"
         shown = str(self.categories[int(number)]) if self.categories else format(number, ".6g")
         return f"{self.name} {shown}"
 

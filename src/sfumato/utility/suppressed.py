@@ -26,7 +26,7 @@ NAMED = 3  # variables that the title names
         better="lower",
         range=(0.0, 1.0),
         unit="share",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         missing="what was missing in the original already is no loss; what is missing in the protected table only is "
         "what the measure counts",
         paired=False,

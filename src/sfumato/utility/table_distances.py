@@ -35,7 +35,7 @@ DENSE = 2**16  # cells counted in an array of all of them, however few records t
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         parts="columns",
         missing="a missing value is a category of its own",
@@ -86,7 +86,7 @@ class AverageAbsoluteDistance(Measure):
             if not seen.comparable:
                 notes = (*notes, f"left out, {name}: {seen.note}")
                 continue
-            cuts = _cuts(seen.original, self.bands) if seen.kind == "numeric" else None
+            cuts = _cuts(seen.original, self.bands) if seen.quantitative else None
             coded[name] = _Coded.of(*(_codes(column, cuts) for column in (seen.original, seen.protected)))
         sets = list(combinations(coded, self.ways))
         if not sets:
@@ -121,7 +121,7 @@ class AverageAbsoluteDistance(Measure):
         better="lower",
         range=(0.0, np.inf),
         unit="percent",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         parts="columns",
         missing="of each pair the records that have both values",

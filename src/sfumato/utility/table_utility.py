@@ -13,6 +13,7 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Kind, is_quantitative
 from sfumato.data.weights import normalised, unequal
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
@@ -39,7 +40,7 @@ FEW = 5.0  # pooled records per cell below which expected values are rough
         purpose="utility",
         better="lower",
         range=(0.0, np.inf),
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         weights=True,
         paired=False,
         parts="columns",
@@ -152,9 +153,9 @@ class TableUtility(Measure):
             )
         return _Coded.of(tables, columns, notes)
 
-    def _codes(self, kind: str, original: NDArray[Any], protected: NDArray[Any]) -> Codes:
+    def _codes(self, kind: Kind, original: NDArray[Any], protected: NDArray[Any]) -> Codes:
         """Number the values of both files below each other from 0; 0 is missing."""
-        if kind != "numeric":
+        if not is_quantitative(kind):
             return np.concatenate([original, protected]).astype(np.int64) + 1
         numbers = np.concatenate([original, protected]).astype(np.float64)
         cut_from = numbers if self.cuts == "both" else original
@@ -166,7 +167,7 @@ class TableUtility(Measure):
 def _in_one_band(pair: Pair, name: str, codes: Codes) -> bool:
     """Tell whether numbers that differ are all in one band."""
     seen = pair.footing(name)
-    if seen.kind != "numeric" or codes.max() > 1:
+    if not seen.quantitative or codes.max() > 1:
         return False
     numbers = np.concatenate([seen.original, seen.protected])
     return bool(np.nanmin(numbers) < np.nanmax(numbers)) if codes.any() else False

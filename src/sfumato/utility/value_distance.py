@@ -28,7 +28,7 @@ Units = Literal["standard deviations", "own"]
         purpose="utility",
         better="lower",
         range=(0.0, 1.0),
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         joint=False,
         parts="summaries",
         missing="two missing values are at distance 0, a missing and a present one as far apart as can be",
@@ -69,16 +69,16 @@ class ValueDistance(Measure):
         apart: list[str] = []
         for name in names:
             kinds = {half.schema[name].kind for half in (pair.original, pair.protected)}
-            if kinds == {"numeric"}:
+            if kinds in ({"numeric"}, {"date"}):
                 sums = self._numbers(pair, name)
-            elif "numeric" in kinds:
+            elif kinds & {"numeric", "date"}:
                 apart.append(name)
                 continue
             else:
                 sums = _places(pair, name) if kinds == {"ordinal"} else _labels(pair, name)
             found[name] = float(sums["distance"] / len(pair.original))
         if apart:
-            notes = (*notes, f"left out, numeric in one table and categorical in the other: {', '.join(apart)}")
+            notes = (*notes, f"left out, of another kind in the protected table: {', '.join(apart)}")
         if not found:
             raise NotApplicable(f"no variable is of one kind in both tables ({', '.join(apart)})")
         return self.measurement(float(np.mean(list(found.values()))), by_variable=found, notes=notes)

@@ -95,7 +95,8 @@ def _gaps(original: Microdata, protected: Microdata) -> tuple[Gap, ...]:
 
 def _unique(protected: Microdata, names: tuple[str, ...]) -> float:
     """Return the share of records that are alone with their values of these variables."""
-    _, sizes = classes(protected.codes(names))
+    codes = np.column_stack([np.unique(protected.columns[name], return_inverse=True)[1] for name in names])
+    _, sizes = classes(codes)
     return float((sizes == 1).sum() / len(protected))
 
 
@@ -118,4 +119,4 @@ def same(original: Microdata, protected: Microdata, name: str) -> bool:
     before, after = original.schema[name], protected.schema[name]
     if before.kind != after.kind or before.categories != after.categories:
         return False
-    return bool(np.array_equal(original.columns[name], protected.columns[name], equal_nan=before.kind == "numeric"))
+    return bool(np.array_equal(original.columns[name], protected.columns[name], equal_nan=before.quantitative))

@@ -1,9 +1,11 @@
 """What is known of the original file, variable by variable: the same for every candidate."""
 
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from sfumato.compare.examine.findings import OriginalVariable
 from sfumato.compare.examine.variables import spelled_categories
+from sfumato.data.dates import day_of
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
 
@@ -20,9 +22,11 @@ def original_variables(data: Microdata) -> tuple[OriginalVariable, ...]:
 
 def _variable(data: Microdata, found: Finding) -> OriginalVariable:
     variable = data.schema[found.name]
-    numeric = found.kind == "numeric"
+    numeric = variable.quantitative
     names = () if numeric else tuple(spelled_categories(variable)[:NAMED])
-    ends = (found.minimum, found.maximum)
+    ends: tuple[Any, Any] = (found.minimum, found.maximum)
+    if found.kind == "date":
+        ends = (day_of(found.minimum), day_of(found.maximum))
     return OriginalVariable(
         name=found.name,
         label=variable.label,
@@ -30,7 +34,7 @@ def _variable(data: Microdata, found: Finding) -> OriginalVariable:
         role=found.role,
         missing=found.missing,
         distinct=found.distinct,
-        ends=tuple(map(float, ends)) if numeric and None not in ends else None,  # type: ignore[arg-type]
+        ends=(float(ends[0]), float(ends[1])) if numeric and None not in ends else None,
         categories=names,
         more=0 if numeric else len(variable.categories) - len(names),
     )

@@ -13,6 +13,7 @@ from sfumato.compare.examine.findings import RecordRisk, RecordsAtRisk
 from sfumato.compare.examine.variables import changed_share, spelled_categories
 from sfumato.compare.figures import figure
 from sfumato.data.alignment import aligned
+from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
 
 LISTED = 12
@@ -91,6 +92,8 @@ def with_keys(found: RecordsAtRisk, original: Microdata) -> RecordsAtRisk:
 def _spelled(data: Microdata, name: str) -> Callable[[int], str]:
     """Return how the values of a variable are written, by record."""
     column, gaps = data.columns[name], data.missing(name)
+    if data.schema[name].kind == "date":
+        return lambda record: "–" if gaps[record] else spelled(float(column[record]))
     if data.schema[name].kind == "numeric":
         return lambda record: "–" if gaps[record] else f"{column[record]:.10g}"
     words = spelled_categories(data.schema[name])
@@ -126,7 +129,7 @@ def same_records(original: Microdata, protected: Microdata) -> bool:
     name = original.schema.id
     if name is None or name != protected.schema.id:
         return True
-    kinds = {table.schema[name].kind == "numeric" for table in (original, protected)}
+    kinds = {table.schema[name].quantitative for table in (original, protected)}
     if len(kinds) > 1:
         return False
     if kinds == {True}:

@@ -10,7 +10,7 @@ from sfumato.compare.examine.correlations import correlation_changes
 from sfumato.compare.examine.findings import Distributions, Moments, VariableDetail
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Kind, Variable
 
 BINS = 30
 BARS = 12  # categories shown one by one; the rest are added up
@@ -45,10 +45,10 @@ def variable_detail(name: str, original: Microdata, protected: Microdata) -> Var
 
 def _compared(name: str, original: Microdata, protected: Microdata, *, matched: bool) -> VariableDetail:
     kind = original.schema[name].kind
-    if kind == protected.schema[name].kind == "numeric":
-        return _numbers(name, original.columns[name], protected.columns[name], matched=matched)
+    if kind == protected.schema[name].kind and original.schema[name].quantitative:
+        return _numbers(name, kind, original.columns[name], protected.columns[name], matched=matched)
     found = recoding(original, protected, name, matched=matched)
-    if not found.comparable or found.kind == "numeric":
+    if not found.comparable or found.quantitative:
         return VariableDetail(name, kind, changed=None, gone=True)
     categories, shares, shares_after = _bars(found, original.schema[name], protected.schema[name])
     return VariableDetail(
@@ -63,11 +63,13 @@ def _compared(name: str, original: Microdata, protected: Microdata, *, matched: 
     )
 
 
-def _numbers(name: str, before: NDArray[np.float64], after: NDArray[np.float64], *, matched: bool) -> VariableDetail:
+def _numbers(
+    name: str, kind: Kind, before: NDArray[np.float64], after: NDArray[np.float64], *, matched: bool
+) -> VariableDetail:
     edges, clipped = bin_edges(before, after)
     return VariableDetail(
         name,
-        "numeric",
+        kind,
         changed=changed_share(before, after) if matched else None,
         before=_moments(before),
         after=_moments(after),

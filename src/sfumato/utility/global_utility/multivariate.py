@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.microdata import Floats, Microdata
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
 from sfumato.utility.models.design import Coding, Design
 from sfumato.utility.models.generalised import estimate
@@ -173,9 +173,10 @@ def _alphas(items: tuple[str, ...], table: Microdata, label: str) -> Figures:
     for name in items:
         if name not in table.schema:
             raise NotApplicable(f"the {label} table has no variable {name!r} for the scale")
-        if table.schema[name].kind == "nominal":
+        if table.schema[name].kind not in ("numeric", "ordinal"):
             raise NotApplicable(
-                f"item {name!r} of a scale is nominal in the {label} table; it must be numeric or ordinal"
+                f"item {name!r} of a scale is {a_kind(table.schema[name].kind)} in the {label} table; it must be "
+                "numeric or ordinal"
             )
     columns = [table.columns[name].astype(np.float64) for name in items]
     for name, column in zip(items, columns, strict=True):

@@ -46,7 +46,7 @@ def _names_records(half: Half, name: str) -> bool:
     if records < MANY:
         return False
     column = half.column(name)
-    if half.schema[name].kind != "numeric":
+    if not half.schema[name].quantitative:
         return bool(column.min() >= 0) and int(np.bincount(column).max()) == 1
     if column.max() - column.min() + 1 != records:
         return False

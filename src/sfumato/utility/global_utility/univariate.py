@@ -199,7 +199,7 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     recoding = pair.footing(name)
     before, after = recoding.original, recoding.protected
     own = None if weights is None else (weights.before[rows[0]], weights.after[rows[1]])
-    if recoding.kind != "numeric":
+    if not recoding.quantitative:
         return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
     if np.array_equal(before, after, equal_nan=True) and (weights is None or weights.alike):
         return ALIKE

@@ -91,7 +91,8 @@ def _grade(variable: VariableUtility) -> str:
         return "untold" if variable.unknown or variable.utility is None else "unlike"
     if test.utility < HALF and test.distance >= TRIVIAL_DISTANCE:
         return "unlike"
-    if variable.recoding is not None and variable.recoding < (HALF if variable.kinds[0] == "numeric" else HALF**2):
+    half = HALF if variable.kinds[0] in ("numeric", "date") else HALF**2
+    if variable.recoding is not None and variable.recoding < half:
         return "broad"  # of categories, half of them are a quarter of their comparisons
     return "alike" if test.distance < APART else "chance"
 

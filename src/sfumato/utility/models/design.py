@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.microdata import Floats
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
 from sfumato.utility.models import formula
 from sfumato.utility.models.formula import Factor
@@ -56,7 +56,7 @@ class Categories:
         """Return 1 where a record has the level, else 0."""
         level = self.levels[place + self.reduced]
         variable = block.owner.half.schema[self.variable]
-        sought = level if variable.kind == "numeric" else variable.categories.index(level)
+        sought = level if variable.quantitative else variable.categories.index(level)
         found: Floats = (block.column(self.variable) == sought).astype(np.float64)
         return found
 
@@ -64,7 +64,7 @@ class Categories:
         """Refuse a table that lacks a level, or has one the original lacks."""
         variable = rows.half.schema[self.variable]
         found = rows.levels(self.variable)
-        have = {float(v) for v in found} if variable.kind == "numeric" else {variable.categories[v] for v in found}
+        have = {float(v) for v in found} if variable.quantitative else {variable.categories[v] for v in found}
         lost = [level for level in self.levels if level not in have]
         if lost:
             raise NotApplicable(
@@ -212,11 +212,11 @@ class Coding:
         if parsed.simple:
             response, terms = Factor(parsed.left, parsed.left), ((),)
             if parsed.right is not None:
-                categorical = original[parsed.right].kind != "numeric"
+                categorical = not original[parsed.right].quantitative
                 terms = (), (Factor(parsed.right, parsed.right, categorical, reduced=categorical),)
         else:
             response, terms = formula.sides(parsed, rows.frame(parsed.variables, PILOT), where)
-        if response.variable is not None and original[response.variable].kind != "numeric":
+        if response.variable is not None and not original[response.variable].quantitative:
             variable = original[response.variable]
             raise NotApplicable(
                 f"{where}: the response {response.text!r} is {variable.kind}; compare a category: "
@@ -239,7 +239,7 @@ class Coding:
         if not factor.categorical:
             return Number(factor.variable)
         variable, found = rows.half.schema[factor.variable], rows.levels(factor.variable)
-        numeric = variable.kind == "numeric"
+        numeric = variable.quantitative
         levels = tuple(map(float, found)) if numeric else tuple(variable.categories[code] for code in found)
         if len(levels) > MOST_LEVELS:
             raise NotApplicable(f"{where}: {factor.text} has {len(levels):,} levels, more than {MOST_LEVELS}")
@@ -257,9 +257,10 @@ def _check_variables(names: tuple[str, ...], original: Schema, usable: Usable, w
             raise NotApplicable(f"{where}: there is no variable {name!r}{hint}")
         if name not in schema:
             raise NotApplicable(f"{where}: the {which} table has no variable {name!r}")
-        before, after = original[name].kind, schema[name].kind
-        if (before == "numeric") is not (after == "numeric"):
-            raise NotApplicable(f"{where}: {name!r} is {before} in the original and {after} in the {which} table")
+        before, after = original[name], schema[name]
+        if before.quantitative is not after.quantitative or (before.quantitative and before.kind != after.kind):
+            kinds = f"{a_kind(before.kind)} in the original and {a_kind(after.kind)}"
+            raise NotApplicable(f"{where}: {name!r} is {kinds} in the {which} table")
 
 
 def _check_count(rows: Rows, where: str) -> None:

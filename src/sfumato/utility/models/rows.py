@@ -126,7 +126,7 @@ class Rows:
 
     def _levels(self, name: str) -> NDArray[Any]:
         variable = self.half.schema[name]
-        if variable.kind == "numeric":
+        if variable.quantitative:
             return self.half.total(lambda part: Values.of(self._column(part, name))).values
         size = len(variable.categories)
         found = self.half.total(lambda part: Sums({"n": np.bincount(self._column(part, name), minlength=size)}))
@@ -155,7 +155,7 @@ class Rows:
         series: dict[str, Any] = {}
         for name, column in columns.items():
             variable = self.half.schema[name]
-            if variable.kind == "numeric":
+            if variable.quantitative:
                 series[name] = column
                 continue
             levels = pd.Index(list(variable.categories), tupleize_cols=False)

@@ -76,10 +76,10 @@ def pool(measure: Measure, pair: Pair) -> Pooled:
     apart: list[str] = []
     for name in names:
         kinds = {table.schema[name].kind for table in tables}
-        if kinds == {"numeric"}:
+        if kinds in ({"numeric"}, {"date"}):
             values = np.concatenate([table.columns[name] for table in tables])
             numbers += _filled(name, values, weights)
-        elif "numeric" in kinds:
+        elif kinds & {"numeric", "date"}:
             apart.append(name)
         else:
             both = aligned(*tables, name)
@@ -89,7 +89,7 @@ def pool(measure: Measure, pair: Pair) -> Pooled:
             else:
                 categories.append(_occurring(name, codes, len(both.categories)))
     if apart:
-        notes = (*notes, f"left out, numeric in one table and categorical in the other: {', '.join(apart)}")
+        notes = (*notes, f"left out, of another kind in the protected table: {', '.join(apart)}")
     kept = tuple(name for name in names if name not in apart)
     if not kept:
         raise NotApplicable(f"no variable is of one kind in both tables ({', '.join(apart)})")

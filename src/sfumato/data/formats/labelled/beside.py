@@ -70,7 +70,7 @@ def _known(own: Variable, theirs: Variable, form: LabelledForm | None, column: A
     """Return what is known of a variable of both files, and its column without the original's missing codes."""
     mine = replace(own, role=theirs.role, label=own.label or theirs.label)
     kinds = {theirs.kind, form.kind if form else theirs.kind}
-    listed = own.kind != "numeric" and set(own.categories) <= set(theirs.categories)
+    listed = not own.quantitative and set(own.categories) <= set(theirs.categories)
     if own.kind not in kinds and not listed:
         return mine, column
     kept = column

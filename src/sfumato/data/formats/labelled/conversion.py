@@ -4,16 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.columns import EXACT
 from sfumato.data.file_form import Family, Labelled, LabelledForm, Moment
-from sfumato.data.formats.labelled.dates import from_dates, moment_in, moment_of, usual_format
+from sfumato.data.formats.labelled.dates import from_dates, from_days, moment_in, moment_of, usual_format
 from sfumato.data.formats.labelled.missing_codes import Range, declare, is_letter, letter, put_back
 from sfumato.data.formats.labelled.stored import LARGEST_INT, SMALLEST_INT, Floats, Losses, Stored, all_whole
 from sfumato.data.schema import Category, Variable
 
-_MEASURES = {"numeric": "scale", "ordinal": "ordinal", "nominal": "nominal"}
+_MEASURES = {"numeric": "scale", "ordinal": "ordinal", "nominal": "nominal", "date": "scale"}
 
 
 def stored(
@@ -24,18 +25,27 @@ def stored(
     losses: Losses,
     *,
     follows: bool,
+    moments: pa.DataType | None = None,
 ) -> Stored:
     """Return a variable as a file of this family holds it.
 
     ``before`` is what is kept of the file the table was read from. ``follows`` says that the records are those of that
-    file, so that cells which are still missing may have their codes again.
+    file, so that cells which are still missing may have their codes again. ``moments`` is the type of a column of dates
+    in the frame the table came from.
     """
     form = before.forms.get(variable.name) if before else None
     same = form if before and before.family == family else None
     if same is not None:  # a recoding need not know of missing codes
         codes = dict.fromkeys((*variable.missing, *same.codes))
         variable = replace(variable, missing=tuple(codes))
-    result = _values(variable, column, family, form, losses)
+    if variable.kind == "date":
+        result = _dates(variable, column, family, form, moments)
+        if getattr(moments, "tz", None):
+            losses.add(
+                "the clock of a time zone is written without the zone, which the format does not have", variable.name
+            )
+    else:
+        result = _values(variable, column, family, form, losses)
     result.label = variable.label
     if before is not None and form is not None and same is None and _dates_as_numbers(before.family, form):
         losses.add("dates that were read as numbers stay numbers of the file read", variable.name)
@@ -116,6 +126,15 @@ def _numbers(variable: Variable, values: Floats, *, whole: bool) -> Stored:
 
 def _moments(variable: Variable, column: NDArray[Any], family: Family, moment: Moment) -> Stored:
     return Stored(variable.name, _spread(from_dates(family, moment, variable.categories), column), moment=moment)
+
+
+def _dates(
+    variable: Variable, days: Floats, family: Family, form: LabelledForm | None, moments: pa.DataType | None
+) -> Stored:
+    """Return dates as the numbers of a file: moments if they were such, or if one has a time of day."""
+    came = form.moment == "datetime" if form else moments is not None and pa.types.is_timestamp(moments)
+    moment: Moment = "datetime" if came or not all_whole(days) else "date"
+    return Stored(variable.name, from_days(family, moment, days), moment=moment, labels=dict(variable.labels))
 
 
 def _truths(variable: Variable, column: NDArray[Any]) -> Stored:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data import dates
 from sfumato.data.file_form import Family, Moment
 from sfumato.data.schema import Category
 
@@ -113,6 +114,17 @@ def from_dates(family: Family, moment: Moment, categories: tuple[Category, ...])
     kind = pa.timestamp("us") if moment == "datetime" else pa.time64("us")
     micros = pa.array(categories, kind).cast(pa.int64()).to_numpy(zero_copy_only=False)
     return _moment_numbers(family, moment, micros)
+
+
+def from_days(family: Family, moment: Moment, days: Floats) -> Floats:
+    """Return days since 1970 as the numbers of a file; NaN for missing."""
+    missing = np.isnan(days)
+    filled = np.where(missing, 0.0, days)
+    numbers = _date_numbers(family, filled)
+    if moment != "date":
+        micros = dates.from_days(filled, pa.timestamp("us")).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        numbers = _moment_numbers(family, moment, micros)
+    return np.where(missing, np.nan, numbers)
 
 
 def _date_numbers(family: Family, days: Floats) -> Floats:

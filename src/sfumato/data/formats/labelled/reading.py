@@ -6,9 +6,9 @@ The rule for kinds, where no schema states them:
 - Where it is unknown, as always in Stata and SAS, numbers of which every value present has a label are nominal, and
   other numbers are numeric.
 - Text is nominal unless the file calls it ordinal (then in alphabetical order).
-- Dates, moments and times are nominal, as in Parquet files, and ordinal where the file calls them ordinal or scale; a
-  column with a date format that holds something else (a duration above 24 hours, half a day), has labelled values, or
-  is numeric by a given schema stays the file's numbers.
+- Dates and moments are dates, whatever level the file gives them, as in Parquet files; times of day are nominal, and
+  ordinal where the file calls them ordinal or scale. A column with a date format that holds something else (a duration
+  above 24 hours, half a day), has labelled values, or is numeric by a given schema stays the file's numbers.
 
 Categories are the codes of the file, which ``Variable.spelled`` turns into their labels. User-missing values of SPSS,
 Stata's .a to .z and SAS' .A to .Z are missing, and so is empty text; discrete codes are listed in ``Variable.missing``.
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data import frames
-from sfumato.data.columns import EXACT, short
+from sfumato.data.columns import EXACT, inferred_kind, short
 from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled import raw_file
 from sfumato.data.formats.labelled.dates import moment_of, to_dates
@@ -105,7 +105,7 @@ def _column(
     form = _form(meta, name, declared, moment, labels)
     form = replace(form, kind=_kind(form, values, present))
     kind = stated.kind if stated else form.kind
-    if kind != "numeric" and pa.types.is_floating(values.type):
+    if kind not in ("numeric", "date") and pa.types.is_floating(values.type):
         values = _whole(values)
     variable = Variable(
         name,
@@ -144,6 +144,8 @@ def _form(meta: Any, name: str, declared: Declared, moment: Moment | None, label
 
 def _kind(form: LabelledForm, values: Any, labelled: list[Category]) -> Kind:
     """Tell the kind of a variable by what the file says of it."""
+    if form.moment in ("date", "datetime"):
+        return inferred_kind(values)
     if form.measure in ("nominal", "ordinal"):
         return _MEASURES[form.measure]
     if form.moment:

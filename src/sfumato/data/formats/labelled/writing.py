@@ -60,6 +60,7 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
 def _columns(table: Microdata, path: Path, family: Family, version: int, losses: Losses) -> _Columns:
     """Return the variables as the file holds them, within its limits."""
     columns: _Columns = {}
+    moments = dict(table.origin.moments)
     for variable in table.schema:
         column = stored(
             variable,
@@ -68,6 +69,7 @@ def _columns(table: Microdata, path: Path, family: Family, version: int, losses:
             table.origin.labelled,
             losses,
             follows=_follows(table, variable.name),
+            moments=moments.get(variable.name),
         )
         _check(column, path, family, version, losses)
         columns[column.name] = column
