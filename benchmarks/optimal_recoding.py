@@ -6,13 +6,13 @@ hierarchies of 2 to 5 levels, 12,960 choices of levels in all. Each measurement 
 machine code has been loaded on a small table; "extra MB" is the peak of memory above that of the process with the table
 made. The result is checked by KAnonymity.
 
-Measured on two cores of which others used more than one, 30,162 records, k = 5, in CPU seconds: 0.06 if no record may be
-suppressed (203 of 12,960 nodes looked at), 0.21 with 5 % (532), 0.39 with any number (606). With 5 % and other losses
-0.43 for entropy, 0.36 for discernibility, 2.1 for the class size, whose bound is weak (4,661 nodes); occupation as
-confidential variable and 8 keys: 0.12 for l = 3, 0.23 for entropy l = 3, 1.0 for t = 0.3. LocalRecoding 1.5, at a loss
-of 0.200 with nobody suppressed, where OptimalRecoding loses 0.323 with 5 % and 0.271 with any number. Growth at 5 %:
-60,324 records 0.37, 120,648 0.78, 300,000 1.6, 600,000 1.7, 1,200,000 3.7; memory beyond the table 29, 66 and 117 MB for
-the last three, if the peak is reset before the search.
+Measured on two cores of which others used more than one, 30,162 records, k = 5, in CPU seconds: 0.06 if no record may
+be suppressed (203 of 12,960 nodes looked at), 0.21 with 5 % (532), 0.39 with any number (606). With 5 % and other
+losses 0.43 for entropy, 0.36 for discernibility, 2.1 for the class size, whose bound is weak (4,661 nodes); with
+occupation as confidential variable and 8 keys 0.12 for l = 3, 0.23 for entropy l = 3, 1.0 for t = 0.3. LocalRecoding
+1.5, at a loss of 0.200 with nobody suppressed, where OptimalRecoding loses 0.323 with 5 % and 0.271 with any number.
+Growth at 5 %: 60,324 records 0.37, 120,648 0.78, 300,000 1.6, 600,000 1.7, 1,200,000 3.7; memory beyond the table 29,
+66 and 117 MB for the last three, if the peak is reset before the search.
 
     python benchmarks/optimal_recoding.py
 """

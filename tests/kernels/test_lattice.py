@@ -25,10 +25,11 @@ from sfumato.kernels.lattice import (
     every_node,
     plain,
 )
+from sfumato.kernels.lattice.assessor import Figure
 
 Table = dict[str, Any]
 LOSSES = ("values", "discernibility", "class size")
-FIGURES = ("distinct", "entropy", "equal distance", "ordered distance")
+FIGURES: tuple[Figure, ...] = ("distinct", "entropy", "equal distance", "ordered distance")
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Local recoding: by hand, k-anonymous by the house's measure, better than one level for all."""
 
+from datetime import date
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -81,6 +83,14 @@ def test_households_stay_together() -> None:
     home = data.columns["home"]
     assert KAnonymity(4).evaluate(data, protected).value == 0
     assert all(len(set(town[home == one].tolist())) == 1 for one in np.unique(home)), variable.categories
+
+
+def test_dates_come_out_at_several_levels_too() -> None:
+    days = [date(1950, 1, 1)] * 8 + [date(1960, 1, 1 + i) for i in range(3)]
+    method = LocalRecoding(
+        3, 0.0, "precision", hierarchy={"born": Hierarchy.dates("month", "year")}, variables=("born",)
+    )
+    assert method.protect(pa.table({"born": days}))["born"].to_pylist() == ["1950-01-01"] * 8 + ["1960-01"] * 3
 
 
 def test_a_variable_at_several_levels_says_so_and_is_left_out_of_comparisons(tmp_path: object) -> None:

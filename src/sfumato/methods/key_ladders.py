@@ -12,7 +12,6 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.hierarchy_proposal import propose
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable
 from sfumato.errors import SchemaError
 
 Codes = NDArray[np.int32]
@@ -93,23 +92,12 @@ def told_made(keys: Sequence[Ladder]) -> str:
 
 def _made(data: Microdata, name: str) -> tuple[Hierarchy, str]:
     """Make the hierarchy that is proposed for a variable, with all in one group at last, and say how."""
-    variable, column = data.schema[name], data.columns[name]
     proposal = propose(data, name)
-    if proposal is None:
-        return _all_or_nothing(variable), "all in one group"
-    values = proposal.values
-    if proposal.way == "bands":
-        made = Hierarchy.bands(*map(float, values))
-    elif proposal.way == "truncate":
-        made = Hierarchy.truncated(variable.categories, [int(length) for length in values])
-    elif proposal.way == "rare":
-        made = Hierarchy.rare(variable, column, *map(float, values))
-    else:
-        made = Hierarchy.ordered(variable.categories)
-    return made.topped(), " ".join([proposal.way, *values])
-
-
-def _all_or_nothing(variable: Variable) -> Hierarchy:
+    if proposal is not None:
+        return proposal.build(data).topped(), " ".join([proposal.way, *proposal.values])
+    variable = data.schema[name]
+    if variable.kind == "date":
+        return Hierarchy.dates("year").topped(), "dates year"
     if variable.kind == "numeric" or not variable.categories:
-        return Hierarchy(widths=(float("inf"),))
-    return Hierarchy(rows=tuple((category, TOP) for category in variable.categories))
+        return Hierarchy(widths=(float("inf"),)), "all in one group"
+    return Hierarchy(rows=tuple((category, TOP) for category in variable.categories)), "all in one group"

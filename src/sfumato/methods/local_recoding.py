@@ -35,7 +35,7 @@ ByValue = Literal["loss", "ncp", "entropy", "precision"]
         source="Xu, Wang, Pei, Wang, Shi and Fu (2006), Utility-based anonymization using local recoding, KDD; the "
         "best levels of what is left, again and again, as ARX does (Prasser, Eicher, Spengler, Bild and Kuhn 2020)",
         missing="stays missing; a missing key is a value of its own, until all values of the key are one group",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=False,
         households="whole",
         grid={"k": (3, 5)},
@@ -217,7 +217,7 @@ def _at_levels(data: Microdata, key: Ladder, parts: list[tuple[int, NDArray[np.i
         number = [place.setdefault(name, len(place)) for name in key.groups[level]]
         group = np.append(key.parents[level], np.int32(-1))[key.codes[records]]
         codes[records] = np.array([*number, -1], dtype=np.int32)[group]
-    several = replace(variable, kind="nominal", categories=tuple(place), labels=(), missing=(), hierarchy=None).treated(
-        Treatment(local=True)
-    )
+    several = replace(
+        variable, kind="nominal", categories=tuple(place), labels=(), missing=(), format="", hierarchy=None
+    ).treated(Treatment(local=True))
     return only_present(several, codes)

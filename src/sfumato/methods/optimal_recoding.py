@@ -34,7 +34,7 @@ MOST_UNNESTED = 1_000_000  # nodes of which a bound that is not nested may ask f
         "DeWitt and Ramakrishnan (2005), Incognito, SIGMOD; El Emam et al. (2009), A globally optimal k-anonymity "
         "method, JAMIA 16(5); suppressed records as in ARX (Prasser, Eicher, Spengler, Bild and Kuhn 2020)",
         missing="stays missing; a missing key is a value of its own, until all values of the key are one group",
-        kinds=("numeric", "ordinal", "nominal"),
+        kinds=("numeric", "ordinal", "nominal", "date"),
         random=False,
         households="suppressed",
         grid={"k": (3, 5)},
