@@ -148,5 +148,5 @@ def test_parameters_are_checked_and_read_back() -> None:
         DistanceLinkage(distance="manhattan")  # type: ignore[arg-type]
     measure = DistanceLinkage(distance="gower", known=3)
     assert catalogue.parse(repr(measure)) == [measure]
-    assert measure.about.kinds == ("numeric", "ordinal", "nominal")
+    assert measure.about.kinds == ("numeric", "ordinal", "nominal", "date")
     assert DistanceLinkage().about.kinds == ("numeric",)
