@@ -17,6 +17,7 @@ from operator import add
 import numpy as np
 
 from sfumato import parameters
+from sfumato.compare.best_levels import best_levels
 from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
@@ -177,6 +178,7 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
         yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
         if dear and (every or place == 1 or breadth > 1):
             yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
+    yield from best_levels(table.data, table.keys, ways[:breadth], table.found)
     if not all(map(_count_over_keys, judging)) or breadth == 3:
         yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
 

@@ -44,6 +44,7 @@ class Rung:
     bins: Bins | None = None
     groups: int | None = None
     rare: float | None = None
+    level: int | None = None  # of the hierarchy that the schema has
     entropy: float = 0.0
 
 
@@ -70,22 +71,26 @@ class Ladders:
     def recodings(self, stage: Stage) -> tuple[GlobalRecoding, ...]:
         """Return the recodings that bring the keys to a stage: as few as will do, none if nothing is recoded."""
         bins: dict[str, Bins] = {}
+        levels: dict[str, int] = {}
         groups: dict[int, list[str]] = {}
         rare: dict[float, list[str]] = {}
         for name, place in stage.rungs.items():
             rung = self.rungs[name][place]
             if rung.bins is not None:
                 bins[name] = rung.bins
+            elif rung.level is not None:
+                levels[name] = rung.level
             elif rung.groups is not None:
                 groups.setdefault(rung.groups, []).append(name)
             elif rung.rare is not None:
                 rare.setdefault(rung.rare, []).append(name)
+        stated: dict[str, Any] = {name: said for name, said in (("bins", bins), ("level", levels)) if said}
         made = []
         for one, other in zip_longest(groups, rare):
             named = (*groups.get(one, ()), *rare.get(other, ()))
-            made.append(GlobalRecoding(one, rare=other, bins=bins or None, variables=named))
-            bins = {}
-        return tuple(made) if made or not bins else (GlobalRecoding(bins=bins),)
+            made.append(GlobalRecoding(one, rare=other, variables=named, **stated))
+            stated = {}
+        return tuple(made) if made or not stated else (GlobalRecoding(**stated),)
 
     def climb(self, sets: Sequence[KeySet], dear: Mapping[str, float]) -> tuple[Stage, ...]:
         """Return the stages from the keys as they came to the last one, one rung more each.
@@ -144,6 +149,8 @@ def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
             if variable.kind == "ordinal"
             else [{"rare": share} for share in _rare(codes)]
         )
+    if variable.hierarchy is not None:  # somebody has thought about it
+        ways = [{"level": level} for level in range(1, variable.hierarchy.height + 1)]
     rungs = [Rung(codes, _number(codes), entropy=_entropy(codes))]
     for way in ways:
         made = GlobalRecoding(**_named(way, name)).protect(data)
@@ -157,7 +164,8 @@ def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
 
 def _named(way: Way, name: str) -> dict[str, Any]:
     """Return the parameters of a recoding of one variable alone."""
-    return {"bins": {name: way["bins"]}} if "bins" in way else {**way, "variables": (name,)}
+    by_name = {word: {name: way[word]} for word in ("bins", "level") if word in way}
+    return by_name or {**way, "variables": (name,)}
 
 
 def _rare(codes: Codes) -> list[float]:
