@@ -123,7 +123,7 @@ def _locally(columns: _Columns) -> Recoding:
     original = columns.y.astype(np.int32)
     lost = np.flatnonzero((original < 0) & ~columns.original.missing(columns.name))
     values, which = np.unique(columns.x[lost], return_inverse=True)
-    write = {"date": spelled, "numeric": bands.shown}.get(before.kind, lambda code: str(before.categories[int(code)]))
+    write: Any = {"date": spelled, "numeric": bands.shown}.get(before.kind, lambda code: str(before.categories[code]))
     own = [place.setdefault(write(value), len(place)) for value in values.tolist()]
     original[lost] = np.array(own, dtype=np.int32)[which]
     return Recoding("nominal", original, columns.y, (*labels, *list(place)[len(labels) :]), "records")
