@@ -106,6 +106,9 @@ def test_by_hand_levels_of_a_date() -> None:
     assert found.spelled[0][0] == "1990-01-31"
     cut = Hierarchy(cuts=(("1990-04-01", dt.date(1991, 1, 1)), ("1991-01-01",)))  # type: ignore[arg-type]
     assert spelled(*cut.at(born, days, 2)) == ["<1991"] * 3 + ["1991+", None]
+    aged = Hierarchy.ages("2010-03-01", [19, 20], [20])  # born 1 March 1990 is 20, 31 January too, 1 April 19, then 18
+    assert spelled(*aged.at(born, days, 1)) == ["20+", "20+", "19", "<19", None]
+    assert spelled(*aged.at(born, days, 2)) == ["20+", "20+", "<20", "<20", None]
     rows = made.listing(days[:4], "date")
     assert rows.rows[0] == ("1990-01-31", "1990-01", "1990-Q1", "1990", "1990-1999", "*")
     assert spelled(*rows.at(born, days, 2)) == spelled(*made.at(born, days, 2))
@@ -182,6 +185,7 @@ def test_a_column_without_values_stays_as_it_is() -> None:
             lambda: {"rows": (("a", "x", "1"), ("b", "x", "2"))},
             "'x' of level 1 is part of '1' in row 1 and of '2'",
         ),
+        (lambda: {"rows": (("a", ["x", "y"]),)}, r"row 1: \['x', 'y'\] is a list"),
         (lambda: {"cuts": ((5, 3),)}, "cuts of level 1 must be numbers or dates that rise"),
         (lambda: {"cuts": ((1, 2), (3,))}, "level 2 cuts at 3, where level 1 does not"),
         (lambda: {"widths": (5, 12)}, "12 is none of 5"),
@@ -203,6 +207,16 @@ def test_a_column_without_values_stays_as_it_is() -> None:
 def test_what_is_no_hierarchy_is_refused(made: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         Hierarchy(**made())
+
+
+def test_numbers_of_numpy_become_pythons() -> None:
+    codes = np.array([1, 2])
+    for made in (
+        Hierarchy.bands(*np.array([5, 10])),
+        Hierarchy(cuts=(tuple(codes),)),
+        Hierarchy.truncated(codes, keep=(0,)),
+    ):
+        assert eval(repr(made)) == made and "np." not in repr(made)
 
 
 @given(st.one_of(ROWS, CUTS, WIDTHS, SPANS))

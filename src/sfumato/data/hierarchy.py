@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import hierarchy_builders as builders
+from sfumato.data.date_bands import age_at
 from sfumato.data.dates import day_of
 from sfumato.data.hierarchy_checks import ALL, FORMS, cut_fault, name_fault, row_fault, span_fault, width_fault
 from sfumato.data.hierarchy_levels import Levels as Levels
@@ -63,7 +64,7 @@ class Hierarchy:
             said = f"both {' and '.join(stated)}" if stated else "none of them"
             raise SchemaError(f"a hierarchy has rows, cuts, widths or spans; this one has {said}")
         if self.rows:
-            freeze(self, "rows", tuple(tuple(row) for row in self.rows))
+            freeze(self, "rows", tuple(tuple(_plain(entry) for entry in row) for row in self.rows))
             freeze(self, "rows", _of_one_type(self.rows))
             _refuse(row_fault(self.rows))
         elif self.cuts:
@@ -74,6 +75,7 @@ class Hierarchy:
             freeze(self, "spans", tuple(self.spans))
             _refuse(span_fault(self.spans))
         else:
+            freeze(self, "widths", tuple(_plain(width) for width in self.widths))
             _refuse(width_fault(self.widths, self.start))
             freeze(self, "widths", tuple(float(width) for width in self.widths))
             freeze(self, "start", float(self.start))
@@ -161,6 +163,18 @@ class Hierarchy:
     def dates(cls, *spans: str) -> "Hierarchy":
         """Return spans of the calendar, level by level longer: months, quarters and years if not said."""
         return cls(spans=spans or ("month", "quarter", "year"))
+
+    @classmethod
+    def ages(cls, reference: str, *levels: Sequence[int]) -> "Hierarchy":
+        """Return classes of birth dates by the age on a day, of which each level says where they begin.
+
+        >>> made = Hierarchy.ages("2020-12-31", [18, 40, 65], [18, 65])
+        >>> made.labels[1], made.cuts[1] == (day_of("1956-01-01"), day_of("2003-01-01"))
+        (('65+', '18-64', '<18'), True)
+        """
+        classes = [age_at(reference, begins) for begins in levels]
+        cuts = [tuple(_in_days(end) for _, end in list(level.values())[:-1]) for level in classes]
+        return cls(cuts=tuple(cuts), labels=tuple(map(tuple, classes)))
 
     @classmethod
     def ordered(cls, categories: Sequence[object], *sizes: int) -> "Hierarchy":
@@ -257,9 +271,15 @@ class Hierarchy:
         return levels_of(self, variable, column)
 
 
+def _plain(entry: Any) -> Any:
+    """Return numpy's numbers and texts as Python's, so that the repr evaluates back."""
+    return entry.item() if isinstance(entry, np.generic) else entry
+
+
 def _in_days(cut: Any) -> Any:
-    """Return a date, or its text, as days; anything else as it is."""
-    return cut if isinstance(cut, int | float) or day_of(cut) is None else day_of(cut)
+    """Return a date, or its text, as days; a number as it is."""
+    day = day_of(cut)
+    return _plain(cut) if day is None else day
 
 
 def _is_list(value: object) -> bool:

@@ -36,6 +36,9 @@ def row_fault(rows: Sequence[Row], lines: Sequence[int] | None = None) -> str | 
         empty = next((level for level, entry in enumerate(row) if entry is None or entry == ""), None)
         if empty is not None:
             return f"{where(number)}: level {empty} is empty; name the group, or repeat the one below"
+        nested = next((entry for entry in row if isinstance(entry, list | tuple | dict)), None)
+        if nested is not None:
+            return f"{where(number)}: {nested!r} is a list; a group is text or a number: write an entry for each level"
         first = categories.setdefault(str(row[0]), number)
         if first != number:
             return f"{where(number)}: {row[0]!r} stands in {where(first)} already; keep one of them"
