@@ -257,6 +257,17 @@ def test_a_pile_at_an_end_tells_of_records_that_do_not_match() -> None:
     assert piled(np.minimum(x, 5), np.minimum(y, 5)) is None  # the original has the pile too
 
 
+@pytest.mark.parametrize("values", [["A", "B", "A", "C", None], [1.0, 2.0, 1.0, 3.0, None]])
+def test_what_was_recoded_locally_is_compared_in_the_class_of_each_record(values: list[Any]) -> None:
+    own = "C" if values[0] == "A" else "3"
+    after = table(["AB", "AB", "A", None, None], kind="nominal", treatment=Treatment(local=True, suppressed=1))
+    recoded = found(table(values), after)
+    assert recoded.comparable and recoded.source == "records"
+    assert spelled(recoded.original, recoded) == ["AB", "AB", "A", own, None]
+    assert spelled(recoded.protected, recoded) == ["AB", "AB", "A", None, None]
+    assert not found(table(values), after, matched=False).comparable
+
+
 @pytest.mark.parametrize("values", [[1.0, 2.0], ["a", "b"]])
 def test_missing_everywhere_is_no_obstacle(values: list[Any]) -> None:
     before = table(values)

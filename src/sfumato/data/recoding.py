@@ -4,7 +4,7 @@ Protection often puts values together: categories are merged, numbers put into c
 the bottom. What that costs, and whether anything else was changed, can only be told once both columns stand on the same
 footing. ``recoding`` finds that footing, in this order:
 
-1. the treatment stated in the protected variable's schema;
+1. the treatment stated in the protected variable's schema; if it was local, the class of each record;
 2. where record i is record i, the records: each value went to one class;
 3. the categories alone, where only one reading is possible: none is new (nothing was recoded), or all that are gone
    became the one that is new;
@@ -19,8 +19,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import bands
 from sfumato.data.alignment import Aligned, aligned
 from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order
+from sfumato.data.dates import spelled
 from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.data.piles import capped_records, piled, rounding_base
 from sfumato.data.schema import Category, Kind, Variable, a_kind, is_quantitative
@@ -100,7 +102,7 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
     """
     columns = _Columns(original, protected, name, matched and len(original) == len(protected))
     if columns.after.treatment.local:
-        return columns.untold("its values were put together in some records more than in others")
+        return _locally(columns)
     numeric = [variable.quantitative for variable in (columns.before, columns.after)]
     if all(numeric):
         if columns.before.kind != columns.after.kind:
@@ -110,6 +112,21 @@ def recoding(original: Microdata, protected: Microdata, name: str, *, matched: b
     if numeric[0]:
         return _classes(columns)
     return _figures(columns) if numeric[1] else _categories(columns)
+
+
+def _locally(columns: _Columns) -> Recoding:
+    """Give each record of the original the class that it was published in; one that lost its value its own."""
+    if not columns.matched:
+        return columns.untold("its values were put together in some records more than in others, and none match")
+    before, labels = columns.before, columns.after.categories
+    place = {str(label): code for code, label in enumerate(labels)}
+    original = columns.y.astype(np.int32)
+    lost = np.flatnonzero((original < 0) & ~columns.original.missing(columns.name))
+    values, which = np.unique(columns.x[lost], return_inverse=True)
+    write: Any = {"date": spelled, "numeric": bands.shown}.get(before.kind, lambda code: str(before.categories[code]))
+    own = [place.setdefault(write(value), len(place)) for value in values.tolist()]
+    original[lost] = np.array(own, dtype=np.int32)[which]
+    return Recoding("nominal", original, columns.y, (*labels, *list(place)[len(labels) :]), "records")
 
 
 # categories to categories

@@ -41,8 +41,9 @@ ByValue = Literal["loss", "ncp", "entropy", "precision"]
         grid={"k": (3, 5)},
         neutral={"k": 1},
         caveat="one variable holds values of several levels (23, 20-29, *), which few programs can analyse and no list "
-        "puts in order; which records are at which level depends on what is rare; measures of utility that compare "
-        "categories leave such a variable out and look better for it: read the loss in the note",
+        "puts in order; which records are at which level depends on what is rare; measures of utility that "
+        "compare categories do so in the class of each record, and see what is missing but not how broad it is: read "
+        "CertaintyPenalty, or the loss in the note",
         formula="R = all records; while k records are left:\n"
         "    l = the levels of least loss for R if any number may be suppressed (OptimalRecoding)\n"
         "    records of R in classes of k or more are published at levels l;  R = the others\n"
@@ -65,8 +66,8 @@ class LocalRecoding(Method):
     Every record is published with at least k - 1 others of the same keys. Hierarchies, keys and ``importance`` are as
     in OptimalRecoding, ``utility`` is one of its losses of values. The members of a household are published in the same
     round, at the same levels. A variable that comes out at several levels becomes nominal, its values texts; its
-    treatment says that it was recoded locally, and measures that would compare its categories with the original's
-    leave it out.
+    treatment says that it was recoded locally, and measures compare each record in the class it was published in, if
+    records match.
 
     >>> import pyarrow as pa
     >>> towns = {"A": ["AB", "*"], "B": ["AB", "*"], "C": ["CD", "*"], "D": ["CD", "*"]}
