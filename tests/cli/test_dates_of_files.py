@@ -154,7 +154,7 @@ def test_a_sweep_recodes_reports_and_writes(tmp_path: Path, suffix: str) -> None
 
 def test_text_is_inspected_and_a_date_from_text_is_one_elsewhere(tmp_path: Path) -> None:
     file, _, data = written(tmp_path, ".csv")
-    shown = run("inspect", file)
+    shown = run("inspect", file, "--out", tmp_path / "found.toml")
     assert 'born: dates? kind = "date", format = "%d.%m.%Y"' in " ".join(shown.output.split())
     for suffix in SUFFIXES[1:]:
         write(data, tmp_path / f"else{suffix}")

@@ -111,8 +111,13 @@ def parsed(name: str, column: Any, form: str) -> tuple[Floats, str]:
     """Read text as dates, by a format such as %d.%m.%Y or else by ISO 8601; return the format they are written in."""
     encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))
     texts: list[str] = encoded.dictionary.to_pylist()
+    raw = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    iso = iso_format(texts)
+    quick = _iso_days(encoded.dictionary) if iso and form in ("", iso) else None
+    if quick is not None:
+        return np.append(quick, np.nan)[raw], iso
     days = np.full(len(texts) + 1, np.nan)
-    form = form or iso_format(texts) or iso_format(texts[:1]) or "%Y-%m-%d"
+    form = form or iso or iso_format(texts[:1]) or "%Y-%m-%d"
     for place, text in enumerate(texts):
         found = _read(text, form)
         if found is None:
@@ -122,8 +127,15 @@ def parsed(name: str, column: Any, form: str) -> tuple[Floats, str]:
                 f'{form!r}; state its format, such as format = "%d.%m.%Y", correct it, or declare it as missing'
             )
         days[place] = found
-    raw = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return days[raw], form
+
+
+def _iso_days(texts: Any) -> Floats | None:
+    """Return text of ISO 8601 as days, many at a time; None where one is no date, or too fine for a float."""
+    try:
+        return to_days(pc.cast(texts, pa.timestamp("us")))
+    except pa.ArrowInvalid:
+        return None
 
 
 def iso_format(texts: list[str]) -> str:
@@ -178,16 +190,28 @@ def _days(moment: dt.datetime) -> float:
 def written(days: Floats, form: str) -> Any:
     """Write days as text in a format; a time of day that the format has no place for is added as ISO 8601 has it."""
     values, place = np.unique(days, return_inverse=True)
-    texts = [None if np.isnan(day) else _text(float(day), form) for day in values]
-    return pa.array(texts, pa.string()).take(pa.array(place.ravel()))
+    present = values[~np.isnan(values)]
+    whole, timed = present == np.floor(present), "%H" in form or "%I" in form
+    inside = (present >= YEARS[0]) & (present < YEARS[1])
+    micros = _micros(present)
+    texts: list[str | None] = [
+        spelled(day)
+        if not known
+        else _text(_EPOCH + dt.timedelta(microseconds=moment), form, clock=not (timed or bare))
+        for day, known, moment, bare in zip(
+            present.tolist(), inside.tolist(), micros.tolist(), whole.tolist(), strict=True
+        )
+    ]
+    return pa.array([*texts, *([None] if len(values) > len(present) else [])], pa.string()).take(
+        pa.array(place.ravel())
+    )
 
 
-def _text(day: float, form: str) -> str:
-    if not YEARS[0] <= day < YEARS[1]:
-        return spelled(day)
-    moment = _EPOCH + dt.timedelta(microseconds=int(_micros(np.array([day]))[0]))
-    text = moment.strftime(form.replace("%Y", f"{moment.year:04d}"))  # the C library does not pad years before 1000
-    return text if day == np.floor(day) or "%H" in form or "%I" in form else f"{text} {_clock(moment.time())}"
+def _text(moment: dt.datetime, form: str, *, clock: bool) -> str:
+    if moment.year < 1000:  # the C library does not pad the year
+        form = form.replace("%Y", f"{moment.year:04d}")
+    text = moment.strftime(form)
+    return f"{text} {_clock(moment.time())}" if clock else text
 
 
 def _clock(time: dt.time) -> str:
