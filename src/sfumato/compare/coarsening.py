@@ -164,7 +164,7 @@ def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
 
 def _named(way: Way, name: str) -> dict[str, Any]:
     """Return the parameters of a recoding of one variable alone."""
-    by_name = {word: {name: way[word]} for word in ("bins", "level") if word in way}
+    by_name: dict[str, Any] = {word: {name: way[word]} for word in ("bins", "level") if word in way}
     return by_name or {**way, "variables": (name,)}
 
 
