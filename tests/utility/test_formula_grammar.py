@@ -23,6 +23,7 @@ GOOD = (
     "pay ~ poly(age, 2) + bs(hours, df=4, degree=3)",
     "pay ~ np.where(age > 40, age - 40, 0) + np.maximum(hours, 10)",
     "pay ~ {age + 1}",
+    "`net pay` ~ age + I(`net pay` ** 2) + I(region == 'a')",
     "pay ~ I((age > 30) & ~(hours < 20))",
 )
 
@@ -36,6 +37,7 @@ def test_what_statisticians_write_is_read_and_computed(text: str) -> None:
             "age": rng.uniform(20, 60, 300),
             "hours": rng.uniform(5, 50, 300),
             "region": rng.choice(["a", "b", "c"], 300),
+            "net pay": rng.normal(2, 1, 300),
         }
     )
     assert IntervalOverlap(text).evaluate(table, table).value == pytest.approx(0.95)  # of identical tables
@@ -63,6 +65,14 @@ def hostile(mark: Path) -> list[str]:
         f"y ~ I(np.log(**{{'x': {write}}}))",
         f"y ~ I(x if {write} else x)",
         f"y ~ I({write}[0])",
+        f"y ~ {{x + ('`' == {write} or '`' == 0)}}",
+        f"y ~ I(x + ('`' == {write} or '`' == 0))",
+        f'y ~ I(x + ("`" == {write} or "`" == 0))',
+        f"y ~ I(x + ('\\'`' == {write} or '`' == 0))",
+        f"y ~ I(`x` + ('`' + str({write}) + '`'))",
+        f"y ~ I(x) # ` + {write} + `",
+        f"y ~ `open`({str(mark)!r}, 'w')",
+        f"y ~ I('''`''' == {write} or '''`''' == 0)",
     ]
 
 
@@ -90,6 +100,8 @@ def test_no_text_runs_code(tmp_path: Path) -> None:
         "y ~ I(" + "-" * 4000 + "x)",
         "y ~ I(" + "abs(" * 300 + "x" + ")" * 300 + ")",
         "y ~ x" + " + x" * 5000,
+        "y ~ bs(x, df=200000000)",
+        "y ~ poly(x, 5000)",
     ],
 )
 def test_what_would_take_for_ever_or_nests_too_deeply_is_refused(text: str) -> None:

@@ -82,11 +82,7 @@ def variables_of(factor: Any) -> set[str]:
     """
     if factor.eval_method.value != "python":
         return {factor.expr} if factor.eval_method.value == "lookup" else set()
-    quoted = list(dict.fromkeys(re.findall(r"`([^`]+)`", factor.expr)))
-    text = factor.expr
-    for place, name in enumerate(quoted):
-        text = text.replace(f"`{name}`", f"_quoted_{place}_")
-    tree = check_part(text, factor.expr)
+    tree, quoted = check_part(factor.expr)
     apart = {
         id(root)
         for node in ast.walk(tree)
@@ -94,8 +90,7 @@ def variables_of(factor: Any) -> set[str]:
         and isinstance(root := node.func if isinstance(node, ast.Call) else node.value, ast.Name)
     }
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in apart}
-    spelled = {f"_quoted_{place}_": name for place, name in enumerate(quoted)}
-    return {spelled.get(name, name) for name in names}
+    return {quoted.get(name, name) for name in names}
 
 
 def load() -> ModuleType:

@@ -19,6 +19,9 @@ FUNCTIONS = frozenset({
     "C", "I", "abs", "bs", "cc", "center", "cr", "cs", "exp", "exp10", "exp2", "log", "log10", "log2", "poly", "round",
     "scale", "standardize",
 })  # fmt: skip
+CURVES = frozenset({"bs", "cc", "cr", "cs", "poly"})  # which make as many columns as they are told
+MOST_COLUMNS = 100
+QUOTES = "`'\""
 CODINGS = frozenset({"diff", "helmert", "poly", "SAS", "sum", "treatment"})  # contr.treatment('a')
 OF_NUMPY = frozenset({
     "abs", "absolute", "arctan", "ceil", "clip", "cos", "exp", "exp2", "expm1", "floor", "isfinite", "isnan", "log",
@@ -54,11 +57,12 @@ def check_size(text: str) -> None:
         raise ParameterError(f"the model {_short(text)!r} crosses {crossings + 1} terms; write the products you mean")
 
 
-def check_part(expression: str, text: str) -> ast.Expression:
-    """Return a part that would be evaluated as Python, read; refuse one that holds more than the grammar has.
+def check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
+    """Return a part that would be evaluated as Python, read, and the names that stood in backticks, by their stand-ins.
 
-    Names in backticks must have been replaced by plain ones.
+    A part that holds more than the grammar has is refused.
     """
+    expression, quoted = _without_backticks(text)
     try:
         tree = ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError):
@@ -74,7 +78,42 @@ def check_part(expression: str, text: str) -> ast.Expression:
                 f"the model {_short(text)!r}: {wrong} is not part of a formula; names, numbers, operators, the "
                 f"functions {', '.join(sorted(FUNCTIONS))} and those of numpy such as np.sqrt and np.where are"
             )
-    return tree
+    return tree, quoted
+
+
+def _without_backticks(text: str) -> tuple[str, dict[str, str]]:
+    """Put plain names in the place of those in backticks.
+
+    Python, formulaic and this function must agree on where a text begins and ends, or else one takes for a name what
+    another evaluates. So a backslash, a comment, a backtick in a text and a quote in a name are refused: without them
+    there is one way to read it.
+
+    >>> _without_backticks("I(`my pay` == 'a')")
+    ("I(_quoted_0_ == 'a')", {'_quoted_0_': 'my pay'})
+    """
+    odd = next((sign for sign in text if sign in "\\#" or not sign.isprintable()), None)
+    if odd is not None:
+        raise ParameterError(f"the model {_short(text)!r}: {odd!r} has no place in a formula")
+    out: list[str] = []
+    quoted: dict[str, str] = {}
+    waiting = text
+    while waiting:
+        sign, waiting = waiting[0], waiting[1:]
+        if sign not in QUOTES:
+            out.append(sign)
+            continue
+        inside, end, waiting = waiting.partition(sign)
+        if not end:
+            raise ParameterError(f"the model {_short(text)!r}: a {sign} is not closed")
+        if "`" in inside or (sign == "`" and set(QUOTES) & set(inside)):
+            raise ParameterError(f"the model {_short(text)!r}: a backtick in a text, or a quote in a name, is not read")
+        if sign != "`":
+            out += [sign, inside, end]
+            continue
+        stand_in = next((known for known, name in quoted.items() if name == inside), f"_quoted_{len(quoted)}_")
+        quoted[stand_in] = inside
+        out.append(stand_in)
+    return "".join(out), quoted
 
 
 def too_deep(text: str) -> ParameterError:
@@ -91,6 +130,8 @@ def _wrong(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
         known = _listed(node.func) if isinstance(node.func, ast.Attribute) else _named(node.func, FUNCTIONS)
         starred = any(keyword.arg is None for keyword in node.keywords)
+        if _named(node.func, CURVES) and _largest(node) > MOST_COLUMNS:
+            return f"a curve of more than {MOST_COLUMNS} columns, {ast.unparse(node)},"
         return "" if known and not starred else f"{ast.unparse(node.func)}(...)"
     if isinstance(node, ast.Name):
         return repr(node.id) if node.id.startswith("__") else ""
@@ -107,6 +148,13 @@ def _wrong(node: ast.AST) -> str:
 
 def _named(node: ast.expr, names: frozenset[str]) -> bool:
     return isinstance(node, ast.Name) and node.id in names
+
+
+def _largest(node: ast.Call) -> float:
+    """Return the largest number that a call is given."""
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    numbers = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, int | float)]
+    return max(map(float, numbers), default=0.0)
 
 
 def _listed(node: ast.Attribute) -> bool:
