@@ -231,7 +231,10 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
             if weight is not None and not keep_weights and {restored.variable for restored in alarms} - set(copies):
                 work.renewed.append(weight)
         elif route.name == "household":
+            blanks = len(work.done)
             _blank_together(work, {restored.variable for restored in alarms})
+            if len(work.done) > blanks:  # which may be all that other columns gave back
+                break
         elif route.name in ("columns", "combinations", "sums"):
             for restored in alarms:
                 if cut.isdisjoint(restored.columns):
