@@ -49,3 +49,10 @@ def test_a_file_that_was_readable_becomes_private(survey: Path, tmp_path: Path) 
     note.chmod(0o644)
     assert run("protect", survey, "--method", "Noise(0.1)", "--out", out, "--as-is").exit_code == 0
     assert stat.S_IMODE(note.stat().st_mode) == 0o600
+
+
+def test_a_seed_that_can_be_guessed_is_pointed_out_and_a_drawn_one_is_not(survey: Path, tmp_path: Path) -> None:
+    for words, warned in ((["--seed", 3], True), (["--seed", 2**50], False), ([], False)):
+        out = tmp_path / f"{len(words)}{warned}.csv"
+        done = run("protect", survey, "--method", "Noise(0.1)", "--out", out, "--as-is", *words)
+        assert done.exit_code == 0 and ("can be guessed" in done.stderr) == warned

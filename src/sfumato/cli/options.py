@@ -30,6 +30,8 @@ SchemaFile = Annotated[
 Encoding = Annotated[str | None, typer.Option(help="The encoding of text files that are not UTF-8, such as cp1252.")]
 Delimiter = Annotated[str | None, typer.Option(help="The delimiter of text files, where it cannot be told.")]
 Decimal = Annotated[str | None, typer.Option(help="The decimal sign of text files, where it cannot be told.")]
+GUESSABLE = 2**40  # seeds below are tried out in no time
+
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -71,6 +73,15 @@ def console(*, stderr: bool = False) -> "Console":
 def say(message: str) -> None:
     """Print a message that is not a result."""
     typer.echo(message, err=True)
+
+
+def settled_seed(seed: int | None) -> int:
+    """Return the seed that was said, with a warning if it can be guessed, or one that is drawn."""
+    from sfumato.compare.seeds import drawn_seed
+
+    if seed is not None and seed < GUESSABLE:
+        say("a seed this small can be guessed, and then random methods undone; leave --seed out for a release")
+    return drawn_seed() if seed is None else seed
 
 
 def print_json(thing: Any) -> None:

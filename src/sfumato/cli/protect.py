@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     print_json,
     read_methods,
     say,
+    settled_seed,
 )
 from sfumato.errors import FileError, ParameterError
 
@@ -57,7 +58,7 @@ def protect(
     """
     from sfumato.cli.release import release_name
     from sfumato.cli.tables import write_protected
-    from sfumato.compare.seeds import drawn_seed, generator
+    from sfumato.compare.seeds import generator
     from sfumato.core import speaking
     from sfumato.data.file_names import protected_path
     from sfumato.data.files import read
@@ -72,7 +73,7 @@ def protect(
     target = out or protected_path(file)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
-    seed = drawn_seed() if seed is None else seed
+    seed = settled_seed(seed)
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     with speaking(found[0]):
         masked = found[0].masked(data)

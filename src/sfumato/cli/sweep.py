@@ -27,6 +27,7 @@ from sfumato.cli.options import (
     read_methods,
     refuse_unknown,
     say,
+    settled_seed,
     workers_or_default,
 )
 from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
@@ -234,7 +235,6 @@ def composed(
 
 def remembered_seed(out: Path, seed: int | None) -> int:
     """Return the seed: the one said, or the one this folder was begun with, or a new one."""
-    from sfumato.compare.seeds import drawn_seed
     from sfumato.show.page import save
 
     place = out / "seed"
@@ -243,6 +243,6 @@ def remembered_seed(out: Path, seed: int | None) -> int:
             return int(place.read_text())
         except ValueError:
             raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
-    seed = drawn_seed() if seed is None else seed
+    seed = settled_seed(seed)
     save(place, f"{seed}\n".encode())
     return seed

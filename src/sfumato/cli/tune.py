@@ -21,6 +21,7 @@ from sfumato.cli.options import (
     read_measures,
     refuse_unknown,
     say,
+    settled_seed,
     workers_or_default,
 )
 from sfumato.errors import FileError, ParameterError
@@ -81,7 +82,6 @@ def tune(
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
-    from sfumato.compare.seeds import drawn_seed
     from sfumato.data.files import read
 
     if out is not None and out.exists() and not force:
@@ -97,7 +97,7 @@ def tune(
         ((over, ends),) = ranges.items()
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_unknown(read_measures((utility, *limits, *floors)), data)
-    seed = drawn_seed() if seed is None else seed
+    seed = settled_seed(seed)
     wish = {"utility": utility, "at_most": limits, "at_least": floors}
     spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
     found = _search(asked, data, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
