@@ -113,12 +113,9 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "1 = red, 2 = green" in shown.output
     assert '[-9, "refused"]' in (tmp_path / "o.toml").read_text()
-    made = runner.invoke(
-        app,
-        # as it is: in three records, repeated, every variable tells every other, and the repairs would leave some out
-        ["protect", str(tmp_path / "o.sav"), "--method", "RankSwapping(p=0.2)", "--as-is"]
-        + ["--out", str(tmp_path / "p.sav")],
-    )
+    # as it is: in eight records, repeated, every variable tells every other, and the repairs would leave some out
+    words = ["--method", "RankSwapping(p=0.2)", "--as-is", "--out", str(tmp_path / "p.sav")]
+    made = runner.invoke(app, ["protect", str(tmp_path / "o.sav"), *words])
     assert made.exit_code == 0, made.output
     compared = runner.invoke(
         app, ["compare", str(tmp_path / "o.sav"), str(tmp_path / "p.sav"), "--measure", "DistanceLinkage"]
