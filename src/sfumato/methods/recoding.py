@@ -41,7 +41,8 @@ parameter_class(Hierarchy)
         caveat="published values are true but coarser; what an intruder knows exactly still matches its class, and "
         "another release with other classes of the same variable narrows them down",
         formula="x' = the class that holds x, the same classes for every record\n"
-        "bins:      [b_1, b_2), [b_2, b_3), ...     map, level l:  the group of x, at level l of its hierarchy\n"
+        "bins:      [b_1, b_2), [b_2, b_3), ...\n"
+        "map:       the group of x             level l:  the group of x at level l of its hierarchy\n"
         "groups G:  cut i lies where the cumulated number of records is nearest to i n / G\n"
         "rare s:    categories with fewer than s n records become 'other', and the next rarest too,\n"
         "           until 'other' has s n records",
