@@ -44,8 +44,9 @@ LEAST = 3  # records of a class: the mean of fewer would nearly be a weight
         "design effect = n sum w^2 / (sum w)^2",
         reading="A weight is made of region, age and response, so exact weights tell these: the audit says how often. "
         "``classes=10`` leaves ten different weights; ``scale=0.1`` moves a weight by about a tenth; ``margins`` "
-        "keeps the weighted counts of the published categories and tells no more than they do. The note says what it "
-        "costs: the weighted share and mean that move most, and the design effect before and after.",
+        "keeps the weighted counts of the published categories and tells no more than they do, but for zeros: "
+        "these stay, and the audit says what they tell. The note says what it costs: the weighted share and mean "
+        "that move most, and the design effect before and after.",
     )
 )
 class WeightMasking(Method):
@@ -58,9 +59,9 @@ class WeightMasking(Method):
     the weighted count of each category holds; categories of fewer than 25 records are taken together.
 
     Where the members of a household have one weight they have one after it: noise is drawn once for each household, and
-    weights are raked to what members share. A weight of zero stays zero. The schema must name the weight. Where a
-    recoding or suppression comes before it in a chain, weights are raked to what it left: ``LocalSuppression(3) +
-    WeightMasking("margins")``.
+    weights are raked to what members share. A weight of zero stays zero, so it still tells who has none. The schema
+    must name the weight. Where a recoding or suppression comes before it in a chain, weights are raked to what it left:
+    ``LocalSuppression(3) + WeightMasking("margins")``.
 
     >>> import pyarrow as pa
     >>> from sfumato.data.schema import Schema
