@@ -366,3 +366,19 @@ def test_weights_of_zero_that_tell_nothing_pass() -> None:
     ready = prepare(seen, made_missing(seen, {"region": blank}), seed=1)
     assert "weight" in ready.checked.renewed and (ready.table.weights() == 0).any()
     assert ready.checked.passed, ready.checked.audit
+
+
+def test_what_a_link_takes_away_is_no_secret_that_its_source_gives_back() -> None:
+    rng = np.random.default_rng(7)
+    age = rng.integers(0, 95, 1500)
+    ends = np.array([0, 15, 25, 45, 65])
+    group = [f"g{ends[ends <= one].max()}" for one in age]
+    table = pa.table({"age": age, "group": group, "sex": rng.choice(["f", "m"], 1500)})
+    linked = Variable("group", "nominal", linked="age")
+    data = Microdata.from_frame(table, Schema((Variable("age", role="key"), linked)))
+    made = GlobalRecoding(bins={"age": 10}).protect(data)
+    assert "group" not in made.names and not audit(data, made).passed, "most classes of ages lie in one group"
+    ready = prepare(data, made, seed=1)
+    assert ready.checked.passed and "group" in ready.checked.left_out
+    removed = sfumato.VariableRemoval(variables=("group",)).protect(data)
+    assert "age is left out, because it tells group" in prepare(data, removed, seed=1).checked.done, "it was meant"

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.linked import followed
+from sfumato.data.linked import followed, left_out_by_links
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
@@ -116,6 +116,7 @@ def prepare(
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
+        work.left_out += left_out_by_links(original, made)  # they went with a source: no secret besides it
         _follow(work)
         found = _audited(work)
         for _ in range(ROUNDS):
@@ -135,6 +136,7 @@ def _follow(work: _Work) -> None:
     work.done += table.notes[len(work.table.notes) :]
     kept = {name: table.columns[name] is work.table.columns[name] for name in table.names}
     work.altered += [name for name in work.table.names if not kept.get(name, False)]
+    work.left_out += [name for name in work.table.names if name not in table.names]
     work.table = table
 
 
