@@ -28,7 +28,7 @@ from sfumato import (
     Variable,
     VariableRemoval,
 )
-from sfumato.data.linked import followed
+from sfumato.data.linked import followed, left_out_by_links
 from sfumato.data.present import made_missing
 from sfumato.pair import Half
 
@@ -128,6 +128,18 @@ def test_what_goes_takes_along_what_is_linked_to_it() -> None:
     assert "stratum is left out, because it is linked to group, which is left out" in found.notes
     with pytest.raises(NotApplicable, match="'place' is linked to 'region' and would go with it; nothing would be"):
         VariableRemoval(variables=("region",)).protect(SURVEY.without(set(SURVEY.names) - {"region", "place"}))
+
+
+def test_what_links_take_away_is_told_from_what_is_removed_for_its_own_sake() -> None:
+    gone = VariableRemoval(variables=("age",)).protect(SURVEY)
+    assert set(left_out_by_links(SURVEY, gone)) == {"group", "cohort", "stratum"}
+    assert left_out_by_links(SURVEY, VariableRemoval(variables=("cohort", "net")).protect(SURVEY)) == ()
+    assert left_out_by_links(SURVEY, SURVEY) == ()
+    data = Microdata.from_frame(
+        pa.table({"age": [18, 18, 30, 41] * 10, "score": [1.0, 2.5, 2.0, 7.0] * 10}),
+        Schema((Variable("score", linked="age"),)),
+    )
+    assert left_out_by_links(data, Noise(0.3).protect(data, rng=1)) == ("score",)
 
 
 @pytest.mark.parametrize("method", [Noise(0.3), RankSwapping(0.5), Rounding(10, variables=("age", "gross"))], ids=repr)

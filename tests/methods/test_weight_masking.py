@@ -163,3 +163,30 @@ def test_one_record_and_equal_weights() -> None:
         assert WeightMasking(how).protect(one, rng=1).weights().tolist() == pytest.approx([7.0])
     equal = Microdata.from_frame(pa.table({"sex": list("fmfm"), "weight": [2.0] * 4}), Schema(weight="weight"))
     assert WeightMasking().protect(equal).weights().tolist() == [2.0] * 4
+
+
+def test_noise_does_not_make_the_weight_a_number_of_the_household() -> None:
+    rng = np.random.default_rng(0)
+    home = np.repeat(np.arange(900), rng.choice([1, 2, 3, 4], 900))
+    rare = np.array([100.0, 150, 200, 250, 300, 400])
+    weight = rng.choice(rare, 900, p=[0.25, 0.25, 0.25, 0.237, 0.01, 0.003])
+    table = pa.table({"home": home, "weight": weight[home], "age": rng.integers(0, 90, len(home))})
+    survey = Microdata.from_frame(table, Schema(weight="weight", household="home"))
+    new = WeightMasking("noise").protect(survey, rng=1).weights()
+    of_home = new[np.unique(home, return_index=True)[1]]
+    np.testing.assert_array_equal(of_home[home], new)
+    shown, place, homes = np.unique(of_home, return_inverse=True, return_counts=True)
+    assert 6 < len(shown) <= 90, "each is that of ten households or more, but for rare weights"
+    for value in rare:
+        had = weight == value
+        assert homes[place[had]].min() >= min(10, had.sum())
+        assert len(np.unique(of_home[had])) == max(had.sum() // 10, 1)
+
+
+def test_a_class_has_three_households_and_not_three_records() -> None:
+    home = np.repeat(np.arange(6), [4, 3, 5, 1, 1, 1])
+    weight = np.array([1.0, 2, 4, 10, 20, 30])[home]
+    survey = Microdata.from_frame(pa.table({"home": home, "weight": weight}), Schema(weight="weight", household="home"))
+    new = WeightMasking("classes", classes=15).protect(survey).weights()
+    # (4 * 1 + 3 * 2 + 5 * 4) / 12 and (10 + 20 + 30) / 3
+    assert new.tolist() == pytest.approx([2.5] * 12 + [20.0] * 3)

@@ -265,3 +265,120 @@ def test_an_amount_that_differs_from_household_to_household_is_no_number_of_them
     ready = prepare(data, protected(data), seed=11)
     assert "hincome" in ready.table.names
     assert "hh" not in ready.table.names and "code" not in ready.table.names
+
+
+def people(records: int = 600) -> pa.Table:
+    """Persons in households of two, with a number that says nothing."""
+    rng = np.random.default_rng(0)
+    home = np.arange(records) // 2
+    return pa.table(
+        {
+            "pid": rng.permutation(records) + 1000,
+            "hid": home + 5000,
+            "region": rng.choice(list("ABCDEF"), records // 2)[home],
+            "sex": rng.choice(["f", "m"], records),
+            "pay": rng.permutation(20 * records)[:records].astype(float),  # all different
+        }
+    )
+
+
+NAMED = Schema((Variable("region", "nominal", role="key"), Variable("sex", "nominal", role="key")), id="pid")
+
+
+def goes_out(name: str, values: object, schema: Schema = NAMED) -> bool:
+    """Tell whether a column that is added to the persons is in the release."""
+    data = Microdata.from_frame(people().append_column(name, pa.array(values)), schema)
+    ready = prepare(data, LocalSuppression(3).protect(data), seed=1)
+    assert "pay" in ready.table.names, "an amount is no name, though all are different"
+    assert (name in ready.table.names) != any(name in said for said in ready.checked.done if "name the units" in said)
+    return name in ready.table.names
+
+
+def test_copies_of_the_id_do_not_go_out() -> None:
+    pid = people()["pid"].to_numpy()
+    assert not goes_out("pnr", 7 * pid + 3)
+    assert not goes_out("order", np.argsort(np.argsort(pid)) ** 2 + 1)  # administrative numbers with gaps
+    assert not goes_out("code", [f"P{one}" for one in pid])
+    assert not goes_out("mail", [f"no{one:08}@town{one % 7}.org" for one in pid])
+    assert not goes_out("partner", np.roll(pid, 1))
+    holes = [None if i in (3, 77) else f"P{one}" for i, one in enumerate(pid)]
+    assert not goes_out("code", holes)
+    wrong = 7 * pid + 3
+    wrong[5] = 4
+    assert not goes_out("pnr", wrong)
+
+
+def test_what_only_looks_like_a_copy_of_the_id_goes_out() -> None:
+    table = people()
+    pid, records = table["pid"].to_numpy(), len(table)
+    rng = np.random.default_rng(4)
+    assert goes_out("income", rng.lognormal(9, 1, records))
+    assert goes_out("cents", np.round(rng.lognormal(9, 1, records), 2) + pid / 1e6)
+    assert goes_out("debts", rng.permutation(90_000)[:records])
+    assert goes_out("answer", [f"text {one}" for one in rng.permutation(90_000)[:records]])
+    assert goes_out("tens", pid // 10)  # coarse: no name, though it goes with it
+    kept = (*NAMED.variables, Variable("score", role="confidential"))
+    assert goes_out("score", 7 * pid + 3, replace(NAMED, variables=kept)), "what the release is for"
+
+
+def test_copies_of_the_household_number_with_gaps_do_not_go_out() -> None:
+    hid = people()["hid"].to_numpy()
+    schema = replace(NAMED, household="hid")
+    texts = [None if i == 3 else f"H{one:05}" for i, one in enumerate(hid)]
+    assert not goes_out("hid2", texts, schema)
+    assert not goes_out("hh_old", [None if i == 5 else 2.0 * one + 1 for i, one in enumerate(hid)], schema)
+    rent = np.random.default_rng(1).permutation(9000)[hid - 5000]
+    assert goes_out("rent", [None if i == 5 else float(one) for i, one in enumerate(rent)], schema)
+
+
+def out_of_scope(zero: np.ndarray) -> Microdata:
+    """Persons of six regions with weights of these, those of one region blank as suppression blanks rare ones."""
+    rng = np.random.default_rng(0)
+    records = len(zero)
+    region = rng.choice(list("ABCDEF"), records, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
+    weight = np.round(100 + 50.0 * np.array([ord(one) - 65 for one in region]) + rng.normal(0, 0.001, records), 3)
+    table = {"region": region, "age": rng.integers(0, 9, records).astype(str), "sex": rng.choice(["f", "m"], records)}
+    table |= {"job": rng.choice(list("abcdefgh"), records), "weight": np.where((region == "F") | zero, 0, weight)}
+    keys = tuple(Variable(name, "nominal", role="key") for name in ("region", "age", "job", "sex"))
+    return Microdata.from_frame(pa.table(table), Schema(keys, weight="weight"))
+
+
+def test_weights_of_zero_that_tell_a_region_fail_the_audit() -> None:
+    data = out_of_scope(np.zeros(3000, dtype=bool))
+    lost = data.columns["region"] == data.schema["region"].categories.index("F")
+    blank = lost | (np.random.default_rng(1).random(3000) < 0.3)
+    made = made_missing(data, {"region": blank})
+    ready = prepare(data, made, seed=1)
+    assert "weight" in ready.checked.renewed, "the other weights are raked"
+    found = ready.checked.audit
+    assert found is not None and not found.passed and "survey weight" in found.verdict
+    worst = found["weight"].worst
+    assert worst is not None and worst.variable == "region" and worst.evidence == ("weight = 0",)
+    assert (worst.restored, worst.values) == (1.0, int(lost.sum())), "all of region F, and nobody else"
+    assert "raking leaves a weight of 0 as it is" in found["weight"].repair
+
+
+def test_weights_of_zero_that_tell_nothing_pass() -> None:
+    zero = np.random.default_rng(3).random(3000) < 0.2
+    data = out_of_scope(zero)
+    seen = data.take(np.flatnonzero(data.columns["region"] != data.schema["region"].categories.index("F")))
+    blank = np.random.default_rng(1).random(len(seen)) < 0.3
+    ready = prepare(seen, made_missing(seen, {"region": blank}), seed=1)
+    assert "weight" in ready.checked.renewed and (ready.table.weights() == 0).any()
+    assert ready.checked.passed, ready.checked.audit
+
+
+def test_what_a_link_takes_away_is_no_secret_that_its_source_gives_back() -> None:
+    rng = np.random.default_rng(7)
+    age = rng.integers(0, 95, 1500)
+    ends = np.array([0, 15, 25, 45, 65])
+    group = [f"g{ends[ends <= one].max()}" for one in age]
+    table = pa.table({"age": age, "group": group, "sex": rng.choice(["f", "m"], 1500)})
+    linked = Variable("group", "nominal", linked="age")
+    data = Microdata.from_frame(table, Schema((Variable("age", role="key"), linked)))
+    made = GlobalRecoding(bins={"age": 10}).protect(data)
+    assert "group" not in made.names and not audit(data, made).passed, "most classes of ages lie in one group"
+    ready = prepare(data, made, seed=1)
+    assert ready.checked.passed and "group" in ready.checked.left_out
+    removed = sfumato.VariableRemoval(variables=("group",)).protect(data)
+    assert "age is left out, because it tells group" in prepare(data, removed, seed=1).checked.done, "it was meant"

@@ -56,6 +56,38 @@ def followed(original: Microdata, protected: Microdata) -> Microdata:
     return protected
 
 
+def left_out_by_links(original: Microdata, protected: Microdata) -> tuple[str, ...]:
+    """Name the linked variables that are gone because of what became of their sources; records are the original's.
+
+    One that is gone though it could have followed was removed for its own sake, and is not named.
+
+    >>> import pyarrow as pa
+    >>> from sfumato.data.schema import Schema
+    >>> table = pa.table({"age": [31, 38, 52], "group": ["30-39", "30-39", "50-59"], "pay": [1.0, 2.0, 3.0]})
+    >>> data = Microdata.from_frame(table, Schema((Variable("group", "nominal", linked="age"),)))
+    >>> left_out_by_links(data, data.without(["age", "group"])), left_out_by_links(data, data.without(["group"]))
+    (('group',), ())
+    """
+    if len(protected) != len(original):
+        return ()
+    gone: list[str] = []
+    for variable in original.schema.links():
+        name, sources = variable.name, variable.sources
+        if name in protected.schema:
+            continue
+        there = all(source in protected.schema for source in sources)
+        if not there or name not in _follow(original, _put_back(original, protected, variable), variable).schema:
+            gone.append(name)
+    return tuple(gone)
+
+
+def _put_back(original: Microdata, protected: Microdata, variable: Variable) -> Microdata:
+    """Return the protected table with a variable that it lacks as the original has it."""
+    schema = replace(protected.schema, variables=(*protected.schema.variables, variable))
+    columns = {**protected.columns, variable.name: original.columns[variable.name]}
+    return replace(protected, schema=schema, columns=columns)
+
+
 def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Microdata:
     name, sources = variable.name, variable.sources
     gone = [source for source in sources if source not in protected.schema]

@@ -19,8 +19,10 @@ from sfumato.methods.selection import checked
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 How = Literal["classes", "noise", "margins"]
-LEAST = 3  # records of a class: the mean of fewer would nearly be a weight
+LEAST = 3  # households, or records, of a class: the mean of fewer would nearly be a weight
+TOGETHER = 10  # of these with one weight that get one noise: with one each, a weight would number them
 
 
 @catalogued(
@@ -44,23 +46,26 @@ LEAST = 3  # records of a class: the mean of fewer would nearly be a weight
         "design effect = n sum w^2 / (sum w)^2",
         reading="A weight is made of region, age and response, so exact weights tell these: the audit says how often. "
         "``classes=10`` leaves ten different weights; ``scale=0.1`` moves a weight by about a tenth; ``margins`` "
-        "keeps the weighted counts of the published categories and tells no more than they do. The note says what it "
-        "costs: the weighted share and mean that move most, and the design effect before and after.",
+        "keeps the weighted counts of the published categories and tells no more than they do, but for zeros: "
+        "these stay, and the audit says what they tell. The note says what it costs: the weighted share and mean "
+        "that move most, and the design effect before and after.",
     )
 )
 class WeightMasking(Method):
     """The survey weights coarsened, made noisy or raked to margins; their total holds, and no other column changes.
 
-    ``how="classes"`` puts the weights in at most ``classes`` quantile classes of at least three records and gives each
-    record the mean of its class. ``how="noise"`` multiplies each weight by a lognormal factor with the standard
-    deviation ``scale`` on the log scale; weights of at least one stay so. ``how="margins"`` rakes: the new weights are
+    ``how="classes"`` puts the weights in at most ``classes`` quantile classes of at least three records, or
+    households if there are any, and gives each record the mean of its class. ``how="noise"`` multiplies each weight by
+    a lognormal factor with the standard deviation ``scale`` on the log scale; weights of at least one stay so. Where
+    records, or households, have the same weight, the factor is drawn for ten or more of them together: a factor for
+    each would be a number of the household that goes out with the file. ``how="margins"`` rakes: the new weights are
     equal but for one factor for each category of ``variables`` (all ordinal and nominal ones if not said), such that
     the weighted count of each category holds; categories of fewer than 25 records are taken together.
 
-    Where the members of a household have one weight they have one after it: noise is drawn once for each household, and
-    weights are raked to what members share. A weight of zero stays zero. The schema must name the weight. Where a
-    recoding or suppression comes before it in a chain, weights are raked to what it left: ``LocalSuppression(3) +
-    WeightMasking("margins")``.
+    Where the members of a household have one weight they have one after it: noise is not drawn within a household, and
+    weights are raked to what members share. A weight of zero stays zero, so it still tells who has none. The schema
+    must name the weight. Where a recoding or suppression comes before it in a chain, weights are raked to what it left:
+    ``LocalSuppression(3) + WeightMasking("margins")``.
 
     >>> import pyarrow as pa
     >>> from sfumato.data.schema import Schema
@@ -105,7 +110,7 @@ class WeightMasking(Method):
             raise NotApplicable(f"the weight {weight!r} is {why} records, so it cannot weigh them")
         shared = weight in household_level(data)
         if self.how == "classes":
-            new, said = _in_classes(old, self.classes), ""
+            new, said = _in_classes(old, self.classes, units(data)), ""
         elif self.how == "noise":
             new, said = self._noisy(old, units(data) if shared else np.arange(len(old)), rng), ""
         else:
@@ -114,12 +119,13 @@ class WeightMasking(Method):
         told = f"{self!r}: {weight} has {_different(new):,} different values instead of {_different(old):,}{said}"
         return data.replace({weight: new}, told + _cost(data, old, new), treatment=PERTURBED)
 
-    def _noisy(self, old: Floats, unit: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    def _noisy(self, old: Floats, unit: Integers, rng: np.random.Generator) -> Floats:
         if self.scale == 0:
             return old
         base = np.where(old > 0, 1.0 if (old[old > 0] >= 1).all() else 0.0, 0.0)
         above = old - base
-        moved = above * np.exp(self.scale * rng.standard_normal(counted(unit)))[unit]
+        group = _grouped(old, unit, rng)
+        moved = above * np.exp(self.scale * rng.standard_normal(counted(group)))[group]
         return base + (moved * (above.sum() / moved.sum()) if above.any() else moved)
 
     def _raked(self, data: Microdata, *, shared: bool) -> tuple[Floats, str]:
@@ -144,29 +150,48 @@ def _different(weights: Floats) -> int:
     return len(np.unique(np.round(weights / weights.max(), 12)))
 
 
-def _in_classes(old: Floats, classes: int) -> Floats:
+def _grouped(old: Floats, unit: Integers, rng: np.random.Generator) -> Integers:
+    """Return groups of records that get one noise: of the units with one weight ten or more, at random, or all."""
+    place, first = np.unique(unit, return_index=True, return_inverse=True)[2:0:-1]
+    values, of_value, sizes = np.unique(old[first], return_inverse=True, return_counts=True)
+    if len(values) == len(first):
+        return place.astype(np.int64)
+    order = np.lexsort((rng.random(len(first)), of_value))  # the units of a weight in random order
+    starts = np.cumsum(sizes) - sizes
+    within = np.arange(len(first)) - np.repeat(starts, sizes)
+    groups = np.maximum(sizes // TOGETHER, 1)
+    group = np.empty(len(first), dtype=np.int64)
+    group[order] = np.repeat(np.cumsum(groups) - groups, sizes) + within % np.repeat(groups, sizes)
+    return group[place]
+
+
+def _in_classes(old: Floats, classes: int, unit: Integers) -> Floats:
     """Return the mean weight of each record's quantile class; equal weights are in one class."""
     new = old.copy()
     weighing = old > 0
     values, place, counts = np.unique(old[weighing], return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2
     of_value = np.floor(middle / counts.sum() * classes).astype(np.int64)
-    of_value = _of_enough(of_value, counts)
+    of_value = _of_enough(of_value, np.split(unit[weighing][np.argsort(place, kind="stable")], np.cumsum(counts)[:-1]))
     sums, sizes = (np.bincount(of_value, weights=w) for w in (values * counts, counts.astype(np.float64)))
     new[weighing] = (sums / np.where(sizes > 0, sizes, 1))[of_value][place]
     return new
 
 
-def _of_enough(of_value: NDArray[np.int64], counts: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Take classes of too few records together with the next ones, from below; the last with the one before."""
+def _of_enough(of_value: Integers, owners: list[Integers]) -> Integers:
+    """Take classes of too few households together with the next ones, from below; the last with the one before.
+
+    ``owners`` are the households that have each value; without households they are records.
+    """
     merged = np.empty_like(of_value)
-    number, records = 0, 0
-    for at in range(len(of_value)):
-        if at and of_value[at] != of_value[at - 1] and records >= LEAST:
-            number, records = number + 1, 0
+    number, seen = 0, set[int]()
+    for at, owner in enumerate(owners):
+        if at and of_value[at] != of_value[at - 1] and len(seen) >= LEAST:
+            number, seen = number + 1, set()
         merged[at] = number
-        records += int(counts[at])
-    if records < LEAST and number:
+        if len(seen) < LEAST:
+            seen.update(owner.tolist())
+    if len(seen) < LEAST and number:
         merged[merged == number] = number - 1
     return merged
 

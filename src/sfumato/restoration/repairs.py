@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.linked import followed
+from sfumato.data.linked import followed, left_out_by_links
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
@@ -23,10 +23,11 @@ from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.restoration.audit import audit
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
+from sfumato.restoration.names import copies_of_names
+from sfumato.restoration.weightless import with_zero_weights
 from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
-MANY_UNITS = 20  # households from which a column with as many values is a number of them
 ROUNDS = 10  # of repairs, each followed by an audit
 Order = NDArray[np.intp]
 
@@ -115,6 +116,7 @@ def prepare(
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
+        work.left_out += left_out_by_links(original, made)  # they went with a source: no secret besides it
         _follow(work)
         found = _audited(work)
         for _ in range(ROUNDS):
@@ -122,6 +124,7 @@ def prepare(
                 break
             _follow(work)
             found = _audited(work)
+        found = with_zero_weights(found, work.original.without(work.left_out), work.table)
     except (DataError, NotApplicable) as refusal:
         return work.prepared(unaudited=str(refusal))
     return work.prepared(found)
@@ -133,6 +136,7 @@ def _follow(work: _Work) -> None:
     work.done += table.notes[len(work.table.notes) :]
     kept = {name: table.columns[name] is work.table.columns[name] for name in table.names}
     work.altered += [name for name in work.table.names if not kept.get(name, False)]
+    work.left_out += [name for name in work.table.names if name not in table.names]
     work.table = table
 
 
@@ -146,15 +150,16 @@ def _audited(work: _Work) -> Audit:
     table, weight = work.shuffled(), work.table.schema.weight
     if weight is None or weight not in work.renewed:
         return audit(original, table, order=order)
-    # a raked weight is a function of published columns, which are tried by themselves and together
+    # a raked weight is a function of published columns, which are tried by themselves and together; weights of zero,
+    # which stay, are tried in the end
     found = audit(original, table.without([weight]), order=order)
-    closed = Route("weight", untried="it was computed anew from what is published, so it tells no more")
+    closed = Route("weight", untried="it was computed anew from what is published, so it tells no more than that")
     return replace(found, routes=tuple(closed if route.name == "weight" else route for route in found.routes))
 
 
 def _without_names(work: _Work) -> None:
     kept = work.table.without_identifiers()
-    copies = _copies_of_units(work.original, kept)
+    copies = copies_of_names(work.original, kept)
     kept = kept.without(copies) if copies and len(copies) < len(kept.names) else kept
     gone = tuple(name for name in work.table.names if name not in kept.names)
     if gone:
@@ -162,38 +167,7 @@ def _without_names(work: _Work) -> None:
         copies = [name for name in copies if name in work.original.schema.analysed()]
         work.altered += copies
         work.left_out += copies
-        work.done.append(f"left out, for they name the units: {listed(gone)}")
-
-
-def _copies_of_units(original: Microdata, table: Microdata) -> list[str]:
-    """Name the columns that number the households under another name: texts, or numbers that count.
-
-    An amount that happens to differ from household to household, such as income, is none.
-    """
-    name = original.schema.household
-    if name is None or len(table) != len(original):
-        return []
-    homes = units(original)
-    number, found = len(np.unique(homes)), []
-    for other in table.names:
-        column = table.columns[other]
-        if other in table.schema.special().values() or len(np.unique(column[~table.missing(other)])) != number:
-            continue
-        if table.missing(other).any() or number < MANY_UNITS:
-            continue
-        codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
-        if len(np.unique(codes * number + homes)) == number and _counts(table, other, codes, homes):
-            found.append(other)
-    return found
-
-
-def _counts(table: Microdata, name: str, codes: NDArray[np.int64], homes: NDArray[np.int64]) -> bool:
-    """Tell whether a value for each household is a text, or a number without gaps or in the order of the households."""
-    column = table.columns[name]
-    if table.schema[name].kind != "numeric":
-        return True
-    in_order = np.array_equal(codes, homes) or np.array_equal(codes, homes.max() - homes)
-    return in_order or float(column.max() - column.min()) == codes.max()
+        work.done.append(f"left out, for they name the units: {listed(gone, most=12)}")
 
 
 def _new_households(work: _Work, seed: int, key: str) -> None:
@@ -228,7 +202,8 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
             for name in copies:
                 _left_out(work, name, "it is the weight under another name")
             weight = work.table.schema.weight
-            if weight is not None and not keep_weights and {restored.variable for restored in alarms} - set(copies):
+            told = {restored.variable for restored in alarms} - set(copies)
+            if weight is not None and weight not in work.renewed and not keep_weights and told:
                 work.renewed.append(weight)
         elif route.name == "household":
             blanks = len(work.done)
