@@ -200,7 +200,7 @@ def test_what_is_asked_of_confidential_values_is_what_the_measures_find(
 
 
 def test_closeness_holds_for_several_sets_with_a_missing_key() -> None:
-    # 10 records of f, u and of f, v: 7 q and 3 p, the p suppressed for their towns, as are the q of m, u; of two e is missing
+    # 7 q and 3 p of f, u and of f, v, the p suppressed for their towns, as are the q of m, u; of two e is missing
     cells = [("f", "u", 7, 3, "p"), ("f", "v", 7, 3, "p"), ("m", "u", 5, 5, "q"), ("m", "v", 3, 7, ""),
              ("m", "w", 3, 7, ""), ("f", None, 1, 1, "")]  # fmt: skip
     towns = iter(range(100))
