@@ -24,6 +24,7 @@ from sfumato.kernels.lattice import (
     compiled,
     every_node,
     plain,
+    worst,
 )
 from sfumato.kernels.lattice.assessor import Figure
 
@@ -116,12 +117,16 @@ def by_hand(
                 if fails(bound, [int(bound.values[i]) for i in mine if bound.values[i] >= 0], whole):
                     gone |= set(mine)
     kept = len(gone) <= most
+    parted = len(sets) > 1 and any((code < 0).any() for code in table["codes"])
     for bound in values:  # with the suppressed counted in every class, as the measures of risk do
         whole = bound.values[bound.values >= 0].tolist()
         for mine in classes:
             if set(mine) - gone and gone:
                 told = [int(bound.values[i]) for i in set(mine) | gone if bound.values[i] >= 0]
                 kept &= not fails(bound, told, whole)
+                if parted and (bound.figure != "distinct" or (bound.values < 0).any()):
+                    left = [int(bound.values[i]) for i in set(mine) - gone if bound.values[i] >= 0]
+                    kept &= not fails(bound, left, whole)
     return gone, kept
 
 
@@ -227,6 +232,41 @@ def test_what_is_called_nested_is_so_and_bounds_hold(data: st.DataObject) -> Non
             for node in (low, high):
                 if node.kept:
                     assert between <= search.loss.value(node) + 1e-9
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_what_is_kept_is_kept_where_a_missing_key_agrees_with_every_value(data: st.DataObject) -> None:
+    table = data.draw(tables())
+    sets, values, most, name = data.draw(asked(table))
+    search = made(table, sets, values, most, name)
+    if search.assessor.hopeless():
+        return
+    for node in every_node(search):
+        if not node.kept:
+            continue
+        gone = search.assessor.suppressed(node.levels)
+        columns = []
+        for code, levels, level in zip(table["codes"], table["parents"], node.levels, strict=True):
+            columns.append(np.where((code < 0) | gone, -1, levels[level][np.maximum(code, 0)]))
+        for one in sets:
+            shown = np.column_stack([columns[j] for j in one.columns])
+            for bound in values:
+                whole = bound.values[bound.values >= 0].tolist()
+                told = [
+                    bound.values[((row < 0) | (shown < 0) | (shown == row)).all(axis=1) & (bound.values >= 0)].tolist()
+                    for row in shown
+                ]
+                broken = [figure(bound.figure, mine, whole) for mine in told if fails(bound, mine, whole)]
+                assert worst(shown, bound) is None and not broken
+        unmade = np.column_stack(table["codes"])
+        for bound in values:  # the classes of the table as it is, which may break it
+            whole = bound.values[bound.values >= 0].tolist()
+            agreeing = [((row < 0) | (unmade < 0) | (unmade == row)).all(axis=1) for row in unmade]
+            told = [bound.values[mine & (bound.values >= 0)].tolist() for mine in agreeing]
+            broken = [figure(bound.figure, mine, whole) for mine in told if fails(bound, mine, whole)]
+            pick = min if bound.figure in ("distinct", "entropy") else max
+            assert worst(unmade, bound) == (pytest.approx(pick(broken)) if broken else None)
 
 
 @settings(max_examples=50, deadline=None)

@@ -76,6 +76,15 @@ def test_the_result_is_k_anonymous_and_loses_no_more_than_one_level_for_all(
         assert (protected.missing(name) >= data.missing(name)).all()
 
 
+def test_groups_of_one_name_at_two_levels_stay_apart() -> None:
+    # Paris is a town and, one level up, the region of three towns; Lyon is a region of its town alone
+    region = {"Paris": "Paris", "Versailles": "Paris", "Meaux": "Paris", "Lyon": "Lyon"}
+    hierarchy = {"town": {town: [name, "France"] for town, name in region.items()}}
+    table = pa.table({"town": ["Paris"] * 5 + ["Versailles", "Meaux"] + ["Lyon"] * 3})
+    protected = LocalRecoding(2, 0.0, hierarchy=hierarchy, variables=("town",)).protect(table)
+    assert protected["town"].to_pylist() == ["Paris"] * 5 + ["Paris (level 1)"] * 2 + ["Lyon"] * 3
+
+
 def test_households_stay_together() -> None:
     data = people(3, homes=30)
     protected = LocalRecoding(4, 1.0).protect(data)

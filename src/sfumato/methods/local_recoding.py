@@ -212,13 +212,37 @@ def _at_levels(data: Microdata, key: Ladder, parts: list[tuple[int, NDArray[np.i
         level = levels[0] if levels else 0
         found = key.hierarchy.at(variable, column, level)
         return None if found[0] is variable else found
-    place: dict[str, int] = {}
+    numbers, names = _numbered(key, levels)
     codes = np.full(len(data), -1, dtype=np.int32)
-    for level, records in sorted(parts, key=lambda part: part[0]):
-        number = [place.setdefault(name, len(place)) for name in key.groups[level]]
+    for level, records in parts:
         group = np.append(key.parents[level], np.int32(-1))[key.codes[records]]
-        codes[records] = np.array([*number, -1], dtype=np.int32)[group]
+        codes[records] = np.append(numbers[level], np.int32(-1))[group]
     several = replace(
-        variable, kind="nominal", categories=tuple(place), labels=(), missing=(), format="", hierarchy=None
+        variable, kind="nominal", categories=names, labels=(), missing=(), format="", hierarchy=None
     ).treated(Treatment(local=True))
     return only_present(several, codes)
+
+
+def _numbered(key: Ladder, levels: list[int]) -> tuple[dict[int, NDArray[np.int32]], tuple[str, ...]]:
+    """Number the groups of several levels, those of the same name and the same values once; return also their names.
+
+    A name that stands for other values at a lower level says its own level, because a region may be called as its town.
+    """
+    place: dict[tuple[str, bytes], int] = {}
+    names: dict[str, None] = {}
+    numbers = {}
+    for level in levels:
+        parent = key.parents[level]
+        ends = np.cumsum(np.bincount(parent, minlength=len(key.groups[level])))[:-1]
+        members = np.split(np.argsort(parent, kind="stable"), ends)
+        found = []
+        for name, values in zip(key.groups[level], members, strict=True):
+            group = name, values.tobytes()
+            if group not in place:
+                while name in names:
+                    name = f"{name} (level {level})"
+                names[name] = None
+                place[group] = len(place)
+            found.append(place[group])
+        numbers[level] = np.array(found, dtype=np.int32)
+    return numbers, tuple(names)

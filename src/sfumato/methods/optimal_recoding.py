@@ -18,7 +18,7 @@ from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search,
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
 from sfumato.methods.lattice import Lattice, Watch, searched
 from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
-from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential
+from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential, refuse_broken
 from sfumato.methods.selection import refuse_small_weights, refuse_special
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, sets_asked
 from sfumato.registry import catalogued
@@ -78,9 +78,12 @@ class OptimalRecoding(Method):
     the table of every choice of levels that can be kept is made and measured, because nothing bounds it.
 
     A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
-    in no class. That asks more than the measures of risk, in which a missing key agrees with every value; so they find
-    what was asked for. A record suppressed for one set of keys still counts in the classes of another. What one member
-    of a household loses goes for all members who share it, beyond the share of ``suppression``.
+    in no class. That asks more of ``k`` and ``risk`` than the measures do, in which a missing key agrees with every
+    value; a record suppressed for one set of keys still counts in the classes of another. What one member of a
+    household loses goes for all members who share it, beyond the share of ``suppression``. A class may so come by
+    records of other values, and break ``l`` or ``t``: the table that is made is looked at as the measures do, the
+    households included, and refused if they would find one. Only blocks of a table with households (``within``) are
+    not looked at again after the members lose what one lost.
 
     ``seconds`` stops the search; the note then says what any choice of levels loses at least. ``search(data)`` returns
     the :class:`Lattice`, with the nodes beside the best one, and searches on if asked.
@@ -154,12 +157,24 @@ class OptimalRecoding(Method):
         table = Microdata.from_frame(data)
         return self._searched(table, watch)
 
+    def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
+        """Apply the method, then suppress for the members of a household what one lost, and look at the whole again."""
+        protected = super().applied(data, rng)
+        if data.schema.household is not None:
+            self._refuse_broken(data, protected)
+        return protected
+
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         found = self._searched(data, None)
         levels = tuple(found.levels.values())
         said = f"{type(self).__name__}: {self._told(found)}"
         protected = _recoded(data, found.keys, levels, found.search.assessor)
+        self._refuse_broken(data, protected)
         return replace(protected, notes=(*protected.notes, said))
+
+    def _refuse_broken(self, data: Microdata, protected: Microdata) -> None:
+        asked = self._asked(data)
+        refuse_broken(protected, asked, self._values(data, self._names(asked)))
 
     def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
         return sets_asked(data, self.sets, self.variables, self.k or 1)
@@ -184,7 +199,12 @@ class OptimalRecoding(Method):
         self._refuse_too_many(rows, values, most)
         loss = self._loss(data, rows, keys, sets, values, most)
         gains = loss.gains if isinstance(loss, ValueLoss) else None
-        search = Search(Assessor(rows, sets, values, most=most, gains=gains), loss)
+        assessor = Assessor(rows, sets, values, most=most, gains=gains)
+        if assessor.hopeless():
+            raise NotApplicable(
+                "all records together, as one class, break what is asked, so no table keeps it; ask for less"
+            )
+        search = Search(assessor, loss)
         found = searched(search, inf if self.seconds is None else self.seconds, watch)
         if found.node is None:
             raise NotApplicable(self._nothing(search, most, exact=found.exact))

@@ -7,8 +7,9 @@ import numpy as np
 
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels.lattice import Alike, Values
+from sfumato.kernels.lattice import Alike, Values, worst
 from sfumato.methods.suppression_sets import KeysAlike, places
+from sfumato.pair import Half
 
 Diversity = Literal["distinct", "entropy"]
 
@@ -53,3 +54,25 @@ def bounds(
             )
             found.append(Values(told, len(values), distance, close))
     return tuple(found)
+
+
+def refuse_broken(protected: Microdata, asked: Sequence[KeysAlike], values: Sequence[Values]) -> None:
+    """Refuse a table of which a measure of risk would find that a class breaks a bound on its values.
+
+    The number alike and the risk need no such look: a value made missing agrees with more records than before.
+    """
+    half = Half.of(protected)
+    for one in asked:
+        codes = half.codes(protected, one.keys)
+        for bound in values:
+            found = worst(codes, bound)
+            if found is None:
+                continue
+            if bound.figure in ("distinct", "entropy"):
+                broken = f"of l={bound.bound:g} a class keeps {found:.4g}"
+            else:
+                broken = f"of t={bound.bound:g} a class is {found:.4g} from the file"
+            raise NotApplicable(
+                f"{broken}, once suppressed keys agree with every value and the members of a household lose what one "
+                f"of them lost (keys {', '.join(one.keys)}); give suppression=0, ask for less, or name fewer keys"
+            )

@@ -5,6 +5,7 @@ A node of the lattice is a level for each key. Records whose groups agree in eve
 without looking at most of them.
 """
 
+from sfumato.kernels.lattice.agreeing import worst
 from sfumato.kernels.lattice.assessor import Alike, Assessed, Assessor, Values
 from sfumato.kernels.lattice.losses import ClassSize, Discernibility, Loss, ValueLoss
 from sfumato.kernels.lattice.rows import Levels, Rows
@@ -24,4 +25,5 @@ __all__ = [
     "ValueLoss",
     "Values",
     "every_node",
+    "worst",
 ]

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Figure = Literal["distinct", "entropy", "equal distance", "ordered distance"]
 
-_KINDS: dict[Figure, int] = {"distinct": 0, "entropy": 1, "equal distance": 2, "ordered distance": 3}
+KINDS: dict[Figure, int] = {"distinct": 0, "entropy": 1, "equal distance": 2, "ordered distance": 3}
 
 
 class Alike(NamedTuple):
@@ -139,9 +139,10 @@ class Assessor:
 
     A missing key agrees with every value, so that a suppressed record is counted in every class by the measures of
     risk. It is not counted here: a class must keep what is asked by the records that show its keys. Where it also
-    matters what the suppressed ones add (``Values.mixes``), the class must keep the bound with them too.
-    Then every union of such classes with the suppressed keeps it, as above, and so does what a record with other keys
-    missing agrees with.
+    matters what the suppressed ones add (``Values.mixes``), the class must keep the bound with them too. A record with
+    a key missing agrees with several classes and the suppressed. Their union keeps the bound, as above, if one class
+    does with the suppressed and the others do alone, without those of their records that are suppressed for another
+    set of keys: that is asked too, if there are several sets and a key is missing.
     """
 
     def __init__(
@@ -158,6 +159,21 @@ class Assessor:
         self._entries = [_Entries.of(rows, one, most) for one in bounds]
         self._kernel = rows.kernel
         self._everything = tuple(range(len(rows.top)))
+        self._parted = len(self.sets) > 1 and rows.gaps
+
+    def hopeless(self) -> bool:
+        """Tell whether all records as one class break what is asked: then nothing that is published can keep it.
+
+        Two classes together have no less of what is asked than the worse of them, and a suppressed record agrees with
+        all records.
+        """
+        whole = self.rows.table
+        weights = None if whole.weights is None else np.array([whole.weights.sum()])
+        one_class = Table(whole.levels, whole.rows[:1], np.array([self.rows.records]), weights)
+        place = np.zeros(1, dtype=np.int32)
+        if any(self._rare(one_class, one, place, 1).any() for one in self.sets):
+            return True
+        return any(self._broken(one, np.zeros(len(one.row), dtype=np.int32), 1).any() for one in self._entries)
 
     @property
     def rolls(self) -> bool:
@@ -231,7 +247,11 @@ class Assessor:
         return one.asked.fails(*self._figures(one, place, number, shown, extra))
 
     def _broken_with(self, one: _Entries, place: Codes, number: int, hidden: Flags, seen: Codes) -> bool:
-        """Tell whether any class that is still seen breaks a bound if the suppressed are counted in it."""
+        """Tell whether any class that is still seen breaks a bound if the suppressed are counted in it, or left out."""
+        if self._parted:
+            none = np.zeros(len(one.whole), dtype=np.int64)
+            if one.asked.fails(*self._figures(one, place, number, hidden, none))[seen].any():
+                return True
         extra = np.bincount(one.value[hidden], weights=one.count[hidden], minlength=len(one.whole)).astype(np.int64)
         figure, total = self._figures(one, place, number, hidden, extra)
         return bool(one.asked.fails(figure, total)[seen].any())
@@ -240,7 +260,7 @@ class Assessor:
         self, one: _Entries, place: Codes, number: int, hidden: Flags, extra: Integers
     ) -> tuple[Floats, Integers]:
         figure, total = self._kernel.figures(
-            place, one.value, one.count, hidden, extra, number, one.whole, _KINDS[one.asked.figure]
+            place, one.value, one.count, hidden, extra, number, one.whole, KINDS[one.asked.figure]
         )
         return figure, total
 

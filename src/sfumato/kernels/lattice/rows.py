@@ -42,7 +42,7 @@ class Rows:
     ``codes`` holds a row for each; the value after the last is a missing one. ``maps`` has the groups of all keys and
     levels one after the other: that of value v of key j at level l is ``maps[starts[j][l] + v]``, a number below
     ``groups[j][l]``. A missing value is a group of its own, until a level leaves one group only: it is then in that,
-    because neither tells anything.
+    because neither tells anything. ``gaps`` says whether any key is missing in any record.
     """
 
     codes: Codes
@@ -52,6 +52,7 @@ class Rows:
     starts: tuple[tuple[int, ...], ...]
     groups: tuple[tuple[int, ...], ...]
     records: int
+    gaps: bool
 
     @classmethod
     def of(cls, codes: Sequence[Codes], parents: Sequence[Sequence[Codes]], weights: Floats | None = None) -> "Rows":
@@ -62,10 +63,11 @@ class Rows:
         (array([1, 2, 1]), ((3, 1),), array([0, 1, 2, 0, 0, 0], dtype=int32))
         """
         maps: list[Codes] = []
-        starts, groups, start = [], [], 0
+        starts, groups, start, any_gaps = [], [], 0, False
         filled = []
         for code, levels in zip(codes, parents, strict=True):
             gaps = bool((code < 0).any())
+            any_gaps |= gaps
             filled.append(np.where(code < 0, len(levels[0]), code).astype(np.int32))
             first, number = [], []
             for parent in levels:
@@ -82,7 +84,7 @@ class Rows:
         sums = None if weights is None else class_sums(row_of, weights, len(counts))
         table = Table((0,) * len(starts), np.arange(len(counts), dtype=np.int32), counts, sums)
         rows = np.ascontiguousarray(stacked[first_records(row_of)])
-        return cls(rows, row_of, table, np.concatenate(maps), tuple(starts), tuple(groups), len(stacked))
+        return cls(rows, row_of, table, np.concatenate(maps), tuple(starts), tuple(groups), len(stacked), any_gaps)
 
     @property
     def top(self) -> Levels:
