@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import DateShift, Microdata, NotApplicable, ParameterError, Schema
+from sfumato import DateShift, Microdata, NotApplicable, ParameterError, Schema, VariableRemoval
 
 
 def stays(n: int = 50, seed: int = 0) -> Microdata:
@@ -71,3 +71,37 @@ def test_what_cannot_be() -> None:
         DateShift(3).protect(pa.table({"a": [1]}))
     with pytest.raises(NotApplicable, match="DateShift: variable 'cost' is numeric; it must be date"):
         DateShift(3, variables=("cost",)).protect(stays())
+
+
+def interviewed(days: list[dt.date], n: int = 20) -> pa.Table:
+    """Return births a day apart, and interviews on the days given, then each on a day of its own."""
+    own = [dt.date(2020, 3, 1) + dt.timedelta(days=i) for i in range(n)]
+    born = [dt.date(1960, 1, 1) + dt.timedelta(days=i) for i in range(n)]
+    return pa.table({"born": born, "interview": [*days, *own[len(days) :]]})
+
+
+def test_a_day_that_many_share_is_refused_because_it_gives_the_shift_away() -> None:
+    """5 of 20 are more than a fifth, 4 are not."""
+    table = interviewed([dt.date(2020, 1, 1)] * 5)
+    with pytest.raises(NotApplicable, match=r"25% of the units have the same day in 'interview', 2020-01-01; .*remove"):
+        DateShift(30).protect(table, rng=1)
+    DateShift(30).protect(interviewed([dt.date(2020, 1, 1)] * 4), rng=1)
+    DateShift(30, variables=("born",)).protect(table, rng=1)
+    (VariableRemoval(variables=("interview",)) + DateShift(30)).protect(table, rng=1)
+
+
+def test_a_day_is_shared_by_units_and_not_by_records() -> None:
+    """Ten persons with two records each: one person with a day twice shares it with nobody."""
+    came = [dt.date(2020, 1, 1) + dt.timedelta(days=i // 2) for i in range(20)]
+    table = pa.table({"person": np.arange(20) // 2, "came": came})
+    DateShift(30).protect(Microdata.from_frame(table, Schema(household="person")), rng=1)
+    crossed = pa.table({"person": np.arange(20) % 10, "came": [*came[:10], *[dt.date(2020, 5, 1)] * 10]})
+    with pytest.raises(NotApplicable, match="100% of the units"):
+        DateShift(30).protect(Microdata.from_frame(crossed, Schema(household="person")), rng=1)
+
+
+@pytest.mark.parametrize("day", [dt.date(9999, 12, 31), dt.date(9999, 1, 1), dt.date(1, 1, 1), dt.date(9998, 12, 1)])
+def test_dates_at_the_end_of_the_calendar_are_refused(day: dt.date) -> None:
+    table = pa.table({"day": [dt.date(2020, 1, 1), day]})
+    with pytest.raises(NotApplicable, match=rf"{day} in row 2, at the end of the calendar, .*declare it as missing"):
+        DateShift(400).protect(table, rng=3)

@@ -1,14 +1,19 @@
 """Dates shifted at random, all dates of a unit by the same number of days."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.dates import moved
+from sfumato.data.dates import YEARS, moved, spelled
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import counted, units
+from sfumato.errors import NotApplicable
 from sfumato.registry import catalogued
+
+SHARED, FEW = 0.2, 10  # units with the same day, of all that have one, and how many these must be for a share to tell
+ORDINARY = (YEARS[0] + 365, YEARS[1] - 365)  # the years 1 and 9999 stand for no date or an unknown one
 
 
 @catalogued(
@@ -22,7 +27,8 @@ from sfumato.registry import catalogued
         households="whole",
         grid={"days": (7, 30, 180)},
         caveat="intervals within a unit are true, so that an unusual sequence of stays still identifies; a day that "
-        "everybody shares, weekdays and seasons show the shift; birth dates and other dates must shift together",
+        "many share, such as that of the interview, gives the shift away and with it every date, so it is refused: "
+        "remove it first; weekdays and seasons show the shift too; birth dates and other dates must shift together",
         formula="x'_ij = x_ij + s_u(i),   s_u even on the whole numbers -days .. days, one for each unit u;\n"
         "u(i) = the household or person that the schema names, else the record",
         reading="A date moves by at most ``days``, on average by about half of it. Intervals between the dates of a "
@@ -55,5 +61,35 @@ class DateShift(Method):
         unit = units(data)
         shift = rng.integers(-self.days, self.days, size=counted(unit), endpoint=True)[unit]
         names = self.masked(data)
+        for name in names:
+            self._refuse_beyond(name, data.columns[name])
+            if len(names) > 1 or counted(unit) < len(data):  # else there is no other date to be restored
+                _refuse_shared(name, data.columns[name], unit)
         said = f"{type(self).__name__}: {', '.join(names)} moved by at most {self.days:,} days"
         return data.replace({name: moved(data.columns[name], shift) for name in names}, said)
+
+    def _refuse_beyond(self, name: str, days: NDArray[np.float64]) -> None:
+        """Refuse dates that stand for something else, or that a shift would carry out of the calendar."""
+        low, high = max(ORDINARY[0], YEARS[0] + self.days), min(ORDINARY[1], YEARS[1] - self.days)
+        beyond = (days < low) | (days >= high)
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            day = spelled(float(days[row]))
+            raise NotApplicable(
+                f"variable {name!r} has {day} in row {row + 1}, at the end of the calendar, which a shift would hide "
+                f'or carry beyond; declare it as missing in the schema: missing = ["{day}"]'
+            )
+
+
+def _refuse_shared(name: str, days: NDArray[np.float64], unit: NDArray[np.int64]) -> None:
+    """Refuse a date that so many units share that an intruder knows it: shifted, it tells the shift of each."""
+    there = ~np.isnan(days)
+    pairs = np.unique(np.column_stack([np.floor(days[there]).astype(np.int64), unit[there]]), axis=0)
+    of_all = len(np.unique(pairs[:, 1]))
+    values, counts = np.unique(pairs[:, 0], return_counts=True)
+    if of_all >= FEW and counts.max() > SHARED * of_all:
+        raise NotApplicable(
+            f"{counts.max() / of_all:.0%} of the units have the same day in {name!r}, "
+            f"{spelled(float(values[counts.argmax()]))}; who knows it reads the shift of each off it and restores all "
+            "their dates: remove it or recode it first (VariableRemoval, GlobalRecoding)"
+        )
