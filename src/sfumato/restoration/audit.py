@@ -13,17 +13,14 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
 from sfumato.restoration.beside import columns_beside
-from sfumato.restoration.findings import Audit, Name, Reading, Restored, Route
+from sfumato.restoration.findings import Audit, Name, Restored, Route
 from sfumato.restoration.guess import best_guess
+from sfumato.restoration.judging import judged_by
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
-from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target, Trial
+from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target
 
 FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
-DEPENDENCE = 2 / 3  # of what the guess leaves open other columns must give back: less is what users look for
-FINE = 0.1  # of the records at most are near one value of a number so fine that no mere association meets it
-AS_OFTEN = 0.75  # of how often a relation holds for unprotected values it must hold for the protected ones
-NEARLY_ALWAYS = 0.9  # of the unprotected values a relation must hold for, to count where protected values are few
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,9 @@ def audit(
     of 1 % of any false alarm in the audit, corrected for all that was tried. Where protected values are few, it is
     enough that the relation holds for nine in ten unprotected values. Of a variable with few values other columns must
     moreover give back two thirds of what the guess leaves open: less is an association such as users of the file are
-    after.
+    after. The best guess is granted the distribution of the protected values. If that alone tells them, such as where
+    one region was blanked or a variable of two values changed, a route is an alarm if it gives two thirds of what a
+    guess from the file alone leaves open.
 
     A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
 
@@ -136,7 +135,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
     if isinstance(found, str):
         return Route(name, untried=found)
     level = alpha / max(sum(trial.tests for trial in found), 1)
-    judged = [(restored_by(trial, level, margin, associated=_only_associated(name, trial)), trial) for trial in found]
+    judged = [(judged_by(name, trial, level, margin), trial) for trial in found]
     judged.sort(key=lambda one: _severity(one[0]))
     alarms = [restored for restored, _ in judged if restored.alarm]
     worst = judged[0][0]
@@ -144,7 +143,7 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
         name,
         worst=worst,
         by_variable=tuple(restored for restored, _ in judged),
-        examples=wording.examples(name, [t for r, t in judged if r.alarm], setting, matching.records),
+        examples=wording.examples(name, [one for one in judged if one[0].alarm], setting, matching.records),
         verdict=wording.verdict(worst),
         repair=wording.repair(name, alarms, setting.original.schema) if alarms else "",
     )
@@ -153,64 +152,6 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
 def _severity(found: Restored) -> tuple[bool, float, str, str]:
     """Put what restores first, and what exceeds the guess most in terms of chance."""
     return not found.alarm, -found.excess * float(np.sqrt(found.values)), found.variable, found.level
-
-
-def _only_associated(name: Name, trial: Trial) -> bool:
-    """Tell whether other columns say no more of a variable than columns say of each other.
-
-    Of the values that they speak of they give back less than two thirds of what the guess leaves open. A number so fine
-    that few records are near any value is met by no mere association, except by a sum of parts that were changed.
-    """
-    fine = trial.target.aim.number and trial.target.guess.chance <= FINE and name != "sums"
-    if name not in ("columns", "combinations", "sums") or fine or not trial.answered.any():
-        return False
-    restored = float(trial.right[trial.answered].mean())
-    guess = float(trial.target.guessed(trial.rows)[1][trial.answered].mean())
-    return restored - guess < DEPENDENCE * (1 - guess)
-
-
-def restored_by(trial: Trial, level: float, margin: float, *, associated: bool) -> Restored:
-    """Judge a trial: whether it restores by more than the margin, and by more than luck at this level."""
-    aim = trial.target.aim
-    restored, guess = trial.share, trial.guess
-    reading: Reading = "restores"
-    if restored - guess <= margin:
-        reading = "nothing"
-    elif not _beyond_luck(trial, level) and not _holds(trial, level, margin):
-        reading = "luck"
-    elif associated:
-        reading = "association"
-    return Restored(
-        variable=aim.name,
-        level=aim.level,
-        evidence=trial.evidence.shown,
-        values=len(aim.cells),
-        restored=restored,
-        exactly=float(trial.exact.mean()),
-        guess=guess,
-        holds=trial.holds,
-        learnt="the file" if trial.learnt_from_file else "the original",
-        reading=reading,
-        columns=trial.evidence.columns,
-    )
-
-
-def _beyond_luck(trial: Trial, level: float) -> bool:
-    """Tell whether so many would not be right by luck; the members of a household count as one."""
-    units = trial.target.units
-    independent = len(trial.rows) if units is None else len(np.unique(units[trial.rows]))
-    right = np.floor(trial.share * independent + 1e-9)
-    return trial.target.guess.surprise(float(right), independent) < level
-
-
-def _holds(trial: Trial, level: float, margin: float) -> bool:
-    """Tell whether the relation holds for nearly all unprotected values, and not because nearly all are equal."""
-    if trial.holds is None or trial.holds < NEARLY_ALWAYS or trial.holds - trial.usual <= margin:
-        return False
-    if trial.share < AS_OFTEN * trial.holds:  # what holds elsewhere does not hold for the protected values
-        return False
-    luck = replace(trial.target.guess, right=np.zeros(1, dtype=bool), chance=trial.usual)
-    return luck.surprise(np.floor(trial.holds * trial.checked + 1e-9), trial.checked) < level
 
 
 def _sampled(setting: Setting) -> list[str]:

@@ -20,8 +20,9 @@ from sfumato.data.units import units
 from sfumato.errors import SchemaError
 from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import gone
-from sfumato.restoration.audit import FALSE_ALARMS, restored_by
+from sfumato.restoration.audit import FALSE_ALARMS
 from sfumato.restoration.guess import best_guess
+from sfumato.restoration.judging import restored_by
 from sfumato.restoration.likely import likely_sources
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.routes import FEW, combined, joined

@@ -20,7 +20,7 @@ def column(data: Microdata, name: str, shown: str = "") -> Evidence:
     missing = data.missing(name)
     codes = np.zeros(len(data), dtype=np.int64)
     codes[~missing] = np.unique(values[~missing], return_inverse=True)[1] + 1
-    return Evidence((shown or name,), codes, variable.kind != "nominal")
+    return Evidence((shown or name,), codes, variable.kind != "nominal", blank=missing if missing.any() else None)
 
 
 def informative(evidence: Evidence) -> bool:

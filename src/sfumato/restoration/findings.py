@@ -9,6 +9,7 @@ from sfumato.display import Preformatted, html_table
 Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "beside"]
 Level = Literal["as published", "in full"]
 Lesson = Literal["the file", "the original"]
+Basis = Literal["the distribution", "the file alone"]
 Reading = Literal["restores", "association", "luck", "nothing"]
 
 TITLES: dict[Name, str] = {
@@ -44,6 +45,10 @@ class Restored:
     right; None where none are left. ``learnt`` says where the intruder has the relation from: the file itself, or the
     original, where the file shows too few values and the relation is taken as known. ``reading`` says what that means:
     it "restores"; it gives more than the guess, but as an "association" does or as "luck" may; or it gives "nothing".
+
+    ``basis`` says what ``restored`` and ``guess`` count. The intruder is granted "the distribution" of the protected
+    values. Only where a route tells no more than that, but restores nevertheless, he has "the file alone"; where he
+    cannot know which values were changed, each unchanged one that he puts wrong takes away one that he puts right.
     """
 
     variable: str
@@ -57,6 +62,7 @@ class Restored:
     learnt: Lesson
     reading: Reading
     columns: tuple[str, ...] = ()  # the columns of the file that the evidence is made of
+    basis: Basis = "the distribution"
 
     @property
     def alarm(self) -> bool:

@@ -53,12 +53,12 @@ def best_guess(aim: Aim) -> Guess:
 def _category(aim: Aim) -> Guess:
     true, band = aim.truth.codes[aim.cells], aim.band[aim.cells]
     number = len(aim.truth.levels)
-    common = _modes(band * number + true, number)
+    common = modes(band * number + true, number)
     counts = dict(zip(*np.unique(band, return_counts=True), strict=True))
     lesson = aim.lesson
     there = np.flatnonzero(lesson.present)
     bands = np.zeros(len(there), dtype=np.int64) if aim.taught else aim.band[there]
-    usual = _modes(bands * number + lesson.codes[there], number)
+    usual = modes(bands * number + lesson.codes[there], number)
     overall = int(np.bincount(lesson.codes[there]).argmax()) if there.size else -1
     choice = {
         one: common[one] if counts[one] >= MANY else usual.get(0 if aim.taught else one, overall) for one in counts
@@ -68,7 +68,7 @@ def _category(aim: Aim) -> Guess:
     return Guess(values, values == true, float(shares.max() / shares.sum()))
 
 
-def _modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
+def modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
     """Return the most common value of each group, the lower code where two are; keys are group * number + value."""
     cells, counts = np.unique(keys, return_counts=True)
     order = np.lexsort((cells, -counts))

@@ -21,13 +21,14 @@ class Evidence:
     """A column of the file as codes from 0: in the order of its values where they have one.
 
     ``shown`` names the columns it is made of, or says how it is made of ``parts``. Records with no value have a code of
-    their own, the first.
+    their own, the first; ``blank`` tells which these are, of several columns the records without a value of some.
     """
 
     shown: tuple[str, ...]
     codes: Integers
     ordered: bool
     parts: tuple[str, ...] = ()
+    blank: NDArray[np.bool_] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -39,9 +40,16 @@ class Evidence:
         """How many different values there may be."""
         return int(self.codes.max(initial=0)) + 1
 
+    def shows(self, rows: Rows) -> NDArray[np.bool_]:
+        """Tell which of these records have a value."""
+        return np.ones(len(rows), dtype=bool) if self.blank is None else ~self.blank[rows]
+
     def part(self, rows: Rows) -> "Evidence":
         """Return the evidence for some of the records."""
-        return self if len(rows) == len(self.codes) else Evidence(self.shown, self.codes[rows], self.ordered)
+        if len(rows) == len(self.codes):
+            return self
+        blank = None if self.blank is None else self.blank[rows]
+        return Evidence(self.shown, self.codes[rows], self.ordered, blank=blank)
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,7 +174,9 @@ def joined(*parts: Evidence) -> Evidence:
         codes = codes * part.number + part.codes
     if len(parts) > 1 and int(codes.max(initial=0)) > 4 * len(codes):
         codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-    return Evidence(tuple(sorted(name for part in parts for name in part.shown)), codes, ordered=False)
+    blanks = [part.blank for part in parts if part.blank is not None]
+    blank = np.logical_or.reduce(blanks) if blanks else None
+    return Evidence(tuple(sorted(name for part in parts for name in part.shown)), codes, ordered=False, blank=blank)
 
 
 def sums(setting: Setting) -> Found:

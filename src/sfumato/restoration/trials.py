@@ -1,7 +1,7 @@
 """One piece of evidence tried on one variable's protected values, and the best of many."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.guess import Guess
 from sfumato.restoration.prediction import Evidence, Lesson, lesson_of, predicted
+from sfumato.restoration.unaware import unaware_guess
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -80,6 +82,18 @@ class Target:
         """Which protected values the guess meets exactly."""
         return self.aim.right(self.aim.cells, self.guess.values)[1]
 
+    @cached_property
+    def unaware(self) -> Floats | None:
+        """For each record, how likely an intruder is right who has the file alone."""
+        return unaware_guess(self.aim, self.guess)
+
+    @cached_property
+    def unchanged(self) -> Rows:
+        """The rows that show their true value, where he cannot know that they do."""
+        if self.unaware is None:
+            return np.empty(0, dtype=np.intp)
+        return np.setdiff1d(np.flatnonzero(~np.isnan(self.unaware)), self.aim.cells, assume_unique=True)
+
     def guessed(self, rows: Rows) -> tuple[NDArray[Any], Mask]:
         """Return what is guessed for some of the protected values, and whether it is right."""
         at = np.searchsorted(self.aim.cells, rows)
@@ -91,7 +105,8 @@ class Trial:
     """What one piece of evidence gave back of a variable's protected values.
 
     ``right`` and ``exact`` stand beside ``rows``; where the evidence says nothing the guess is taken. ``answered``
-    tells where it said something. ``tests`` counts the trials of which this is the best.
+    tells where it said something. ``elsewhere`` is how likely an intruder is right, who follows it, on a sample of the
+    ``unchanged`` rows. ``tests`` counts the trials of which this is the best.
     """
 
     target: Target
@@ -105,6 +120,8 @@ class Trial:
     usual: float = 0.0
     learnt_from_file: bool = True
     tests: int = 1
+    unchanged: Rows = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    elsewhere: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def share(self) -> float:
@@ -131,6 +148,9 @@ def tried(target: Target, evidence: Evidence, way: Way = Way()) -> Trial:  # noq
     """Try one piece of evidence on the protected values, and check it on unprotected ones."""
     lesson = published_lesson(target.aim, own=way.own) if way.published else target.lesson
     trial = _asked(target, evidence, way, lesson, target.asked)
+    unchanged = target.sample.of(target.unchanged, CHECKED)
+    if unchanged.size:
+        trial = _elsewhere(trial, unchanged, _answers(target.aim, evidence, way, lesson, unchanged))
     if not target.aim.taught:
         return trial
     known = target.sample.of(np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True), CHECKED)
@@ -176,7 +196,18 @@ def share(target: Target, evidence: Evidence, way: Way = Way()) -> float:  # noq
 def read_off(target: Target, answers: NDArray[Any], shown: str, *, parts: tuple[str, ...] = ()) -> Trial:
     """Take answers as they stand, one for each record of the file: a sum of other columns, another release's value."""
     evidence = Evidence((shown,), np.zeros(len(answers), dtype=np.int64), ordered=False, parts=parts)
-    return _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
+    trial = _judged(target, evidence, target.asked, answers[target.asked], from_file=target.aim.taught)
+    unchanged = target.sample.of(target.unchanged, CHECKED)
+    return _elsewhere(trial, unchanged, answers[unchanged])
+
+
+def _elsewhere(trial: Trial, rows: Rows, found: NDArray[Any]) -> Trial:
+    """Add to a trial what the same evidence says of values that were not changed."""
+    likely, aim = trial.target.unaware, trial.target.aim
+    if likely is None or not rows.size:
+        return trial
+    answered = (~np.isnan(found) if aim.number else found >= 0) & trial.evidence.shows(rows)
+    return replace(trial, unchanged=rows, elsewhere=np.where(answered, aim.right(rows, found)[0], likely[rows]))
 
 
 def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:

@@ -23,7 +23,8 @@ def verdict(worst: Restored) -> str:
     """Say what the worst variable of a route loses by it."""
     what = f"{worst.restored:.1%} of {_counted(worst.values, 'protected value')} of {worst.variable}"
     from_what = f" from {' and '.join(worst.evidence)}" if worst.evidence else ""
-    said = f"{what}{from_what}, against {worst.guess:.1%} by the best guess"
+    guess = "a guess from the file alone" if worst.basis == "the file alone" else "the best guess"
+    said = f"{what}{from_what}, against {worst.guess:.1%} by {guess}"
     return {
         "restores": f"restores {said}",
         "association": f"gives {said}: an association, no way back",
@@ -71,12 +72,13 @@ def _linked(schema: "Schema", name: str, source: str) -> bool:
     return reaches(name, source) or reaches(source, name)
 
 
-def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: NDArray[np.intp]) -> tuple[Example, ...]:
+def examples(
+    name: Name, judged: Sequence[tuple[Restored, Trial]], setting: "Setting", records: NDArray[np.intp]
+) -> tuple[Example, ...]:
     """Return values given back that the guess misses."""
     told = []
-    for trial in trials:
-        missed = ~trial.target.guessed(trial.rows)[1]
-        for at in np.flatnonzero(trial.right & trial.answered & missed)[:SHOWN]:
+    for found, trial in judged:
+        for at in np.flatnonzero(_given_back(found, trial) & trial.answered)[:SHOWN]:
             row = trial.rows[[at]]
             aim = trial.target.aim
             level = aim.truth.levels[aim.truth.codes[row[0]]]
@@ -86,6 +88,14 @@ def examples(name: Name, trials: Sequence[Trial], setting: "Setting", records: N
             how = _how(name, trial, setting.protected, int(row[0]))
             told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how))
     return tuple(told[:SHOWN])
+
+
+def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
+    """Tell which values are right that the guess misses."""
+    target = trial.target
+    if found.basis == "the file alone" and target.unaware is not None:
+        return trial.right & (target.unaware[trial.rows] < 1)
+    return trial.right & ~target.guessed(trial.rows)[1]
 
 
 def _written(level: Any, kind: "Kind") -> str:
