@@ -9,6 +9,7 @@ import typer
 from sfumato.cli.options import (
     Decimal,
     Delimiter,
+    DespiteAudit,
     Encoding,
     Json,
     KeepOrder,
@@ -84,9 +85,7 @@ def sweep(
     ] = True,
     keep_order: KeepOrder = False,
     keep_weights: KeepWeights = False,
-    despite_audit: Annotated[
-        bool, typer.Option("--despite-audit", help="Release a table although the rest of it gives values back.")
-    ] = False,
+    despite_audit: DespiteAudit = False,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
