@@ -66,6 +66,7 @@ class _Work:
             excused=excused,
             missing={name: float(self.table.missing(name).mean()) for name in self.table.names},
             renewed=tuple(self.renewed),
+            renumbered=tuple(name for name in self.renewed if name == self.original.schema.household),
             altered=tuple(self.altered),
             left_out=tuple(self.left_out),
             lost=tuple(self.lost),
