@@ -11,6 +11,7 @@ from sfumato.cli.options import (
     DespiteAudit,
     Encoding,
     Json,
+    KeepHouseholds,
     KeepOrder,
     KeepWeights,
     SchemaFile,
@@ -41,6 +42,7 @@ def protect(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     keep_order: KeepOrder = False,
     keep_weights: KeepWeights = False,
+    keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
     as_is: Annotated[
         bool,
@@ -87,7 +89,15 @@ def protect(
     ready = Prepared(protected, None, Checked())
     if not as_is:
         key = release_name(data, found[0], "")
-        ready = prepare(data, protected, seed=seed, key=key, keep_order=keep_order, keep_weights=keep_weights)
+        ready = prepare(
+            data,
+            protected,
+            seed=seed,
+            key=key,
+            keep_order=keep_order,
+            keep_weights=keep_weights,
+            keep_households=keep_households,
+        )
     done = ready.checked.done
     order_key = None if ready.order is None else release_name(data, found[0], "")
     passed = as_is or ready.checked.passed

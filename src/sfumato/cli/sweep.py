@@ -12,6 +12,7 @@ from sfumato.cli.options import (
     DespiteAudit,
     Encoding,
     Json,
+    KeepHouseholds,
     KeepOrder,
     KeepWeights,
     MeasureTexts,
@@ -85,6 +86,7 @@ def sweep(
     ] = True,
     keep_order: KeepOrder = False,
     keep_weights: KeepWeights = False,
+    keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
     seed: Seed = None,
     workers: Workers = None,
@@ -164,6 +166,7 @@ def sweep(
         whys={repr(candidate.method): candidate.why for candidate in found},
         keep_order=keep_order,
         keep_weights=keep_weights,
+        keep_households=keep_households,
         despite_audit=despite_audit,
     )
     remind(data)
