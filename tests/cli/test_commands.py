@@ -202,10 +202,29 @@ def test_parquet_in_parquet_out(survey: Path, tmp_path: Path) -> None:
 
     path = tmp_path / "survey.parquet"
     write(read(survey), path)
-    assert run("protect", path, "--method", "MDAV(k=3)", "--keep-order").exit_code == 0
+    assert run("protect", path, "--method", "MDAV(k=3)", "--keep-order", "--despite-audit").exit_code == 0
     before, after = pq.read_table(path), pq.read_table(tmp_path / "survey.protected.parquet")
     assert after.column_names == before.column_names
     assert after["region"].equals(before["region"])
+
+
+def test_a_table_that_gives_values_back_is_not_written_unless_it_is_wanted(survey: Path) -> None:
+    words = ("protect", survey, "--method", "MDAV(k=3)", "--keep-order", "--seed", "1")
+    target = survey.with_name("survey.protected.csv")
+    refused = run(*words)
+    assert refused.exit_code == 1
+    assert "warning: order of the records restores" in refused.stderr and "--despite-audit" in refused.stderr
+    assert "wrote" not in refused.output
+    assert [path.name for path in survey.parent.iterdir() if "protected" in path.name] == []
+    told = run(*words, "--json")
+    assert told.exit_code == 1 and not target.exists()
+    found = json.loads(told.stdout)
+    assert found["table"] is None and found["provenance"] is None and found["audit"]["routes"]
+    for consent in ("--despite-audit", "--as-is"):
+        done = run(*words, consent)
+        assert done.exit_code == 0 and target.exists()
+        target.unlink()
+    assert run(*words[:4]).exit_code == 0 and target.exists(), "in random order nothing comes back"
 
 
 def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:

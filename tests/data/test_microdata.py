@@ -173,6 +173,8 @@ VARIABLE: Any = Variable  # so that what the types forbid can be tried
         (lambda: Variable("x", kind="nominal", categories=("a", 1)), "categories of different types"),
         (lambda: Schema((Variable("x"), Variable("x"))), "the schema names 'x' more than once"),
         (lambda: Schema((Variable("x"),))["y"], "there is no variable 'y'; there are x"),
+        (lambda: Schema(household="b", weight="b"), "'b' is named as weight and as household of the records"),
+        (lambda: Schema((Variable("a"),), household="a", id="a"), "a column can only be one of them"),
     ],
 )
 def test_schemas_that_contradict_themselves(make: Any, message: str) -> None:

@@ -39,8 +39,9 @@ def schemas(draw: st.DrawFn) -> Schema:
         missing = draw(st.lists(st.text() | st.integers() | st.dates(), max_size=3))
         form = draw(st.sampled_from(["", "%d.%m.%Y"])) if kind == "date" else ""
         variables.append(Variable(name, kind, role, tuple(categories), tuple(missing), draw(st.text()), format=form))
-    special = st.none() | st.text(min_size=1)
-    return Schema(tuple(variables), draw(special), draw(special), draw(special))
+    named = draw(st.lists(st.text(min_size=1), unique=True, min_size=3, max_size=3))
+    weight, household, identity = (name if draw(st.booleans()) else None for name in named)
+    return Schema(tuple(variables), weight, household, identity)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

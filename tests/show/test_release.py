@@ -9,6 +9,7 @@ from sfumato import GlobalDataUtility, Measurement, Microdata, Treatment
 from sfumato.compare.examine.facts import deeds, release_facts
 from sfumato.compare.examine.findings import ReleasedVariable
 from sfumato.compare.examine.usefulness import utility_found
+from sfumato.restoration.findings import Checked
 from sfumato.show.release import deeds_in_words, release_of
 from sfumato.show.summary import Usefulness
 from sfumato.show.usefulness import DRAWN, WORST, arranged
@@ -89,6 +90,17 @@ def test_a_release_tells_no_parameter() -> None:
         assert "7" not in told and "0.123" not in told
     assert [v.done == "as collected" for v in release.variables] == [False, False, True]
     assert release_of(None, release_facts(data, protected.without(["v2"])), None).removed == ("v2",)
+
+
+def test_what_was_numbered_or_computed_anew_is_not_as_collected() -> None:
+    data = related(3)
+    checked = Checked(missing=dict.fromkeys(data.names, 0.0), renewed=("v0", "v1"), renumbered=("v0",))
+    release = release_of(sfumato.Noise(0.1, variables=("v2",)), release_facts(data, data), None, checked)
+    home, weight, other = release.variables
+    assert (home.done, weight.done, other.done) == ("numbered anew", "computed anew", "as collected")
+    assert home.use == "use with care: its numbers tell who belongs together and nothing else"
+    assert weight.use == "use with care: estimates differ from those with the original weights"
+    assert other.use == "use as before"
 
 
 @pytest.mark.parametrize(

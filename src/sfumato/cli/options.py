@@ -51,6 +51,16 @@ KeepWeights = Annotated[
     bool,
     typer.Option("--keep-weights", help="Leave the survey weights as they are, even if they give values back."),
 ]
+KeepHouseholds = Annotated[
+    bool,
+    typer.Option(
+        "--keep-households",
+        help="Leave the numbers of the households, even if a protected size can be counted from them.",
+    ),
+]
+DespiteAudit = Annotated[
+    bool, typer.Option("--despite-audit", help="Release a table although the rest of it gives values back.")
+]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores but one if not said.")]
 MeasureTexts = Annotated[
     list[str] | None,

@@ -44,6 +44,7 @@ class Plan:
     whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
     keep_order: bool = False  # whether the records of the release stand as in the original
     keep_weights: bool = False  # whether weights that give protected values back are released as they are
+    keep_households: bool = False  # whether the households' numbers are, if a protected size can be counted from them
     despite_audit: bool = False  # whether a table that gives values back is released all the same
 
 

@@ -1,15 +1,17 @@
 """``sfumato protect``: protect a file by one method."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.options import (
     Decimal,
     Delimiter,
+    DespiteAudit,
     Encoding,
     Json,
+    KeepHouseholds,
     KeepOrder,
     KeepWeights,
     SchemaFile,
@@ -21,6 +23,10 @@ from sfumato.cli.options import (
     settled_seed,
 )
 from sfumato.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.data.microdata import Microdata
+    from sfumato.restoration.findings import Checked
 
 
 def protect(
@@ -37,6 +43,8 @@ def protect(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     keep_order: KeepOrder = False,
     keep_weights: KeepWeights = False,
+    keep_households: KeepHouseholds = False,
+    despite_audit: DespiteAudit = False,
     as_is: Annotated[
         bool,
         typer.Option(
@@ -52,7 +60,8 @@ def protect(
     """Protect a file by one method; write it in the format it came in, and a note on how it was made.
 
     As in a sweep, the table is made ready to go out: ids are left out, records stand in random order, and what the
-    rest of the file gives back is audited and repaired. With a sweep's seed it is the very table of that candidate.
+    rest of the file gives back is audited and repaired. A table that still gives values back is not written, and the
+    exit code is 1, unless you say --despite-audit. With a sweep's seed it is the very table of that candidate.
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
@@ -81,38 +90,65 @@ def protect(
     ready = Prepared(protected, None, Checked())
     if not as_is:
         key = release_name(data, found[0], "")
-        ready = prepare(data, protected, seed=seed, key=key, keep_order=keep_order, keep_weights=keep_weights)
+        ready = prepare(
+            data,
+            protected,
+            seed=seed,
+            key=key,
+            keep_order=keep_order,
+            keep_weights=keep_weights,
+            keep_households=keep_households,
+        )
     done = ready.checked.done
     order_key = None if ready.order is None else release_name(data, found[0], "")
-    note = write_protected(
-        ready.table,
-        target,
-        source=file,
-        method=found[0],
-        seed=seed,
-        figures={},
-        notes=done,
-        order_key=order_key,
-        left_out=ready.checked.left_out,
-    )
+    passed = as_is or ready.checked.passed
+    note = None
+    if passed or despite_audit:
+        note = write_protected(
+            ready.table,
+            target,
+            source=file,
+            method=found[0],
+            seed=seed,
+            figures={},
+            notes=done,
+            order_key=order_key,
+            left_out=ready.checked.left_out,
+        )
     if json:
-        told = {"table": str(target), "provenance": str(note), "method": repr(found[0]), "seed": seed, "masked": masked}
-        print_json({**told, "done": done, "audit": ready.checked.audit, "unaudited": ready.checked.unaudited})
-        return
-    for line in (*protected.notes, *done):
-        say(line)
-    if ready.checked.unaudited:
-        say(f"what the rest of the file gives back was not tried: {ready.checked.unaudited}")
-    for route in ready.checked.audit.routes if ready.checked.audit is not None else ():
+        written = {"table": str(target) if note is not None else None, "provenance": str(note) if note else None}
+        told = {**written, "method": repr(found[0]), "seed": seed, "masked": masked, "done": done}
+        print_json({**told, "audit": ready.checked.audit, "unaudited": ready.checked.unaudited})
+    else:
+        for line in (*protected.notes, *done):
+            say(line)
+        _say_what_comes_back(ready.checked)
+    if note is None:
+        say(
+            f"{target} is not written, for the file gives values back, or it is not known that it does not; write it "
+            "all the same with --despite-audit, if you know why that does no harm"
+        )
+        raise typer.Exit(1)
+    if not json:
+        _say_what_stays(data, protected, ready.table, masked)
+        typer.echo(f"wrote {target} and {note}")
+
+
+def _say_what_comes_back(checked: "Checked") -> None:
+    if checked.unaudited:
+        say(f"what the rest of the file gives back was not tried: {checked.unaudited}")
+    for route in checked.audit.routes if checked.audit is not None else ():
         if route.alarm:
             say(f"warning: {route.title} {route.verdict}; {route.repair}")
+
+
+def _say_what_stays(data: "Microdata", protected: "Microdata", written: "Microdata", masked: tuple[str, ...]) -> None:
+    """Say which variables are as they were, and which name the units."""
     followed = [v.name for v in protected.schema if v.sources and v.treatment != data.schema[v.name].treatment]
     untouched = [name for name in protected.schema.analysed() if name not in (*masked, *followed)]
     if untouched:
         say(f"left as they are: {', '.join(untouched)}")
-    schema_out = ready.table.schema
-    kept = [v for v in schema_out if v.role == "identifier" or v.name == schema_out.id]
+    kept = [v for v in written.schema if v.role == "identifier" or v.name == written.schema.id]
     naming = [v.name for v in kept if not v.treatment.perturbed]  # a synthetic table numbers its records anew
     if naming:
         say(f"still in the file, and naming the units: {', '.join(naming)}; leave out --as-is before it goes out")
-    typer.echo(f"wrote {target} and {note}")

@@ -28,7 +28,8 @@ def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -
 
     return results.examined(
         table.candidate,
-        f"release, order kept {plan.keep_order}, weights kept {plan.keep_weights}",
+        f"release, order kept {plan.keep_order}, weights kept {plan.keep_weights}, "
+        f"households kept {plan.keep_households}",
         lambda: prepared_release(results, table, plan).checked,
         encode=lambda found: plain.to_json(found, exact=True).encode(),
         decode=lambda kept: plain.from_json(Checked, kept.decode()),
@@ -47,6 +48,7 @@ def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") 
             key=release_name(results.original, results.row(table.candidate).method, table.candidate),
             keep_order=plan.keep_order,
             keep_weights=plan.keep_weights,
+            keep_households=plan.keep_households,
         )
     return _READY[table]
 

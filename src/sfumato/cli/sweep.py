@@ -9,8 +9,10 @@ import typer
 from sfumato.cli.options import (
     Decimal,
     Delimiter,
+    DespiteAudit,
     Encoding,
     Json,
+    KeepHouseholds,
     KeepOrder,
     KeepWeights,
     MeasureTexts,
@@ -85,9 +87,8 @@ def sweep(
     ] = True,
     keep_order: KeepOrder = False,
     keep_weights: KeepWeights = False,
-    despite_audit: Annotated[
-        bool, typer.Option("--despite-audit", help="Release a table although the rest of it gives values back.")
-    ] = False,
+    keep_households: KeepHouseholds = False,
+    despite_audit: DespiteAudit = False,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -166,6 +167,7 @@ def sweep(
         whys={repr(candidate.method): candidate.why for candidate in found},
         keep_order=keep_order,
         keep_weights=keep_weights,
+        keep_households=keep_households,
         despite_audit=despite_audit,
     )
     remind(data)

@@ -163,6 +163,12 @@ class Schema:
         alike = [name for name, times in Counter(scenario.name for scenario in self.scenarios).items() if times > 1]
         if alike:
             raise SchemaError(f"two scenarios are called {alike[0]!r}; give each a name of its own")
+        for name, times in Counter(self.special().values()).items():
+            if times > 1:
+                first, second, *_ = (special for special, named in self.special().items() if named == name)
+                raise SchemaError(
+                    f"{name!r} is named as {first} and as {second} of the records; a column can only be one of them"
+                )
         for special, name in self.special().items():
             if name in self._by_name and self[name].sources:
                 raise SchemaError(

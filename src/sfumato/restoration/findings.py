@@ -159,6 +159,7 @@ class Checked:
     left_out: tuple[str, ...] = ()  # of these, what was left out
     lost: tuple[str, ...] = ()  # and of these, what was more than a copy
     renewed: tuple[str, ...] = ()  # special columns that no longer hold the original's values: weight, household
+    renumbered: tuple[str, ...] = ()  # of these, the household
 
     @property
     def passed(self) -> bool:

@@ -44,7 +44,7 @@ def _is_id(original: Microdata, identity: str, table: Microdata, name: str) -> b
     there = ~original.missing(identity) & ~table.missing(name)
     if not _one_to_one(np.arange(len(table)), table.columns[name], there) or table.schema[name].kind == "date":
         return False
-    ids, values = _texts(original, identity, there), _texts(table, name, there)
+    ids, values = texts(original, identity, there), texts(table, name, there)
     numeric = table.schema[name].kind == "numeric"
     if numeric and not _whole(table.columns[name][there]):
         return False
@@ -78,7 +78,7 @@ def _whole(values: NDArray[np.float64]) -> bool:
     return bool((values == np.floor(values)).all())
 
 
-def _texts(table: Microdata, name: str, there: Mask) -> NDArray[Any]:
+def texts(table: Microdata, name: str, there: Mask) -> NDArray[Any]:
     """Return values as they are written."""
     column, variable = table.columns[name][there], table.schema[name]
     if variable.quantitative:

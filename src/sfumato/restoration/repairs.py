@@ -22,6 +22,7 @@ from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.restoration.audit import audit
+from sfumato.restoration.belonging import sizes_to_count, told_by_others
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.names import copies_of_names
 from sfumato.restoration.weightless import with_zero_weights
@@ -29,6 +30,7 @@ from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
+_NUMBERS = "The numbers of {} tell who belongs together and nothing else."
 Order = NDArray[np.intp]
 
 
@@ -66,6 +68,7 @@ class _Work:
             excused=excused,
             missing={name: float(self.table.missing(name).mean()) for name in self.table.names},
             renewed=tuple(self.renewed),
+            renumbered=tuple(name for name in self.renewed if name == self.original.schema.household),
             altered=tuple(self.altered),
             left_out=tuple(self.left_out),
             lost=tuple(self.lost),
@@ -96,6 +99,7 @@ def prepare(
     key: str = "",
     keep_order: bool = False,
     keep_weights: bool = False,
+    keep_households: bool = False,
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 
@@ -108,20 +112,26 @@ def prepare(
     order = None if keep_order else record_order(len(made), seed, key)
     work = _Work(original, made, order)
     _without_names(work)
+    alike = (made.matched or made.drawn is not None) and len(made) == len(original)
+    if alike:
+        _without_counts(work, keep_households=keep_households)
     _new_households(work, seed, key)
     if order is not None:
         work.done.append("records stand in random order")
         work.public.append("Records stand in random order: their order and numbers carry no meaning.")
-    if (not made.matched and made.drawn is None) or len(made) != len(original):
+    if not alike:
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=True)
     try:
         work.left_out += left_out_by_links(original, made)  # they went with a source: no secret besides it
+        _blank_together(work, told_by_others(original, made))
         _follow(work)
         found = _audited(work)
         for _ in range(ROUNDS):
             if found.passed or not _repaired(work, found, made.weights(), keep_weights=keep_weights):
                 break
+            _blank_together(work, told_by_others(original, work.table))
+            _without_counts(work, keep_households=keep_households)
             _follow(work)
             found = _audited(work)
         found = with_zero_weights(found, work.original.without(work.left_out), work.table)
@@ -170,6 +180,29 @@ def _without_names(work: _Work) -> None:
         work.done.append(f"left out, for they name the units: {listed(gone, most=12)}")
 
 
+def _without_counts(work: _Work, *, keep_households: bool) -> None:
+    """Blank the household's number where a size that is protected could be counted from it; leave it out if often."""
+    for size, rows in sizes_to_count(work.original, work.table).items():
+        home = work.original.schema.household
+        assert home is not None
+        if size in work.left_out or home not in work.table.columns:
+            continue
+        why = f"{size} can be counted from it"
+        if keep_households:
+            said = f"{home} is kept, though {why}"
+            work.done += [said] if said not in work.done else []
+        elif rows.mean() < 0.5:
+            _blanked(work, home, rows)
+            work.done.append(f"{home} is blank where {size} is protected, because {why} ({int(rows.sum()):,} values)")
+            work.public.append(f"{home} is blank where {size} is not told in full.")
+        elif len(work.table.names) > 1:
+            work.table = work.table.without([home])
+            work.altered.append(home)
+            work.renewed = [name for name in work.renewed if name != home]
+            work.public = [said for said in work.public if said != _NUMBERS.format(home)]
+            work.done.append(f"{home} is left out, because {why}")
+
+
 def _new_households(work: _Work, seed: int, key: str) -> None:
     """Number the households that are published anew, in random order."""
     name = work.table.schema.household
@@ -186,7 +219,7 @@ def _new_households(work: _Work, seed: int, key: str) -> None:
     work.table = work.table.recast({name: (plain, fresh)})
     work.renewed.append(name)
     work.done.append(f"{name} has new numbers")
-    work.public.append(f"The numbers of {name} tell who belongs together and nothing else.")
+    work.public.append(_NUMBERS.format(name))
 
 
 def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weights: bool) -> bool:

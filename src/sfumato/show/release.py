@@ -15,6 +15,7 @@ from sfumato.show.wording import count, lower_first
 
 NAMED = 8  # variables named in one point of what to avoid
 POINTS = 6  # of what to avoid: the list of pairs has the rest
+NUMBERED = "numbered anew"
 DEEDS: dict[Deed, str] = {
     "grouped": "grouped into broader classes",
     "ends coded": "extreme values are coded as one",
@@ -42,6 +43,7 @@ def release_of(
     steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
     pairs = useful.pairs if useful else ()
     told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
+    told = tuple(_renewed(one, checked) for one in told)
     kept = {v.name for v in facts.variables}
     there = [pair for pair in pairs if pair.first in kept and pair.second in kept]
     changed = changed_pairs(there)
@@ -53,7 +55,7 @@ def release_of(
                 name=one.variable.name,
                 label=one.variable.label,
                 kind=one.variable.kind,
-                done=deeds_in_words(one.variable) or _undone(one.variable, method),
+                done=_done_anew(one.variable, checked) or deeds_in_words(one.variable) or _undone(one.variable, method),
                 missing=one.variable.missing,
                 grade=one.grade,
                 use=one.use,
@@ -81,6 +83,23 @@ def _as_it_goes_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFact
             kept.append(replace(variable, missing=there[variable.name], done=done))
     gone = tuple(v.name for v in facts.variables if v.name not in there)
     return replace(facts, variables=tuple(kept), removed=tuple(dict.fromkeys((*facts.removed, *gone))))
+
+
+def _renewed(one: Graded, checked: Checked | None) -> Graded:
+    """Return the grade of a variable that repairs computed anew: it is of use for one thing."""
+    anew = _done_anew(one.variable, checked)
+    if not anew:
+        return one
+    numbers = "its numbers tell who belongs together and nothing else"
+    care = numbers if anew == NUMBERED else "estimates differ from those with the original weights"
+    return Graded(one.variable, "with care", cares=(care,))
+
+
+def _done_anew(variable: ReleasedVariable, checked: Checked | None) -> str:
+    """Say that repairs replaced a household's number or a weight; nothing of other variables."""
+    if checked is None or variable.name not in checked.renewed:
+        return ""
+    return NUMBERED if variable.name in checked.renumbered else "computed anew"
 
 
 def deeds_in_words(variable: ReleasedVariable) -> str:

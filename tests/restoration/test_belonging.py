@@ -1,0 +1,110 @@
+"""Households that can be counted, and persons with several records: what the others tell does not go out."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
+from sfumato.data.present import made_missing
+from sfumato.restoration.belonging import sizes_to_count, told_by_others
+from sfumato.restoration.repairs import prepare
+
+
+def families(kind: Any = "numeric") -> Microdata:
+    """Persons in households of one to five, with the number of members."""
+    rng = np.random.default_rng(0)
+    sizes = rng.choice([1, 2, 3, 4, 5], 300, p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    home = np.repeat(np.arange(300), sizes)
+    table = {"home": home + 700, "size": sizes[home], "sex": rng.choice(["f", "m"], len(home))}
+    table |= {"age": rng.integers(0, 90, len(home)), "region": rng.choice(list("ABCD"), 300)[home]}
+    keys = (Variable("size", kind, role="key"), Variable("sex", "nominal", role="key"), Variable("age", role="key"))
+    return Microdata.from_frame(pa.table(table), Schema(keys, household="home"))
+
+
+def counted(ready: Any, data: Microdata) -> np.ndarray:
+    """Count the members of each household that the release tells, in the original's order; NaN where it tells none."""
+    table = ready.table.take(np.argsort(ready.order))
+    homes = table.columns["home"]
+    return np.array([np.nan if np.isnan(one) else np.count_nonzero(homes == one) for one in homes])
+
+
+@pytest.mark.parametrize("kind", ["numeric", "ordinal"])
+def test_a_blanked_size_cannot_be_counted(kind: str) -> None:
+    data = families(kind)
+    large = np.bincount(data.columns["home"].astype(int))[data.columns["home"].astype(int)] >= 5
+    ready = prepare(data, made_missing(data, {"size": large}), seed=1)
+    again = counted(ready, data)
+    np.testing.assert_array_equal(np.isnan(again), large)
+    assert any("home is blank where size is protected" in said for said in ready.checked.done)
+    assert "home" in ready.checked.altered and "home" in ready.checked.renewed
+    kept = prepare(data, made_missing(data, {"size": large}), seed=1, keep_households=True)
+    assert not np.isnan(counted(kept, data)).any()
+    assert "home is kept, though size can be counted from it" in kept.checked.done
+
+
+def test_one_member_whose_size_is_blank_blanks_the_number_of_all() -> None:
+    data = families()
+    blank = np.zeros(len(data), dtype=bool)
+    blank[np.flatnonzero(data.columns["size"] == 4)[0]] = True
+    (rows,) = sizes_to_count(data, made_missing(data, {"size": blank})).values()
+    assert rows.sum() == 4
+
+
+def test_a_size_that_is_coarser_or_gone_takes_the_number_of_the_household_along() -> None:
+    data = families()
+    top = TopBottomCoding(top={"size": 4}).protect(data)
+    again = counted(prepare(data, top, seed=1), data)
+    assert np.nanmax(again) == 4 and np.isnan(again[data.columns["size"] == 5]).all()
+    for method in (GlobalRecoding(bins={"size": (2, 4)}), VariableRemoval(variables=("size",))):
+        ready = prepare(data, method.protect(data), seed=1)
+        assert "home" not in ready.table.names and not ready.checked.renewed
+        assert "home is left out, because size can be counted from it" in ready.checked.done
+        assert not any("numbers of home" in said for said in ready.checked.public)
+
+
+def test_the_number_of_the_household_stays_if_no_size_is_protected() -> None:
+    data = families()
+    made = LocalSuppression(3, variables=("sex", "age")).protect(data)
+    assert sizes_to_count(data, made) == {} and sizes_to_count(data, data.without(["home"])) == {}
+    assert "home" in prepare(data, made, seed=1).table.names
+    assert told_by_others(data, made) == [], "the ages of a family lie apart"
+    other = data.without(["size"])  # who has no column of sizes protects none
+    assert sizes_to_count(other, LocalSuppression(3, variables=("sex", "age")).protect(other)) == {}
+
+
+def panel(wave: bool) -> Microdata:
+    """Persons in four waves, a year apart."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(400), 4)
+    when = np.tile(np.arange(4), 400)
+    table = {"person": who, "sex": rng.choice(["f", "m"], 400)[who], "age": rng.integers(18, 80, 400)[who] + when}
+    table |= {"pay": np.round(rng.lognormal(8, 1, 1600)), "region": rng.choice(list("ABCDEF"), 400)[who]}
+    table |= {"wave": when} if wave else {}
+    keys = (Variable("region", "nominal", role="key"), Variable("sex", "nominal", role="key"))
+    return Microdata.from_frame(pa.table(table), Schema((*keys, Variable("age", role="key")), household="person"))
+
+
+@pytest.mark.parametrize("wave", [True, False])
+def test_an_age_that_other_waves_tell_is_blank_in_all(wave: bool) -> None:
+    data = panel(wave)
+    made = LocalSuppression(3).protect(data)
+    lost = made.missing("age")
+    who = data.columns["person"].astype(int)
+    shown = np.bincount(who[~lost], minlength=400)
+    assert (shown[who[lost]] > 0).any(), "another wave shows it"
+    assert told_by_others(data, made) == ["age"]
+    ready = prepare(data, made, seed=1)
+    assert ready.order is not None
+    blank = ready.table.take(np.argsort(ready.order)).missing("age")
+    np.testing.assert_array_equal(blank, np.isin(who, who[lost]))
+    assert not ready.table.missing("pay").any()
+
+
+def test_a_number_that_moves_freely_is_blank_only_where_it_was() -> None:
+    data = panel(wave=True)
+    blank = np.random.default_rng(1).random(len(data)) < 0.1
+    assert told_by_others(data, made_missing(data, {"pay": blank})) == []
+    ready = prepare(data, made_missing(data, {"pay": blank}), seed=1)
+    assert ready.table.missing("pay").sum() == blank.sum()
