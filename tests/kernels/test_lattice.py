@@ -332,6 +332,12 @@ def test_a_search_can_be_stopped_and_taken_up_again() -> None:
     search = made(table, [everything], [], 15, "values")
     stopped = search.run(seconds=0)
     assert not stopped.exact and stopped.bound <= whole.loss <= stopped.loss
+    looked = len(search.checked)
+    some = search.run(nodes=10)
+    assert not some.exact and stopped.bound <= some.bound <= whole.loss <= some.loss <= stopped.loss
+    assert (
+        looked + 10 <= some.checked <= looked + 10 + 2 + sum(search.assessor.rows.top)
+    )  # a box more, and the lowering
     again = search.run()
     assert again.exact and again.loss == whole.loss
 

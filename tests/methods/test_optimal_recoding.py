@@ -17,6 +17,7 @@ from sfumato import (
     IndividualRisk,
     KAnonymity,
     LDiversity,
+    LocalRecoding,
     LocalSuppression,
     Microdata,
     NotApplicable,
@@ -27,7 +28,9 @@ from sfumato import (
     TCloseness,
     Variable,
 )
-from sfumato.kernels.lattice import Found
+from sfumato.compare.examine.levels import levels_beside
+from sfumato.kernels.lattice import Found, Levels, Search
+from sfumato.kernels.lattice.rows import Table
 from sfumato.methods.key_ladders import ladders
 
 TOWNS = {
@@ -331,14 +334,19 @@ def test_the_lattice_tells_what_lies_beside_the_best_levels() -> None:
 def test_a_search_that_is_stopped_says_how_far_it_may_be() -> None:
     data = survey(8, 300)
     seen: list[Found] = []
-    stopped = OptimalRecoding(5, 0.02, seconds=1e-9).search(data, watch=seen.append)
+    stopped = OptimalRecoding(5, 0.02).search(data, seconds=1e-9, watch=seen.append)
     best = OptimalRecoding(5, 0.02).search(data)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
-    assert "stopped after" in repr(stopped)
+    assert "stopped before the end" in repr(stopped)
     on = stopped.continued()
     assert on.exact and on.loss == best.loss
-    note = OptimalRecoding(5, 0.02, seconds=1e-9).protect(data).notes[-1]
+    method = OptimalRecoding(5, 0.02, nodes=3)
+    note = method.protect(data).notes[-1]
     assert "none loses less than" in note
+    # what is looked at beside is what was published, however slow the machine
+    levels = {row.key: row.level for row in levels_beside(method, data)}
+    assert levels == method.chosen(data).levels and not method.chosen(data).exact
+    assert all(f"{key} level {level} of" in note for key, level in levels.items() if level)
 
 
 def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,6 +360,39 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.Monke
     stopped = OptimalRecoding(5, 0.02).search(data, watch=stop)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
     assert stopped.continued().loss == best.loss
+
+
+def test_an_interrupted_protection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, after = survey(9, 300), iter(range(100))
+    split = Search._split
+
+    def interrupted(search: Search, low: Levels, high: Levels, source: Table) -> None:
+        if next(after) == 2:
+            raise KeyboardInterrupt
+        split(search, low, high, source)
+
+    monkeypatch.setattr(Search, "_split", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        OptimalRecoding(5, 0.02).protect(data)
+
+
+def test_many_keys_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=300)
+    names = tuple(f"k{place:02d}" for place in range(14))
+    table = pa.table({name: np.clip(np.round(8 + 3 * spread + 3 * rng.normal(size=300)), 0, 15) for name in names})
+    keys = {"hierarchy": {name: [2, 4, 8, 16] for name in names}, "variables": names}
+    monkeypatch.setattr("sfumato.methods.optimal_recoding.NODES", 200)
+    monkeypatch.setattr("sfumato.methods.local_recoding.NODES", 200)
+    for method, said in (
+        (OptimalRecoding(5, **keys), "stopped before the end, none loses less than"),  # type: ignore[arg-type]
+        (LocalRecoding(5, **keys), "rounds stopped before the end"),  # type: ignore[arg-type]
+    ):
+        data = Microdata.from_frame(table)
+        protected = method.protect(data)
+        assert said in protected.notes[-1]
+        assert KAnonymity(5, variables=names).evaluate(data, protected).value == 0
+        assert method.protect(table).equals(method.protect(table))
 
 
 def test_the_note_tells_levels_suppressed_records_and_hierarchies_that_were_made() -> None:
@@ -406,7 +447,7 @@ def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_cho
         ({"k": 3, "t": 0}, "t must be in"),
         ({"k": 3, "importance": {"age": 2}, "utility": "discernibility"}, "importance needs a utility of values"),
         ({"k": 3, "importance": {"age": 0}}, "importance of 'age'"),
-        ({"k": 3, "seconds": 0}, "seconds must be a number above 0"),
+        ({"k": 3, "nodes": 0}, "nodes must be a whole number of at least 1"),
         ({"k": 3, "hierarchy": {"age": "wide"}}, "hierarchy of 'age'"),
         ({"sets": ((("age",), 3),), "variables": ("age",)}, "leave variables out"),
     ],
@@ -435,11 +476,11 @@ def test_tables_it_cannot_recode_are_refused(method: OptimalRecoding, said: str)
         method.protect(survey(2))
 
 
-def test_too_many_tables_to_measure_are_refused_unless_time_is_stated() -> None:
+def test_too_many_tables_to_measure_are_refused_unless_a_number_is_stated() -> None:
     rng = np.random.default_rng(1)
     table = pa.table({f"k{j}": rng.integers(0, 8, 50).astype(float) for j in range(9)})
     keys = {"hierarchy": {f"k{j}": [2, 4] for j in range(9)}, "variables": tuple(f"k{j}" for j in range(9))}
     with pytest.raises(NotApplicable, match="19,683 choices of levels, each a table to measure"):
         OptimalRecoding(2, 1.0, CertaintyPenalty(), **keys).protect(table)  # type: ignore[arg-type]
-    found = OptimalRecoding(2, 1.0, CertaintyPenalty(), seconds=0.2, **keys).search(table)  # type: ignore[arg-type]
+    found = OptimalRecoding(2, 1.0, CertaintyPenalty(), nodes=20, **keys).search(table)  # type: ignore[arg-type]
     assert not found.exact and "others may lose less" in repr(found)
