@@ -182,8 +182,9 @@ class OptimalRecoding(Method):
         return replace(protected, notes=(*protected.notes, said))
 
     def _refuse_broken(self, data: Microdata, protected: Microdata) -> None:
-        asked = self._asked(data)
-        refuse_broken(protected, asked, self._values(data, self._names(asked)))
+        if self.l is not None or self.t is not None:
+            asked = self._asked(data)
+            refuse_broken(protected, asked, self._values(data, self._names(asked)))
 
     def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
         return sets_asked(data, self.sets, self.variables, self.k or 1)
