@@ -459,7 +459,7 @@ def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_cho
         ({}, "say what must be kept"),
         ({"k": 0}, "k must be a whole number"),
         ({"k": 3, "suppression": 5}, "did you mean 0.05"),
-        ({"k": 3, "suppression": -0.1}, "suppression must be in"),
+        ({"k": 3, "suppression": -0.1}, r"suppression must be in \[0, 1\]"),
         ({"k": 3, "utility": "gcp"}, "utility must be one of"),
         ({"k": 3, "utility": KAnonymity()}, "measure of utility"),
         ({"k": 3, "l": 1}, "l must be a whole number of at least 2"),

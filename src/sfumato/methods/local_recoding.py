@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -86,16 +85,11 @@ class LocalRecoding(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.whole(self, "k")
-        if isinstance(self.suppression, bool) or not isinstance(self.suppression, Real) or self.suppression != 0:
-            parameters.share(self, "suppression")
-        object.__setattr__(self, "suppression", float(self.suppression))
+        parameters.share(self, "suppression", zero=True)
         parameters.one_of(self, "utility", get_args(ByValue))
         parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
-        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
-        for name, worth in (self.importance or {}).items():
-            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
-                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.importance(self)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""

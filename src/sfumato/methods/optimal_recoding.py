@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from math import floor, inf
-from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -118,9 +117,7 @@ class OptimalRecoding(Method):
             raise parameters.refuse(self, "say what must be kept: k=5, or sets=..., risk=0.1, l=3, t=0.2")
         if self.k is not None:
             parameters.whole(self, "k")
-        if isinstance(self.suppression, bool) or not isinstance(self.suppression, Real) or self.suppression != 0:
-            parameters.share(self, "suppression")
-        object.__setattr__(self, "suppression", float(self.suppression))
+        parameters.share(self, "suppression", zero=True)
         if not isinstance(self.utility, Measure):
             parameters.one_of(self, "utility", get_args(LossName))
         elif self.utility.about.purpose != "utility":
@@ -130,10 +127,7 @@ class OptimalRecoding(Method):
             raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
         parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
-        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
-        for name, worth in (self.importance or {}).items():
-            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < inf:
-                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.importance(self)
         if self.importance is not None and self.utility not in BY_VALUE:
             raise parameters.refuse(self, f"importance needs a utility of values, one of {', '.join(BY_VALUE)}")
         if self.nodes is not None:
