@@ -70,13 +70,13 @@ def number(owner: object, name: str, *, above: float | None = None, least: float
     object.__setattr__(owner, name, float(value))
 
 
-def share(owner: object, name: str) -> None:
-    """Require a share in (0, 1]; a percentage is refused with a hint."""
+def share(owner: object, name: str, *, zero: bool = False) -> None:
+    """Require a share in (0, 1], or in [0, 1]; a percentage is refused with a hint."""
     value = getattr(owner, name)
     good = isinstance(value, Real) and not isinstance(value, bool)
-    if not good or not 0 < value <= 1:
+    if not good or not (0 < value <= 1 or (zero and value == 0)):
         hint = f" (did you mean {value / 100:g}?)" if good and 1 < value <= 100 else ""
-        raise refuse(owner, f"{name} must be in (0, 1]; got {value!r}{hint}")
+        raise refuse(owner, f"{name} must be in {'[' if zero else '('}0, 1]; got {value!r}{hint}")
     object.__setattr__(owner, name, float(value))
 
 
@@ -108,3 +108,11 @@ def by_variable(owner: object, name: str, example: str) -> None:
     if not isinstance(value, Mapping) or not value or not all(isinstance(variable, str) for variable in value):
         raise refuse(owner, f"{name} must be a dict by variable, such as {example}; got {value!r}")
     object.__setattr__(owner, name, frozen(value))
+
+
+def importance(owner: object, name: str = "importance") -> None:
+    """Require None or, by variable, what one of its values is worth: a number above 0."""
+    by_variable(owner, name, '{"age": 3, "sex": 1}')
+    for variable, worth in (getattr(owner, name) or {}).items():
+        if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
+            raise refuse(owner, f"the {name} of {variable!r} must be a number above 0; got {worth!r}")

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from itertools import product
 from math import exp, floor, inf, log, log2
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -332,6 +333,12 @@ def test_a_search_can_be_stopped_and_taken_up_again() -> None:
     search = made(table, [everything], [], 15, "values")
     stopped = search.run(seconds=0)
     assert not stopped.exact and stopped.bound <= whole.loss <= stopped.loss
+    looked = len(search.checked)
+    some = search.run(nodes=10)
+    assert not some.exact and stopped.bound <= some.bound <= whole.loss <= some.loss <= stopped.loss
+    assert (
+        looked + 10 <= some.checked <= looked + 10 + 2 + sum(search.assessor.rows.top)
+    )  # a box more, and the lowering
     again = search.run()
     assert again.exact and again.loss == whole.loss
 
@@ -343,3 +350,51 @@ def test_the_bits_of_entropy_are_no_different_by_hand() -> None:
         entries = (np.zeros(4, np.int32), values, np.ones(4, np.int64), np.zeros(4, bool), np.zeros(2, np.int64))
         for twin in (plain, compiled):
             assert twin.figures(*entries, 1, np.array([0.5, 0.5]), 1)[0][0] == pytest.approx(worth)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), kind=st.integers(0, 3), number=st.integers(1, 12), extra=st.booleans())
+def test_figures_of_many_values_are_those_by_hand(seed: int, kind: int, number: int, extra: bool) -> None:
+    rng = np.random.default_rng(seed)
+    entries = int(rng.integers(0, 40))
+    class_of, value = rng.integers(0, 5, entries).astype(np.int32), rng.integers(0, number, entries).astype(np.int32)
+    count = rng.integers(1, 4, entries)
+    hidden = rng.random(entries) < 0.2
+    more = rng.integers(0, 3, number) if extra else np.zeros(number, dtype=np.int64)
+    file = [v for v in range(number) for _ in range(int(rng.integers(1, 5)))]
+    whole = np.bincount(file) / len(file)
+    for twin in (plain, compiled):
+        found, total = twin.figures(class_of, value, count, hidden, more, 5, whole, kind)
+        for c in range(5):
+            there = np.flatnonzero((class_of == c) & ~hidden)
+            told = [int(value[i]) for i in there for _ in range(count[i])]
+            told += [v for v in range(number) for _ in range(more[v])]
+            assert total[c] == len(told)
+            assert not told or found[c] == pytest.approx(figure(FIGURES[kind], told, file), abs=1e-12)
+
+
+def test_many_confidential_values_cost_no_more_than_the_records() -> None:
+    # 40,000 classes and as many values: 1.6 thousand million cells, but 40,000 that occur
+    rng = np.random.default_rng(2)
+    number = 40_000
+    whole, ones = np.full(number, 1 / number), np.ones(number, dtype=np.int64)
+    class_of, value = np.arange(number, dtype=np.int32), rng.permutation(number).astype(np.int32)
+    shown, none = np.zeros(number, dtype=bool), np.zeros(number, dtype=np.int64)
+    compiled.figures(class_of[:2], value[:2], ones[:2], shown[:2], none, 2, whole, 0)  # in machine code by now
+    for kind, expected in ((0, np.ones(number)), (1, np.ones(number)), (2, np.full(number, 1 - 1 / number))):
+        start = perf_counter()
+        found = compiled.figures(class_of, value, ones, shown, none, number, whole, kind)[0]
+        assert perf_counter() - start < 0.5  # a look at every cell takes more than a second
+        assert found == pytest.approx(expected)
+    start = perf_counter()
+    found = compiled.figures(class_of, value, ones, shown, none, number, whole, 3)[0]
+    assert perf_counter() - start < 0.5
+    # all at value v of m: the mean over i < m - 1 of (i + 1) / m below v and 1 - (i + 1) / m from v on
+    below, above = value * (value + 1.0) / 2, (number - 1 - value) * (number - value) / 2
+    assert found == pytest.approx((below + above) / number / (number - 1))
+
+
+def test_the_kernel_of_values_is_compiled_for_many_of_them() -> None:
+    rows = Rows.of([np.arange(4, dtype=np.int32)], [[np.arange(4, dtype=np.int32)]])
+    assert rows.values_kernel(4, 4) is plain
+    assert rows.values_kernel(20_000, 20_000) is compiled

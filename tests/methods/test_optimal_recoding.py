@@ -1,5 +1,6 @@
 """Optimal recoding: by hand, beside brute force over tables, and judged by the measures of risk."""
 
+from datetime import date
 from itertools import product
 from math import floor, inf
 
@@ -17,6 +18,7 @@ from sfumato import (
     IndividualRisk,
     KAnonymity,
     LDiversity,
+    LocalRecoding,
     LocalSuppression,
     Microdata,
     NotApplicable,
@@ -27,7 +29,9 @@ from sfumato import (
     TCloseness,
     Variable,
 )
-from sfumato.kernels.lattice import Found
+from sfumato.compare.examine.levels import levels_beside
+from sfumato.kernels.lattice import Found, Levels, Search
+from sfumato.kernels.lattice.rows import Table
 from sfumato.methods.key_ladders import ladders
 
 TOWNS = {
@@ -331,14 +335,19 @@ def test_the_lattice_tells_what_lies_beside_the_best_levels() -> None:
 def test_a_search_that_is_stopped_says_how_far_it_may_be() -> None:
     data = survey(8, 300)
     seen: list[Found] = []
-    stopped = OptimalRecoding(5, 0.02, seconds=1e-9).search(data, watch=seen.append)
+    stopped = OptimalRecoding(5, 0.02).search(data, seconds=1e-9, watch=seen.append)
     best = OptimalRecoding(5, 0.02).search(data)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
-    assert "stopped after" in repr(stopped)
+    assert "stopped before the end" in repr(stopped)
     on = stopped.continued()
     assert on.exact and on.loss == best.loss
-    note = OptimalRecoding(5, 0.02, seconds=1e-9).protect(data).notes[-1]
+    method = OptimalRecoding(5, 0.02, nodes=3)
+    note = method.protect(data).notes[-1]
     assert "none loses less than" in note
+    # what is looked at beside is what was published, however slow the machine
+    levels = {row.key: row.level for row in levels_beside(method, data)}
+    assert levels == method.chosen(data).levels and not method.chosen(data).exact
+    assert all(f"{key} level {level} of" in note for key, level in levels.items() if level)
 
 
 def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,6 +361,39 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.Monke
     stopped = OptimalRecoding(5, 0.02).search(data, watch=stop)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
     assert stopped.continued().loss == best.loss
+
+
+def test_an_interrupted_protection_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, after = survey(9, 300), iter(range(100))
+    split = Search._split
+
+    def interrupted(search: Search, low: Levels, high: Levels, source: Table) -> None:
+        if next(after) == 2:
+            raise KeyboardInterrupt
+        split(search, low, high, source)
+
+    monkeypatch.setattr(Search, "_split", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        OptimalRecoding(5, 0.02).protect(data)
+
+
+def test_many_keys_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=300)
+    names = tuple(f"k{place:02d}" for place in range(14))
+    table = pa.table({name: np.clip(np.round(8 + 3 * spread + 3 * rng.normal(size=300)), 0, 15) for name in names})
+    keys = {"hierarchy": {name: [2, 4, 8, 16] for name in names}, "variables": names}
+    monkeypatch.setattr("sfumato.methods.optimal_recoding.NODES", 200)
+    monkeypatch.setattr("sfumato.methods.local_recoding.NODES", 200)
+    for method, said in (
+        (OptimalRecoding(5, **keys), "stopped before the end, none loses less than"),  # type: ignore[arg-type]
+        (LocalRecoding(5, **keys), "rounds stopped before the end"),  # type: ignore[arg-type]
+    ):
+        data = Microdata.from_frame(table)
+        protected = method.protect(data)
+        assert said in protected.notes[-1]
+        assert KAnonymity(5, variables=names).evaluate(data, protected).value == 0
+        assert method.protect(table).equals(method.protect(table))
 
 
 def test_the_note_tells_levels_suppressed_records_and_hierarchies_that_were_made() -> None:
@@ -381,6 +423,24 @@ def test_a_key_without_a_hierarchy_gets_one_that_ends_in_one_group(
     assert KAnonymity(3).evaluate(data, OptimalRecoding(3, 0.0).protect(data)).value == 0
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.float64(), pa.date32()])
+@pytest.mark.parametrize("method", [OptimalRecoding, LocalRecoding])
+def test_a_key_that_is_missing_everywhere_stays_so(
+    method: type[OptimalRecoding | LocalRecoding], kind: pa.DataType
+) -> None:
+    table = pa.table({"gone": pa.array([None] * 6, kind), "sex": ["f", "m"] * 3})
+    assert method(3, variables=("gone",)).protect(table)["gone"].to_pylist() == [None] * 6
+    assert method(3, variables=("gone", "sex")).protect(table)["sex"].to_pylist() == ["f", "m"] * 3
+
+
+@pytest.mark.parametrize("method", [OptimalRecoding, LocalRecoding])
+def test_a_few_dates_without_a_hierarchy_become_years(method: type[OptimalRecoding | LocalRecoding]) -> None:
+    days = [date(year, month, 1) for year in (1950, 1960) for month in (1, 5, 9)]
+    assert method(3, 0.0, variables=("born",)).protect(pa.table({"born": days}))["born"].to_pylist() == (
+        ["1950"] * 3 + ["1960"] * 3
+    )
+
+
 def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_choice() -> None:
     data = survey(10, 200)
     chain = OptimalRecoding(3, 0.0) + LocalSuppression(3)
@@ -399,14 +459,14 @@ def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_cho
         ({}, "say what must be kept"),
         ({"k": 0}, "k must be a whole number"),
         ({"k": 3, "suppression": 5}, "did you mean 0.05"),
-        ({"k": 3, "suppression": -0.1}, "suppression must be in"),
+        ({"k": 3, "suppression": -0.1}, r"suppression must be in \[0, 1\]"),
         ({"k": 3, "utility": "gcp"}, "utility must be one of"),
         ({"k": 3, "utility": KAnonymity()}, "measure of utility"),
         ({"k": 3, "l": 1}, "l must be a whole number of at least 2"),
         ({"k": 3, "t": 0}, "t must be in"),
         ({"k": 3, "importance": {"age": 2}, "utility": "discernibility"}, "importance needs a utility of values"),
         ({"k": 3, "importance": {"age": 0}}, "importance of 'age'"),
-        ({"k": 3, "seconds": 0}, "seconds must be a number above 0"),
+        ({"k": 3, "nodes": 0}, "nodes must be a whole number of at least 1"),
         ({"k": 3, "hierarchy": {"age": "wide"}}, "hierarchy of 'age'"),
         ({"sets": ((("age",), 3),), "variables": ("age",)}, "leave variables out"),
     ],
@@ -435,11 +495,11 @@ def test_tables_it_cannot_recode_are_refused(method: OptimalRecoding, said: str)
         method.protect(survey(2))
 
 
-def test_too_many_tables_to_measure_are_refused_unless_time_is_stated() -> None:
+def test_too_many_tables_to_measure_are_refused_unless_a_number_is_stated() -> None:
     rng = np.random.default_rng(1)
     table = pa.table({f"k{j}": rng.integers(0, 8, 50).astype(float) for j in range(9)})
     keys = {"hierarchy": {f"k{j}": [2, 4] for j in range(9)}, "variables": tuple(f"k{j}" for j in range(9))}
     with pytest.raises(NotApplicable, match="19,683 choices of levels, each a table to measure"):
         OptimalRecoding(2, 1.0, CertaintyPenalty(), **keys).protect(table)  # type: ignore[arg-type]
-    found = OptimalRecoding(2, 1.0, CertaintyPenalty(), seconds=0.2, **keys).search(table)  # type: ignore[arg-type]
+    found = OptimalRecoding(2, 1.0, CertaintyPenalty(), nodes=20, **keys).search(table)  # type: ignore[arg-type]
     assert not found.exact and "others may lose less" in repr(found)

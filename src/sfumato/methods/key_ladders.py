@@ -98,6 +98,8 @@ def _made(data: Microdata, name: str) -> tuple[Hierarchy, str]:
     variable = data.schema[name]
     if variable.kind == "date":
         return Hierarchy.dates("year").topped(), "dates year"
-    if variable.kind == "numeric" or not variable.categories:
+    if variable.kind == "numeric":
         return Hierarchy(widths=(float("inf"),)), "all in one group"
-    return Hierarchy(rows=tuple((category, TOP) for category in variable.categories)), "all in one group"
+    # a variable that is missing in every record has no category; its one row is of none that occurs
+    categories = variable.categories or (TOP,)
+    return Hierarchy(rows=tuple((category, TOP) for category in categories)), "all in one group"

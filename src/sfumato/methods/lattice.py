@@ -98,8 +98,8 @@ class Lattice:
         return tuple(self._row(node) for node in sorted(every_node(self.search), key=lambda node: node.levels))
 
     def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":
-        """Search on for so long at most."""
-        return replace(self, found=searched(self.search, seconds, watch))
+        """Search on for so long at most, or to the end; whoever interrupts it gets the best so far."""
+        return replace(self, found=interruptible(self.search, seconds=seconds, watch=watch))
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {level}" for name, level in self.levels.items())
@@ -111,7 +111,7 @@ class Lattice:
         if self.exact:
             return f"none loses less ({looked})"
         least = f"none loses less than {self.bound:.4g}" if isfinite(self.bound) else "others may lose less"
-        return f"stopped after {self.found.seconds:.1f} s, {least} ({looked})"
+        return f"stopped before the end, {least} ({looked})"
 
     @property
     def _node(self) -> Assessed:
@@ -143,10 +143,10 @@ class Lattice:
         }
 
 
-def searched(search: Search, seconds: float = inf, watch: Watch | None = None) -> Found:
+def interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None) -> Found:
     """Run a search; whoever interrupts it gets the best so far, if there is one."""
     try:
-        return search.run(seconds, watch)
+        return search.run(seconds, nodes, watch)
     except KeyboardInterrupt:
         if search.best is None:
             raise

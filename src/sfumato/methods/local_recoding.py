@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -24,6 +23,7 @@ from sfumato.methods.selection import refuse_special
 from sfumato.methods.suppression_sets import sets_asked
 from sfumato.registry import catalogued
 
+NODES = 50_000  # choices of levels that all rounds may look at
 Flags = NDArray[np.bool_]
 Column = tuple[Variable, NDArray[Any]]
 ByValue = Literal["loss", "ncp", "entropy", "precision"]
@@ -85,16 +85,11 @@ class LocalRecoding(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.whole(self, "k")
-        if isinstance(self.suppression, bool) or not isinstance(self.suppression, Real) or self.suppression != 0:
-            parameters.share(self, "suppression")
-        object.__setattr__(self, "suppression", float(self.suppression))
+        parameters.share(self, "suppression", zero=True)
         parameters.one_of(self, "utility", get_args(ByValue))
         parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
-        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
-        for name, worth in (self.importance or {}).items():
-            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
-                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.importance(self)
 
     def masked(self, data: Microdata) -> tuple[str, ...]:
         """Name the keys."""
@@ -139,11 +134,13 @@ class LocalRecoding(Method):
         """Seek the best levels for the records left, until there are none; return also what is lost in all."""
         left = np.arange(records)
         rounds: list[_Round] = []
-        everything, lost = Alike(tuple(range(len(keys))), self.k), 0.0
+        everything, lost, nodes = Alike(tuple(range(len(keys))), self.k), 0.0, NODES
         while len(left) >= self.k:
             rows, loss = self._rows(keys, left)
             search = Search(Assessor(rows, [everything], most=len(left), gains=loss.gains), loss)
-            node = search.run().node
+            found = search.run(nodes=nodes // 2)  # the rounds to come may look at the rest
+            nodes = max(nodes - found.checked, 0)
+            node = found.node
             assert node is not None  # any number may be suppressed
             for levels in (node.levels, rows.top):  # of households kept whole, the best levels may keep none
                 kept = _kept(rows, levels, self.k, None if homes is None else homes[left])
@@ -151,7 +148,7 @@ class LocalRecoding(Method):
                     break
             else:
                 break
-            rounds.append(_Round(levels, left[kept]))
+            rounds.append(_Round(levels, left[kept], found.exact))
             lost += self._rows(keys, left[kept])[1].unsuppressed(levels)
             left = left[~kept]
         lost += self._rows(keys, left)[1].gone if len(left) else 0.0
@@ -175,6 +172,9 @@ class LocalRecoding(Method):
         if len(rounds) > 3:
             others = sum(len(one.records) for one in rounds[3:])
             said.append(f"{others:,} in {len(rounds) - 3:,} more rounds")
+        stopped = sum(not one.best for one in rounds)
+        if stopped:
+            said.append(f"the search of {stopped:,} of {len(rounds):,} rounds stopped before the end")
         return (
             f"{type(self).__name__}: {'; '.join(said) or 'no class of so many'}; suppressed {int(left.sum()):,} of "
             f"{len(left):,} records; {self.utility} {lost:.4g}{told_made(keys)}"
@@ -183,10 +183,11 @@ class LocalRecoding(Method):
 
 @dataclass(frozen=True, eq=False)
 class _Round:
-    """Records that are published at the same levels."""
+    """Records that are published at the same levels, and whether these are the best for the records left."""
 
     levels: Levels
     records: NDArray[np.intp]
+    best: bool
 
 
 def _kept(rows: Rows, levels: Levels, k: int, homes: NDArray[np.int64] | None) -> Flags:

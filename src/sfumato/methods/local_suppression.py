@@ -133,10 +133,7 @@ class LocalSuppression(Method):
         self._check_worth()
 
     def _check_worth(self) -> None:
-        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
-        for name, worth in (self.importance or {}).items():
-            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
-                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.importance(self)
         parameters.by_variable(self, "caps", '{"age": 0.02, "sex": 0}')
         for name, most in (self.caps or {}).items():
             if isinstance(most, bool) or not isinstance(most, Real) or not 0 <= most <= 1:

@@ -1,9 +1,8 @@
 """Optimal recoding: the level of each key that keeps records alike and loses least."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from math import floor, inf
-from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -14,17 +13,17 @@ from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.errors import NotApplicable
-from sfumato.kernels.lattice import Alike, Assessor, Levels, Loss, Rows, Search, ValueLoss, Values
+from sfumato.kernels.lattice import Alike, Assessor, Found, Levels, Loss, Rows, Search, ValueLoss, Values
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
-from sfumato.methods.lattice import Lattice, Watch, searched
+from sfumato.methods.lattice import Lattice, Watch, interruptible
 from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
 from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential, refuse_broken
 from sfumato.methods.selection import refuse_small_weights, refuse_special
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, sets_asked
 from sfumato.registry import catalogued
 
-MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no time is stated
-MOST_UNNESTED = 1_000_000  # nodes of which a bound that is not nested may ask for each
+MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
+NODES = 50_000  # looked at if no number is stated
 
 
 @catalogued(
@@ -60,7 +59,8 @@ class OptimalRecoding(Method):
 
     Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike, if at
     most the share ``suppression`` of the records loses all its keys. It is the best of all, not a good one: the search
-    passes over those levels only of which it is proved that they cannot be kept, or lose more. A hierarchy is that of
+    passes over those levels only of which it is proved that they cannot be kept, or lose more; if it stops before the
+    end, the note says so. A hierarchy is that of
     the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key without one it is made as ``sfumato inspect``
     proposes, by round bands, codes cut, neighbours or rare categories together, and the note says so. The keys are
     those of :class:`LocalSuppression`: ``variables``, the role, or all categories; ``sets`` states several sets of keys
@@ -85,8 +85,10 @@ class OptimalRecoding(Method):
     households included, and refused if they would find one. Only blocks of a table with households (``within``) are
     not looked at again after the members lose what one lost.
 
-    ``seconds`` stops the search; the note then says what any choice of levels loses at least. ``search(data)`` returns
-    the :class:`Lattice`, with the nodes beside the best one, and searches on if asked.
+    The search ends when ``nodes`` choices of levels were looked at, 50,000 if nothing is said; the best of them is then
+    taken, and the note says what any other choice loses at least. Few searches take so many, and it is no time that
+    ends it, so that every machine comes to the same. ``search(data)`` returns the :class:`Lattice`, with the nodes
+    beside the best one; it stops after ``seconds`` if asked, and searches on.
 
     >>> import pyarrow as pa
     >>> ages = pa.table({"age": [20, 21, 22, 34, 35, 36, 51], "sex": ["f", "m", "f", "m", "f", "m", "f"]})
@@ -106,7 +108,7 @@ class OptimalRecoding(Method):
     sets: Sets | None = field(default=None, kw_only=True)
     hierarchy: Mapping[str, Any] | None = field(default=None, kw_only=True)
     importance: Mapping[str, float] | None = field(default=None, kw_only=True)
-    seconds: float | None = field(default=None, kw_only=True)
+    nodes: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,9 +117,7 @@ class OptimalRecoding(Method):
             raise parameters.refuse(self, "say what must be kept: k=5, or sets=..., risk=0.1, l=3, t=0.2")
         if self.k is not None:
             parameters.whole(self, "k")
-        if isinstance(self.suppression, bool) or not isinstance(self.suppression, Real) or self.suppression != 0:
-            parameters.share(self, "suppression")
-        object.__setattr__(self, "suppression", float(self.suppression))
+        parameters.share(self, "suppression", zero=True)
         if not isinstance(self.utility, Measure):
             parameters.one_of(self, "utility", get_args(LossName))
         elif self.utility.about.purpose != "utility":
@@ -127,14 +127,11 @@ class OptimalRecoding(Method):
             raise parameters.refuse(self, "sets names the keys of each set, so leave variables out")
         parameters.by_variable(self, "hierarchy", "{'age': [5, 10, 20]}")
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
-        parameters.by_variable(self, "importance", '{"age": 3, "sex": 1}')
-        for name, worth in (self.importance or {}).items():
-            if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < inf:
-                raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
+        parameters.importance(self)
         if self.importance is not None and self.utility not in BY_VALUE:
             raise parameters.refuse(self, f"importance needs a utility of values, one of {', '.join(BY_VALUE)}")
-        if self.seconds is not None:
-            parameters.number(self, "seconds", above=0)
+        if self.nodes is not None:
+            parameters.whole(self, "nodes")
 
     def _check_models(self) -> None:
         if self.l is not None:
@@ -149,13 +146,19 @@ class OptimalRecoding(Method):
         """Name the keys."""
         return self._names(self._asked(data))
 
-    def search(self, data: Any, *, watch: Watch | None = None) -> Lattice:
+    def search(self, data: Any, *, seconds: float = inf, watch: Watch | None = None) -> Lattice:
         """Search the levels, and return what was found; ``watch`` is told of the best so far, now and then.
 
-        Whoever interrupts it from the keyboard gets the best so far.
+        After so many ``seconds`` it stops, and whoever interrupts it from the keyboard gets the best so far: then the
+        levels need not be those of ``protect``, which stops by the number of nodes alone.
         """
-        table = Microdata.from_frame(data)
-        return self._searched(table, watch)
+        return self._searched(
+            Microdata.from_frame(data), lambda one, nodes: interruptible(one, seconds=seconds, nodes=nodes, watch=watch)
+        )
+
+    def chosen(self, data: Microdata) -> Lattice:
+        """Search as ``protect`` does: the same levels on every machine, and an interruption ends it."""
+        return self._searched(data, lambda one, nodes: one.run(nodes=nodes))
 
     def applied(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         """Apply the method, then suppress for the members of a household what one lost, and look at the whole again."""
@@ -165,7 +168,7 @@ class OptimalRecoding(Method):
         return protected
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
-        found = self._searched(data, None)
+        found = self.chosen(data)
         levels = tuple(found.levels.values())
         said = f"{type(self).__name__}: {self._told(found)}"
         protected = _recoded(data, found.keys, levels, found.search.assessor)
@@ -173,8 +176,9 @@ class OptimalRecoding(Method):
         return replace(protected, notes=(*protected.notes, said))
 
     def _refuse_broken(self, data: Microdata, protected: Microdata) -> None:
-        asked = self._asked(data)
-        refuse_broken(protected, asked, self._values(data, self._names(asked)))
+        if self.l is not None or self.t is not None:
+            asked = self._asked(data)
+            refuse_broken(protected, asked, self._values(data, self._names(asked)))
 
     def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
         return sets_asked(data, self.sets, self.variables, self.k or 1)
@@ -184,7 +188,7 @@ class OptimalRecoding(Method):
         # by name, so that the order of the columns decides no tie
         return tuple(sorted({name for one in asked for name in one.keys}))
 
-    def _searched(self, data: Microdata, watch: Watch | None) -> Lattice:
+    def _searched(self, data: Microdata, run: Callable[[Search, int], Found]) -> Lattice:
         asked = self._asked(data)
         names = self._names(asked)
         self._check(data, names, asked)
@@ -196,7 +200,7 @@ class OptimalRecoding(Method):
         rows = Rows.of([key.codes for key in keys], [key.parents for key in keys], weights)
         sets, values = alike(names, asked, self.risk), self._values(data, names)
         most = floor(self.suppression * len(data) + 1e-9)
-        self._refuse_too_many(rows, values, most)
+        self._refuse_too_many(rows)
         loss = self._loss(data, rows, keys, sets, values, most)
         gains = loss.gains if isinstance(loss, ValueLoss) else None
         assessor = Assessor(rows, sets, values, most=most, gains=gains)
@@ -205,7 +209,7 @@ class OptimalRecoding(Method):
                 "all records together, as one class, break what is asked, so no table keeps it; ask for less"
             )
         search = Search(assessor, loss)
-        found = searched(search, inf if self.seconds is None else self.seconds, watch)
+        found = run(search, NODES if self.nodes is None else self.nodes)
         if found.node is None:
             raise NotApplicable(self._nothing(search, most, exact=found.exact))
         higher = isinstance(self.utility, Measure) and self.utility.about.better == "higher"
@@ -245,26 +249,19 @@ class OptimalRecoding(Method):
             if strangers:
                 raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
 
-    def _refuse_too_many(self, rows: Rows, values: tuple[Values, ...], most: int) -> None:
-        if self.seconds is not None:
-            return
-        if isinstance(self.utility, Measure) and rows.nodes > MOST_MEASURED:
+    def _refuse_too_many(self, rows: Rows) -> None:
+        if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MOST_MEASURED:
             raise NotApplicable(
                 f"there are {rows.nodes:,} choices of levels, each a table to measure; name fewer keys or levels, a "
-                "utility by name such as 'loss', or the seconds to spend: the best found in them is taken"
-            )
-        if rows.nodes > MOST_UNNESTED and not all(one.nested(most) for one in values):
-            raise NotApplicable(
-                f"there are {rows.nodes:,} choices of levels, and entropy or t may be kept by a fine one and broken by "
-                "a coarser one; name fewer keys or levels, suppression=0, or the seconds to spend: the best found in "
-                "them is taken"
+                "utility by name such as 'loss', or the number to look at, nodes=5000: the best of them is taken"
             )
 
     def _nothing(self, search: Search, most: int, *, exact: bool) -> str:
         """Say why no choice of levels will do."""
         records = search.assessor.rows.records
         if not exact:
-            return f"no levels that keep what is asked were found in {self.seconds:g} seconds; give more"
+            looked = len(search.checked)
+            return f"of {looked:,} choices of levels looked at none keeps what is asked; look at more with nodes=..."
         top = search.figure(search.assessor.rows.top)
         if isinstance(self.utility, Measure) and search.checked and any(n.kept for n in search.checked.values()):
             return f"{self.utility!r} refuses every table that can be made"

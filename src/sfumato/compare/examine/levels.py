@@ -15,5 +15,5 @@ def levels_beside(method: Method | None, original: Microdata) -> tuple[KeyLevel,
     first = method.steps[0] if isinstance(method, Chain) else method
     if not isinstance(first, OptimalRecoding) or isinstance(first.utility, Measure):
         return ()
-    found = first.search(original)
+    found = first.chosen(original)
     return tuple(KeyLevel(suppressed=found.suppressed, loss=found.loss, **row) for row in found.beside())

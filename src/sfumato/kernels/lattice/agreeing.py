@@ -46,7 +46,7 @@ def worst(codes: Codes, bound: Values) -> float | None:
         part = slice(ends[low - 1] if low else 0, ends[high - 1])
         place = (np.repeat(one[part], length[part]) - low).astype(np.int32)
         entry = spans(start[part], length[part])
-        figure, total = _kernel(len(entry)).figures(
+        figure, total = _kernel(len(entry), (high - low) * len(whole)).figures(
             place,
             value[entry],
             count[entry].astype(np.int64),
@@ -63,8 +63,8 @@ def worst(codes: Codes, bound: Values) -> float | None:
     return min(found) if bound.figure in ("distinct", "entropy") else max(found)
 
 
-def _kernel(entries: int) -> ModuleType:
-    if not worth_compiling(entries):
+def _kernel(entries: int, cells: int) -> ModuleType:
+    if not worth_compiling(entries) and cells <= plain.DENSE:
         return plain
     from sfumato.kernels.lattice import compiled
 

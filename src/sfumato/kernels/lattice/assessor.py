@@ -259,7 +259,7 @@ class Assessor:
     def _figures(
         self, one: _Entries, place: Codes, number: int, hidden: Flags, extra: Integers
     ) -> tuple[Floats, Integers]:
-        figure, total = self._kernel.figures(
+        figure, total = self.rows.values_kernel(number, len(one.whole)).figures(
             place, one.value, one.count, hidden, extra, number, one.whole, KINDS[one.asked.figure]
         )
         return figure, total

@@ -143,40 +143,129 @@ def figures(
             place[class_of[i]] += 1
     figure, totals = np.zeros(number), np.zeros(number, dtype=np.int64)
     often = extra.copy()
+    mine = np.empty(values.size, dtype=np.int32)  # the different values of a class
     before = extra.sum()
+    cumulated, sums = _cumulated(whole)
+    of_extra = _of_extra(extra, kind)
+    ratios, above = _by_ratio(extra, whole)
     for c in range(number):
-        total = before
+        total, found = before, 0
         for at in range(start[c], start[c + 1]):
-            often[values[order[at]]] += counts[order[at]]
+            v = values[order[at]]
+            if often[v] == extra[v]:
+                mine[found] = v
+                found += 1
+            often[v] += counts[order[at]]
             total += counts[order[at]]
         totals[c] = total
         if total > 0:
-            figure[c] = _figure(often, total, whole, kind)
-        for at in range(start[c], start[c + 1]):
-            often[values[order[at]]] = extra[values[order[at]]]
+            own = mine[:found]
+            if kind == 0 or kind == 1:
+                figure[c] = _diversity(own, often, extra, total, of_extra, kind)
+            elif kind == 2:
+                figure[c] = _equal(own, often, extra, total, whole, ratios, above)
+            elif before > 0:
+                figure[c] = _ordered(often, total, whole)
+            else:
+                own.sort()
+                figure[c] = _ordered_by_steps(own, often, total, cumulated, sums)
+        for i in range(found):
+            often[mine[i]] = extra[mine[i]]
     return figure, totals
 
 
 @compiled
-def _figure(often: Integers, total: int, whole: Floats, kind: int) -> float:
+def _of_extra(extra: Integers, kind: int) -> float:
+    """Return how many values the extra ones have, or the sum of n ln n over them."""
     result = 0.0
-    if kind == 0:
-        for v in range(often.size):
-            if often[v] > 0:
-                result += 1.0
-        return result
-    if kind == 1:
-        for v in range(often.size):
-            if often[v] > 0:
-                share = often[v] / total
-                result -= share * np.log(share)
-        return float(np.exp(result))
-    if kind == 2:
-        for v in range(often.size):
-            result += abs(often[v] / total - whole[v])
-        return result / 2
-    running = 0.0
+    for v in range(extra.size):
+        if extra[v] > 0:
+            result += 1.0 if kind == 0 else extra[v] * np.log(extra[v])
+    return result
+
+
+@compiled
+def _diversity(own: Codes, often: Integers, extra: Integers, total: int, of_extra: float, kind: int) -> float:
+    """Return the number of different values, or exp of their entropy: ln n - (sum of n_v ln n_v) / n."""
+    result = of_extra
+    for i in range(own.size):
+        v = own[i]
+        if kind == 0:
+            result += 1.0 if extra[v] == 0 else 0.0
+        else:
+            result += often[v] * np.log(often[v])
+            if extra[v] > 0:
+                result -= extra[v] * np.log(extra[v])
+    return result if kind == 0 else float(np.exp(np.log(total) - result / total))
+
+
+@compiled
+def _by_ratio(extra: Integers, whole: Floats) -> tuple[Floats, Floats]:
+    """Return how often the extra values occur over their share in the file, rising, and the sums of both from there."""
+    there = np.flatnonzero(extra > 0)
+    ratio = extra[there] / whole[there]
+    order = np.argsort(ratio)
+    above = np.zeros((2, there.size + 1))
+    for i in range(there.size - 1, -1, -1):
+        v = there[order[i]]
+        above[0, i] = above[0, i + 1] + extra[v]
+        above[1, i] = above[1, i + 1] + whole[v]
+    return ratio[order], above
+
+
+@compiled
+def _equal(
+    own: Codes, often: Integers, extra: Integers, total: int, whole: Floats, ratios: Floats, above: Floats
+) -> float:
+    """Return what shares of values are too much, which is half of all differences.
+
+    The extra values alone have a share above the file's where their ratio is above the total.
+    """
+    at = np.searchsorted(ratios, total)
+    result = above[0, at] / total - above[1, at]
+    for i in range(own.size):
+        v = own[i]
+        result += max(often[v] / total - whole[v], 0.0) - max(extra[v] / total - whole[v], 0.0)
+    return float(result)
+
+
+@compiled
+def _ordered(often: Integers, total: int, whole: Floats) -> float:
+    running, result = 0.0, 0.0
     for v in range(often.size - 1):
         running += often[v] / total - whole[v]
         result += abs(running)
     return result / max(often.size - 1, 1)
+
+
+@compiled
+def _cumulated(whole: Floats) -> tuple[Floats, Floats]:
+    """Return the cumulated shares of the file, without the last, and the sums of the first of these."""
+    cumulated = np.cumsum(whole)[:-1] if whole.size else np.zeros(0)
+    sums = np.zeros(cumulated.size + 1)
+    sums[1:] = np.cumsum(cumulated)
+    return cumulated, sums
+
+
+@compiled
+def _ordered_by_steps(own: Codes, often: Integers, total: int, cumulated: Floats, sums: Floats) -> float:
+    """Return the mean difference of cumulated shares from the values of the class alone, in order.
+
+    Between two of them its cumulated share stays at one level and the file's rises, so that the sum splits where the
+    file's passes that level.
+    """
+    steps = cumulated.size
+    if steps == 0:
+        return 0.0
+    result, running = sums[min(own[0], steps)], 0
+    for i in range(own.size):
+        first = own[i]
+        last = own[i + 1] if i + 1 < own.size else steps
+        running += often[first]
+        if first >= last:
+            continue
+        level = running / total
+        middle = first + np.searchsorted(cumulated[first:last], level)
+        result += level * (middle - first) - (sums[middle] - sums[first])
+        result += sums[last] - sums[middle] - level * (last - middle)
+    return result / steps

@@ -10,6 +10,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+DENSE = 2**22  # classes times values beyond which the compiled twin, which counts those that occur, is the quicker
 _MOST_CELLS = 2**20  # of classes and values at a time
 
 

@@ -105,11 +105,11 @@ class Rows:
 
         Many nodes look at the same records, so it is both together that repay compiling.
         """
-        if not worth_compiling(self.records * self.nodes, _WORTH):
-            return plain
-        from sfumato.kernels.lattice import compiled
+        return _compiled() if worth_compiling(self.records * self.nodes, _WORTH) else plain
 
-        return compiled
+    def values_kernel(self, classes: int, values: int) -> ModuleType:
+        """The functions that look at so many values in so many classes."""
+        return _compiled() if classes * values > plain.DENSE else self.kernel
 
     def places(self, levels: Levels) -> Integers:
         """Return where the groups of each key at these levels start in ``maps``."""
@@ -145,3 +145,9 @@ class Rows:
         self.kernel.gathered(source.rows, source.counts, class_of, first, counts)
         weights = None if source.weights is None else class_sums(class_of.astype(np.int64), source.weights, found)
         return Table(levels, first, counts, weights), class_of
+
+
+def _compiled() -> ModuleType:
+    from sfumato.kernels.lattice import compiled
+
+    return compiled

@@ -32,7 +32,6 @@ class Found(NamedTuple):
     bound: float
     exact: bool
     checked: int
-    seconds: float
 
 
 class Search:
@@ -43,21 +42,24 @@ class Search:
         self.checked: dict[Levels, Assessed] = {}
         self.best: Assessed | None = None
         self.least = math.inf
-        self.seconds = 0.0
         self._bytes = 0
         self._tick = 0
         self._heap: list[tuple[float, int, Levels, Levels, Table]] = []
         top = assessor.rows.top
         self._push((0,) * len(top), top, assessor.rows.table)
 
-    def run(self, seconds: float = math.inf, watch: Callable[[Found], None] | None = None) -> Found:
-        """Search for so long at most, or to the end; ``watch`` is told now and then."""
+    def run(
+        self, seconds: float = math.inf, nodes: float = math.inf, watch: Callable[[Found], None] | None = None
+    ) -> Found:
+        """Search to the end, or until so much time passed or so many more nodes were looked at.
+
+        ``watch`` is told now and then. Unless time bounds it, every machine finds the same.
+        """
         start = last = time.perf_counter()
-        before = self.seconds
+        most = len(self.checked) + nodes
         while self._heap and self._heap[0][0] < self.least:
             now = time.perf_counter()
-            self.seconds = before + now - start
-            if now - start >= seconds:
+            if now - start >= seconds or len(self.checked) >= most:
                 break
             if watch is not None and now - last >= EVERY:
                 last = now
@@ -69,14 +71,13 @@ class Search:
                 heapq.heappush(self._heap, box)
                 raise
         self._lower()
-        self.seconds = before + time.perf_counter() - start
         return self.found()
 
     def found(self) -> Found:
         """Return the best node so far."""
         left = self._heap[0][0] if self._heap else math.inf
         exact = left >= self.least or not self._heap
-        return Found(self.best, self.least, min(left, self.least), exact, len(self.checked), self.seconds)
+        return Found(self.best, self.least, min(left, self.least), exact, len(self.checked))
 
     def figure(self, levels: Levels, source: Table | None = None) -> Assessed:
         """Return what a node comes to, assessed once."""
