@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato import DataError, Microdata, Schema, SchemaError, Treatment, Variable
+from sfumato import DataError, Microdata, Noise, Schema, SchemaError, Treatment, Variable
 from sfumato.data import dates
 from sfumato.data.describe import describe
 from sfumato.data.recoding import recoding
@@ -71,7 +71,7 @@ def test_what_a_float_cannot_hold_stays_a_category() -> None:
     fine = [dt.datetime(2500, 1, 1, 0, 0, 0, 1)]
     assert table(fine, pa.timestamp("us")).schema["day"].kind == "nominal"
     assert table(fine, pa.timestamp("us")).to_frame()["day"].to_pylist() == fine
-    with pytest.raises(DataError, match="'day' holds moments too fine for a date"):
+    with pytest.raises(DataError, match="'day' holds moments that a date cannot hold exactly: nanoseconds"):
         Microdata.from_frame(
             pa.table({"day": pa.array(fine, pa.timestamp("us"))}), Schema((Variable("day", kind="date"),))
         )
@@ -84,6 +84,34 @@ def test_a_time_zone_is_kept_and_its_clock_counts() -> None:
     assert dates.spelled(data.columns["day"][0]) == "1990-01-01"
     assert data.to_frame()["day"].type == kind
     assert data.to_frame()["day"].combine_chunks().equals(midnight)
+
+
+def test_the_hour_that_occurs_twice_comes_back_as_it_was() -> None:
+    """In Berlin it was 2:30 twice on 25 October 2020, at 0:30 and at 1:30 of UTC: a clock cannot tell them apart."""
+    pd = pytest.importorskip("pandas")
+    for moments, kind in (
+        (["2020-10-25 00:30", "2020-10-25 01:30"], "nominal"),
+        (["2020-10-25 00:30", "2020-10-25 02:30"], "date"),
+        (["2020-03-29 00:59", "2020-03-29 01:00"], "date"),
+    ):
+        zoned = pd.to_datetime(moments, utc=True).tz_convert("Europe/Berlin")
+        frame = pd.DataFrame({"at": zoned, "x": [1.0, 2.0]})
+        data = Microdata.from_frame(frame)
+        assert data.schema["at"].kind == kind
+        pd.testing.assert_frame_equal(data.to_frame(), frame)
+        noisy = Noise(0.1, variables=["x"]).protect(frame, rng=1)
+        assert sorted(noisy["at"]) == list(zoned)
+    with pytest.raises(
+        DataError, match="the hour that occurs twice when clocks go back; round them, turn them into UTC"
+    ):
+        late = pa.table({"at": pa.array([dt.datetime(2020, 10, 25, 1, 30)]).cast(pa.timestamp("us", "Europe/Berlin"))})
+        Microdata.from_frame(late, Schema((Variable("at", kind="date"),)))
+
+
+def test_two_digits_of_a_year_are_refused() -> None:
+    """Python takes 45 for 2045: a birth in the future."""
+    with pytest.raises(DataError, match=r"two digits of a year do not tell the century: .*four digits, and %Y for %y"):
+        text(["01.02.45", "05.06.71"], format="%d.%m.%y")
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

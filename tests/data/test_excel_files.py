@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -199,3 +200,54 @@ def test_texts_that_look_like_formulas_stay_texts_and_limits_are_said(tmp_path: 
     ordered = pa.array(["lo", "hi", "lo"]).dictionary_encode()
     write(pa.table({"o": ordered, "yes": [True, None, False]}), tmp_path / "o.xlsx")
     assert columns(read(tmp_path / "o.xlsx")) == {"o": ["lo", "hi", "lo"], "yes": [True, None, False]}
+
+
+def test_a_formula_without_a_value_is_refused_with_its_cell(tmp_path: Path) -> None:
+    """openpyxl computes nothing: read as gaps, two of the three records would be gone."""
+    file = book(tmp_path / "f.xlsx", ("data", [["a"], [1], ["=A2+1"], ["=A3+1"]]), ("notes", [["x"], [1]]))
+    with pytest.raises(
+        DataError, match=r"cell A3 of sheet 'data' is a formula without a value, .*LibreOffice and save"
+    ):
+        read(file, table="data")
+    assert columns(read(file, table="notes")) == {"x": [1]}
+    alone = book(tmp_path / "g.xlsx", ("data", [["=1+1"], ["=2+2"]]))
+    with pytest.raises(DataError, match="cell A1 of sheet 'data' is a formula without a value"):
+        read(alone)
+
+
+def test_a_formula_with_a_value_counts_by_it_and_empty_text_is_a_value(tmp_path: Path) -> None:
+    """As Excel saves them: <v> holds the value, for empty text in a cell of the type str."""
+    file = book(tmp_path / "f.xlsx", ("data", [["a", "b"], [1, "x"], ["=A2+1", '=IF(A2=1,"","y")']]))
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    sheet = sheet.replace('<c r="A3"><f>A2+1</f><v></v></c>', '<c r="A3"><f>A2+1</f><v>2</v></c>').replace(
+        '<c r="A3"><f>A2+1</f><v /></c>', '<c r="A3"><f>A2+1</f><v>2</v></c>'
+    )
+    sheet = sheet.replace('<c r="B3"><f>', '<c r="B3" t="str"><f>')
+    assert "<v>2</v>" in sheet and 't="str"' in sheet
+    parts["xl/worksheets/sheet1.xml"] = sheet.encode()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    assert columns(read(file)) == {"a": [1, 2], "b": ["x", None]}
+
+
+def test_dates_that_a_sheet_has_no_place_for_are_written_as_text_and_said(tmp_path: Path) -> None:
+    """Excel counts days from 1900 and has a 29 February in that year: only from March on is its calendar ours."""
+    days = [dt.date(1850, 1, 1), dt.date(1900, 2, 28), None, dt.date(2020, 1, 1)]
+    moments = [dt.datetime(1899, 12, 30, 5, 6), None, dt.datetime(2020, 1, 1), dt.datetime(2021, 1, 1, 1, 1, 1)]
+    late = [dt.date(1900, 3, 1), dt.date(2020, 1, 1), None, None]
+    fine = [dt.datetime(2020, 1, 1, 0, 0, 0, 123_456), None, None, None]
+    data = Microdata.from_frame(pa.table({"day": days, "moment": moments, "late": late, "fine": fine}))
+    notes = write(data, tmp_path / "d.xlsx")
+    assert any("written as text, and with them all of: day, moment" in note for note in notes)
+    assert any("times are kept to the millisecond: fine" in note for note in notes)
+    again = columns(read(tmp_path / "d.xlsx"))
+    assert again["day"] == ["1850-01-01", "1900-02-28", None, "2020-01-01"]
+    assert again["moment"] == ["1899-12-30 05:06:00", None, "2020-01-01 00:00:00", "2021-01-01 01:01:01"]
+    assert again["late"] == late
+    stated = Schema((Variable("day", kind="date"), Variable("moment", kind="date")))
+    dated = read(tmp_path / "d.xlsx", stated)
+    for name in ("day", "moment"):
+        assert np.array_equal(dated.columns[name], data.columns[name], equal_nan=True)

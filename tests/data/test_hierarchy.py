@@ -73,7 +73,9 @@ def test_a_number_with_a_row_for_each_value_is_recoded_by_rows() -> None:
     ages = floats(20, 50, np.nan, 99)
     variable, column = rows.at(AGE, ages, 1)
     assert (variable.kind, variable.categories) == ("ordinal", ("<50", ">=50"))
-    assert spelled(variable, column) == ["<50", ">=50", None, ">=50"] and variable.treatment == Treatment(cuts=(50,))
+    assert spelled(variable, column) == ["<50", ">=50", None, ">=50"] and variable.treatment == Treatment(
+        cuts=(50,), ends=(-np.inf, np.inf)
+    )
     found = rows.levels(AGE, ages)
     assert [sizes.tolist() for sizes in found.sizes] == [[1, 1, 1], [49, 51], [100]] and found.counted == "leaves"
     assert spelled(*rows.at(AGE, ages, 2)) == ["*", "*", None, "*"]

@@ -242,7 +242,7 @@ def test_merged_classes_of_a_number_record_the_cuts_that_are_left() -> None:
     chain = GlobalRecoding(bins={"age": 10}) + GlobalRecoding(map={"age": {"10-19": "10-29", "20-29": "10-29"}})
     done = chain.protect(data)
     assert done.schema["age"].categories == ("0-9", "10-29", "30-39")
-    assert done.schema["age"].treatment == Treatment(cuts=(10.0, 30.0))
+    assert done.schema["age"].treatment == Treatment(cuts=(10.0, 30.0), ends=(0.0, 40.0))
 
 
 # rare categories

@@ -30,6 +30,9 @@ def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDA
         return variable, _numbers(name, column)
     if variable.kind == "date":
         return _dates(variable, column)
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        # Python takes both hours of a clock that goes back for equal; in UTC they differ
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
     return _categories(variable, column, stated=stated is not None)
 
 
@@ -95,7 +98,8 @@ def write(variable: Variable, column: NDArray[Any], *, whole: bool = False, mome
     indices = pa.array(column, mask=column < 0)
     if variable.kind == "ordinal":
         return pa.DictionaryArray.from_arrays(indices, categories, ordered=True)
-    return categories.take(indices)
+    zoned = pa.types.is_timestamp(categories.type) and categories.type.tz is not None and moment is not None
+    return categories.cast(moment).take(indices) if zoned else categories.take(indices)
 
 
 def _array(variable: Variable) -> Any:
@@ -187,8 +191,9 @@ def _dates(variable: Variable, column: Any) -> tuple[Variable, NDArray[np.float6
     found = dates.to_days(column)
     if found is None:
         raise DataError(
-            f"variable {name!r} holds moments too fine for a date (nanoseconds, or microseconds before 1790 or after "
-            "2149); round them, or make it nominal"
+            f"variable {name!r} holds moments that a date cannot hold exactly: nanoseconds, microseconds before 1790 "
+            "or after 2149, or of a time zone those of the hour that occurs twice when clocks go back; round them, "
+            "turn them into UTC, or make it nominal"
         )
     return replace(variable, format=""), _without_days(variable, found)
 

@@ -3,7 +3,7 @@
 A date stands on an interval scale: differences are days, and ranks, classes and distances mean something; ratios,
 logarithms and sums do not. A float64 holds every day, second and millisecond of the calendar exactly, and every
 microsecond from 1790 to 2149. Moments with a time zone are held as the clock of that zone shows them; of the hour that
-occurs twice when clocks go back, the first is meant when they are written again.
+occurs twice when clocks go back, the first is meant. A column with a moment of the second is no date, and stays.
 """
 
 import datetime as dt
@@ -36,13 +36,16 @@ def is_moment(kind: pa.DataType) -> bool:
 
 
 def to_days(column: Any) -> Floats | None:
-    """Return arrow dates or moments as days; None where a float cannot hold one of them exactly.
+    """Return arrow dates or moments as days; None where one of them would not come back exactly.
 
     >>> to_days(pa.array([dt.date(1970, 1, 2), None, dt.date(1899, 12, 31)], pa.date32()))
     array([ 1.0000e+00,         nan, -2.5568e+04])
     """
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
-        column = pc.local_timestamp(column)
+        local = pc.local_timestamp(column)
+        if not _zoned(local, column.type.tz).equals(column):
+            return None
+        column = local
     if pa.types.is_date64(column.type):
         column = column.cast(pa.timestamp("ms"))
     if pa.types.is_date32(column.type):
@@ -81,9 +84,12 @@ def from_days(days: Floats, kind: pa.DataType | None = None) -> Any:
         found = moments.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:  # nanoseconds end in 2262, and seconds hold no fraction
         found = moments
-    if kind.tz is None:
-        return found
-    return pc.assume_timezone(found, kind.tz, ambiguous="earliest", nonexistent="earliest")
+    return found if kind.tz is None else _zoned(found, kind.tz)
+
+
+def _zoned(local: Any, zone: str) -> Any:
+    """Return the moments that the clock of a zone shows so; of two the first, and of none the last before."""
+    return pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
 
 
 def _micros(days: Floats) -> NDArray[np.int64]:
@@ -109,6 +115,11 @@ def moved(days: Floats, by: NDArray[np.int64]) -> Floats:
 
 def parsed(name: str, column: Any, form: str) -> tuple[Floats, str]:
     """Read text as dates, by a format such as %d.%m.%Y or else by ISO 8601; return the format they are written in."""
+    if "%y" in form or "%x" in form:
+        raise DataError(
+            f"variable {name!r} is a date of the format {form!r}, but two digits of a year do not tell the century: 45 "
+            "is 1945 or 2045; write the years with four digits, and %Y for %y"
+        )
     encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(column))
     texts: list[str] = encoded.dictionary.to_pylist()
     raw = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)

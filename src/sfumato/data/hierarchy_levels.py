@@ -14,7 +14,7 @@ from sfumato.data.dates import day_of
 from sfumato.data.dates import spelled as spelled_date
 from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.merging import classed, listed, merged, refuse_gaps
-from sfumato.data.treatment import Treatment
+from sfumato.data.treatment import OPEN, Treatment
 from sfumato.errors import NotApplicable
 
 if TYPE_CHECKING:  # a variable holds its hierarchy, which recodes by this
@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # a variable holds its hierarchy, which recodes by this
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Row = tuple[object, ...]
+Ends = tuple[float, float] | None
+Classes = tuple[list[float], tuple[str, ...], Ends]
 MOST_CLASSES = 10_000
 
 
@@ -72,8 +74,8 @@ def recoded(
         return variable, column
     if hierarchy.rows:
         return _at_rows(hierarchy, variable, column, level)
-    cuts, labels = _classes(hierarchy, variable.name, variable.kind, present, level)
-    return classed(variable, column, cuts, labels)
+    cuts, labels, ends = _classes(hierarchy, variable.name, variable.kind, present, level)
+    return classed(variable, column, cuts, labels, ends=ends)
 
 
 def levels_of(hierarchy: "Hierarchy", variable: "Variable", column: NDArray[Any]) -> Levels:
@@ -163,7 +165,8 @@ def _at_rows(
     starts = [0, *(i for i in range(1, len(groups)) if groups[i] != groups[i - 1])]
     names = tuple(groups[i] for i in starts)
     if len(set(names)) == len(names):
-        return classed(variable, column, [ordered[i][0] for i in (starts[1:] or starts)], names)
+        # rows may have been listed from the records, so that the outer ones tell of them
+        return classed(variable, column, [ordered[i][0] for i in (starts[1:] or starts)], names, ends=OPEN)
     names = tuple(dict.fromkeys(groups))
     code = {name: number for number, name in enumerate(names)}
     recode = np.array([*(code[hierarchy.rows[place[value]][level]] for value in present), -1], dtype=np.int32)
@@ -186,18 +189,20 @@ def _row_levels(hierarchy: "Hierarchy", rows: Sequence[Row], names: tuple[str, .
 # by cuts and widths
 
 
-def _classes(
-    hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, level: int
-) -> tuple[list[float], tuple[str, ...]]:
-    """Return the cuts of a level and the names of the classes between them; of one class a cut that says so."""
+def _classes(hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, level: int) -> Classes:
+    """Return the cuts of a level and the names of the classes between them; of one class a cut that says so.
+
+    Last come the outer boundaries of classes that follow the records; None where the cuts are stated.
+    """
     whole = bands.is_whole(present)
     if hierarchy.cuts:
         cuts = list(hierarchy.cuts[level - 1])
         names = hierarchy.labels[level - 1] if hierarchy.labels else ()
         if not cuts:
-            return [min(hierarchy.cuts[0], default=0.0)], names or (TOP,)
+            return [min(hierarchy.cuts[0], default=0.0)], names or (TOP,), None
         edges = [-math.inf, *cuts, math.inf]
-        return cuts, names or (date_bands.labels(edges) if kind == "date" else bands.labels(edges, whole=whole))
+        named = names or (date_bands.labels(edges) if kind == "date" else bands.labels(edges, whole=whole))
+        return cuts, named, None
     low, high = float(present.min()), float(present.max())
     if kind == "date":
         return _spans(hierarchy, name, low, high, level)
@@ -207,16 +212,14 @@ def _classes(
         )
     width = hierarchy.widths[level - 1]
     if width == math.inf:
-        return [hierarchy.start], (TOP,)
+        return [hierarchy.start], (TOP,), None
     _refuse_many(name, f"{width:g}", (high - low) / width)
     edges = bands.of_width(low, high, width, hierarchy.start)
     # where all values are in one class, its lower edge says so
-    return edges[1:-1] or edges[:1], bands.labels(edges, whole=whole)
+    return edges[1:-1] or edges[:1], bands.labels(edges, whole=whole), (edges[0], edges[-1])
 
 
-def _spans(
-    hierarchy: "Hierarchy", name: str, low: float, high: float, level: int
-) -> tuple[list[float], tuple[str, ...]]:
+def _spans(hierarchy: "Hierarchy", name: str, low: float, high: float, level: int) -> Classes:
     """Return the cuts of a level of spans of the calendar from the least to the greatest date, and their names."""
     if not hierarchy.spans:
         raise NotApplicable(
@@ -224,10 +227,10 @@ def _spans(
         )
     span = date_bands.Span.of(hierarchy.spans[level - 1])
     if span is None:  # all
-        return [0.0], (TOP,)
+        return [0.0], (TOP,), None
     _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days)
     edges = span.edges(low, high)
-    return edges[1:-1] or edges[:1], date_bands.labels(edges)
+    return edges[1:-1] or edges[:1], date_bands.labels(edges), (edges[0], edges[-1])
 
 
 def _refuse_many(name: str, width: str, number: float) -> None:
@@ -245,7 +248,7 @@ def class_levels(hierarchy: "Hierarchy", name: str, kind: "Kind", values: Floats
     sizes = [np.zeros(len(values))]
     low, high = (values[0], values[-1]) if len(values) else (0.0, 0.0)
     for level in range(1, hierarchy.height + 1):
-        cuts, names = _classes(hierarchy, name, kind, values, level) if len(values) else ([], ())
+        cuts, names, _ = _classes(hierarchy, name, kind, values, level) if len(values) else ([], (), None)
         inner = np.array(cuts if len(names) > 1 else ())
         used, groups = np.unique(np.searchsorted(inner, values, side="right"), return_inverse=True)
         edges = np.clip(np.array([-math.inf, *inner, math.inf]), low, high)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
+from sfumato.data.present import only_present
 from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
@@ -81,6 +82,10 @@ def _together(
     before: Variable | None, variables: Sequence[Variable], columns: Sequence[NDArray[Any]]
 ) -> tuple[Variable, NDArray[Any]]:
     """Return one variable and one column of what became of it in each part."""
+    trimmed = before is not None and before.treatment.ends is not None
+    if before is not None and trimmed:
+        whole = [_untrimmed(before, *one) for one in zip(variables, columns, strict=True)]
+        variables, columns = [variable for variable, _ in whole], [column for _, column in whole]
     first = variables[0]
     kinds = sorted({variable.kind for variable in variables})
     if len(kinds) > 1:
@@ -105,7 +110,21 @@ def _together(
         categories = tuple(category for category, there in zip(categories, used.tolist(), strict=True) if there)
     listed = {category for variable in variables for category in variable.categories} - set(categories)
     words = {category: text for variable in variables for category, text in variable.labels if category not in listed}
-    return replace(first, categories=categories, labels=tuple(words.items()), treatment=treatment), codes
+    made = replace(first, categories=categories, labels=tuple(words.items()), treatment=treatment)
+    return only_present(made, codes) if trimmed else (made, codes)
+
+
+def _untrimmed(before: Variable, variable: Variable, column: NDArray[Any]) -> tuple[Variable, NDArray[Any]]:
+    """Return the classes of a number with the outer ones that no record of the part has, as all parts had them."""
+    done, kept = before.treatment, variable.categories
+    if kept == before.categories or variable.quantitative or not set(kept) <= set(before.categories):
+        return variable, column
+    first = before.categories.index(kept[0]) if kept else 0
+    if kept != before.categories[first : first + len(kept)]:
+        return variable, column
+    treatment = replace(variable.treatment, cuts=done.cuts, ends=done.ends)
+    codes = np.where(column < 0, -1, column + first).astype(np.int32)
+    return replace(variable, categories=before.categories, labels=before.labels, treatment=treatment), codes
 
 
 def _categories(before: Variable | None, variables: Sequence[Variable]) -> tuple[Category, ...]:
@@ -139,4 +158,4 @@ def _treatments(name: str, before: Variable | None, treatments: Sequence[Treatme
             "state the classes, so that they are the same in all"
         )
     some = bare.pop()
-    return Treatment(groups=some.groups, cuts=some.cuts, suppressed=suppressed, perturbed=True)
+    return Treatment(groups=some.groups, cuts=some.cuts, ends=some.ends, suppressed=suppressed, perturbed=True)

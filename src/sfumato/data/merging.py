@@ -50,18 +50,24 @@ def merged(
 
 
 def classed(
-    variable: "Variable", column: Floats, cuts: Iterable[float], names: "tuple[Category, ...]"
+    variable: "Variable",
+    column: Floats,
+    cuts: Iterable[float],
+    names: "tuple[Category, ...]",
+    *,
+    ends: tuple[float, float] | None = None,
 ) -> "tuple[Variable, Codes]":
     """Return a number as an ordinal variable of the classes between these cuts; a class holds its lower boundary.
 
-    One class has one cut all the same, which says in the treatment that the number is gone.
+    One class has one cut all the same, which says in the treatment that the number is gone. ``ends`` are the outer
+    boundaries where the classes follow the records and are not stated.
     """
     cuts = tuple(float(cut) for cut in cuts)
     inner = cuts if len(names) > 1 else ()
     codes = np.searchsorted(np.array(inner), column, side="right").astype(np.int32)
     codes[np.isnan(column)] = -1
     classes = replace(variable, kind="ordinal", categories=names, labels=(), missing=(), format="", hierarchy=None)
-    return classes.treated(Treatment(cuts=cuts)), codes
+    return classes.treated(Treatment(cuts=cuts, ends=ends)), codes
 
 
 def refuse_gaps(variable: "Variable", into: "Sequence[Category]") -> None:

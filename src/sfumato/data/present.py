@@ -17,7 +17,8 @@ Codes = NDArray[np.int32]
 def only_present(variable: Variable, codes: Codes) -> tuple[Variable, Codes]:
     """Take the categories that no record has any more off the list: their names would tell what was taken away.
 
-    Classes of a number stay listed, since where it was cut is stated and not read off the records.
+    Classes of a number stay listed where its cuts are stated. Where they follow the least and the greatest value of the
+    records, the empty outer ones go, and their cuts: the last would be the class of a record that was suppressed.
 
     >>> job = Variable("job", kind="nominal", categories=("baker", "pilot", "teacher"))
     >>> only_present(job, np.array([0, -1, 2], dtype=np.int32))[0].categories
@@ -25,13 +26,36 @@ def only_present(variable: Variable, codes: Codes) -> tuple[Variable, Codes]:
     """
     used = np.zeros(len(variable.categories), dtype=bool)
     used[codes[codes >= 0]] = True
-    if used.all() or variable.treatment.cuts:
+    if used.all():
         return variable, codes
+    if variable.treatment.cuts:
+        return _without_empty_ends(variable, codes, used)
     kept = tuple(category for category, there in zip(variable.categories, used.tolist(), strict=True) if there)
     named = set(kept)
     recode = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
     labels = tuple((category, text) for category, text in variable.labels if category in named)
     return replace(variable, categories=kept, labels=labels), recode[codes]
+
+
+def _without_empty_ends(variable: Variable, codes: Codes, used: NDArray[np.bool_]) -> tuple[Variable, Codes]:
+    """Take the empty outer classes off a list that follows the records, with their cuts."""
+    done = variable.treatment
+    if done.ends is None:
+        return variable, codes
+    if not used.any():  # the number is gone, and where it was cut would tell its range
+        return replace(variable, categories=(), labels=(), treatment=replace(done, cuts=(0.0,), ends=None)), codes
+    if len(done.cuts) + 1 != len(used):
+        return variable, codes
+    first, last = (int(place) for place in np.flatnonzero(used)[[0, -1]])
+    edges = (done.ends[0], *done.cuts, done.ends[1])
+    low, high = edges[first], edges[last + 1]
+    cuts = edges[first + 1 : last + 1] or (low if np.isfinite(low) else high,)  # of one class a cut that says so
+    kept = variable.categories[first : last + 1]
+    labels = tuple((category, text) for category, text in variable.labels if category in kept)
+    done = replace(done, cuts=cuts, ends=(low, high))
+    return replace(variable, categories=kept, labels=labels, treatment=done), np.where(
+        codes < 0, -1, codes - first
+    ).astype(np.int32)
 
 
 def made_missing(data: Microdata, hidden: Mapping[str, NDArray[np.bool_]]) -> Microdata:

@@ -239,9 +239,16 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     for pair in _of_type(where, "groups", said.get("groups", []), list, "a list of pairs: from, to"):
         if not isinstance(pair, list) or len(pair) != 2 or _nested(pair[0]) or _nested(pair[1]):
             raise SchemaError(f'{where}: groups must be pairs such as ["north", "N"]; got {pair!r}')
-    said = {word: _in_days(value) if word in ("cuts", "bottom", "top") else value for word, value in said.items()}
+    said = {
+        word: _in_days(value) if word in ("cuts", "ends", "bottom", "top") else value for word, value in said.items()
+    }
     for number in _of_type(where, "cuts", said.get("cuts", []), list, "a list of numbers"):
         _of_number(where, "cuts", number)
+    ends = _of_type(where, "ends", said.get("ends", [0, 0]), list, "a list of two numbers")
+    if len(ends) != 2:
+        raise SchemaError(f"{where}: ends must be two numbers, the outer boundaries of the classes; got {ends!r}")
+    for number in ends:
+        _of_number(where, "ends", number)
     for word in ("bottom", "top", "base"):
         _of_number(where, word, said.get(word, 0))
     count = said.get("suppressed", 0)
@@ -295,13 +302,15 @@ def _treatment(variable: Variable) -> list[str]:
     untreated = Treatment()
     for word in _OF_TREATMENT:
         said = getattr(variable.treatment, word)
-        if said == getattr(untreated, word):
+        if said == getattr(untreated, word) or (word == "ends" and not all(map(math.isfinite, said))):
             continue
         if variable.kind == "date" and word in ("bottom", "top") and float(said).is_integer():
             lines.append(f"{word} = {spelled(said)}")
             continue
         try:
-            written = {"groups": toml_text.lists, "cuts": toml_text.values}.get(word, toml_text.value)(said)
+            written = {"groups": toml_text.lists, "cuts": toml_text.values, "ends": toml_text.values}.get(
+                word, toml_text.value
+            )(said)
             lines.append(f"{word} = {written}")
         except SchemaError:
             lines.append(f"# {word}: of a type TOML has no words for, not listed")

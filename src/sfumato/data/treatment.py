@@ -1,5 +1,6 @@
 """What protection did to a variable, as far as it is known, so that measures need not guess."""
 
+import math
 from dataclasses import dataclass, replace
 
 from sfumato.errors import SchemaError
@@ -10,10 +11,12 @@ class Treatment:
     """What was done to a variable: categories merged, values cut, rounded, suppressed or made false.
 
     ``groups`` pairs each original category with the one it was merged into; ``cuts`` are the inner boundaries of the
-    classes a numeric variable was put into (a class holds its lower boundary); values below ``bottom`` or above
-    ``top`` were published as one; ``base`` is what numbers were rounded to; ``suppressed`` counts the values made
-    missing; ``local`` says that values were put together in some records more than in others, so that no list tells
-    which became which; ``perturbed`` says that a published value need not be the true one.
+    classes a numeric variable was put into (a class holds its lower boundary), and ``ends`` the outer ones of classes
+    that follow the least and the greatest value of the records, so that an empty class there tells of them; values
+    below ``bottom`` or above ``top`` were published as one; ``base`` is what numbers were rounded to;
+    ``suppressed`` counts the values made missing; ``local`` says that values were put together in some records more
+    than in others, so that no list tells which became which; ``perturbed`` says that a published value need
+    not be the true one.
 
     >>> merged = Treatment(groups=(("north", "N"), ("south", "S")))
     >>> merged.then(Treatment(groups=(("N", "all"), ("S", "all")), suppressed=2))
@@ -22,6 +25,7 @@ class Treatment:
 
     groups: tuple[tuple[object, object], ...] = ()
     cuts: tuple[float, ...] = ()
+    ends: tuple[float, float] | None = None
     bottom: float | None = None
     top: float | None = None
     base: float | None = None
@@ -32,6 +36,9 @@ class Treatment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple((before, after) for before, after in self.groups))
         object.__setattr__(self, "cuts", tuple(float(cut) for cut in self.cuts))
+        if self.ends is not None:
+            low, high = (float(end) for end in self.ends)
+            object.__setattr__(self, "ends", (low, high))
         if len({before for before, _ in self.groups}) < len(self.groups):
             raise SchemaError(f"a treatment puts one category into two groups: {self.groups!r}")
         if any(low >= high for low, high in zip(self.cuts, self.cuts[1:], strict=False)):
@@ -61,6 +68,7 @@ class Treatment:
             self,
             groups=groups,
             cuts=later.cuts or self.cuts,
+            ends=later.ends if later.cuts else self.ends,
             bottom=max(lows, default=None),
             top=min(highs, default=None),
             base=later.base if later.base is not None else self.base,
@@ -71,4 +79,5 @@ class Treatment:
 
 
 UNTREATED = Treatment()
+OPEN = (-math.inf, math.inf)  # ends of classes of which the outer ones hold all that lies beyond
 PERTURBED = Treatment(perturbed=True)

@@ -19,6 +19,7 @@ from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable, a_kind
+from sfumato.data.treatment import OPEN
 from sfumato.errors import NotApplicable
 from sfumato.methods.bins import checked_bins, of_dates
 from sfumato.methods.key_ladders import checked_hierarchies
@@ -263,7 +264,7 @@ class GlobalRecoding(Method):
         else:
             starts = bands.equal_counts(counts, groups)
             cuts = [bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
-        return classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole))
+        return classed(variable, column, cuts, bands.labels([-math.inf, *cuts, math.inf], whole=whole), ends=OPEN)
 
     def _grouped_dates(
         self, variable: Variable, column: NDArray[Any], values: NDArray[Any], counts: NDArray[np.integer]
@@ -273,7 +274,7 @@ class GlobalRecoding(Method):
         else:
             starts = bands.equal_counts(counts, self.groups or 0)
             cuts = [date_bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
-        return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]))
+        return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]), ends=OPEN)
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))

@@ -2,12 +2,16 @@
 
 The rule for columns: all dates, all truth values or all numbers are that, whole numbers as such. A column with any text
 is text, and then read by the rule of text files: numbers if every cell is one, though not with leading zeros. Formulas
-count by the value that Excel kept of them. #N/A is missing; any other error is refused with its cell.
+count by the value that Excel kept of them; one without is refused with its cell. #N/A is missing; any other error is
+refused with its cell.
 """
 
 import datetime as dt
 import io
-from collections.abc import Iterator, Sequence
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data.columns import EXACT, short
+from sfumato.data.dates import is_moment
 from sfumato.data.formats.csv.cells import typed, without_markers
 from sfumato.data.formats.csv.reading import checked_names
 from sfumato.errors import DataError, FileError
@@ -25,6 +30,8 @@ DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
 _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
 _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+FIRST_DAY = dt.datetime(1900, 3, 1)
 _MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
 
 
@@ -49,7 +56,14 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
         why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
         raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
     try:
-        name, cells = _chosen(path, {found.title: found for found in book.worksheets}, sheet)
+        sheets = {found.title: found for found in book.worksheets}
+        without = _without_value(content, sheets)
+        name, cells = _chosen(path, sheets, sheet, without)
+        if name in without:
+            raise DataError(
+                f"{path}: cell {without[name]} of sheet {name!r} is a formula without a value, because the program "
+                "that wrote it computed none; open the file in Excel or LibreOffice and save it"
+            )
     finally:
         book.close()
     names, records = cells[0], cells[1:]
@@ -60,16 +74,50 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
     return pa.table(columns, names=header)
 
 
-def _chosen(path: Path, sheets: dict[str, Any], sheet: str | None) -> tuple[str, list[list[Any]]]:
-    """Return the name and the rows of the sheet to read."""
+def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
+    """Return the first cell of each sheet that is a formula of which no value was kept: read, it would be a gap."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        if not any(_FORMULA.search(archive.read(name)) for name in parts):
+            return {}
+    book = openpyxl().load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
+    found: dict[str, str] = {}
+    try:
+        for stated in book.worksheets:
+            kept = sheets[stated.title]
+            stated.reset_dimensions()
+            kept.reset_dimensions()
+            pairs = (
+                pair
+                for rows in zip(stated.iter_rows(), kept.iter_rows(), strict=True)
+                for pair in zip(*rows, strict=True)
+            )
+            # a formula may give empty text, which is kept as such: its cell is of the type of text
+            cells = (
+                formula.coordinate
+                for formula, value in pairs
+                if formula.data_type == "f" and value.value is None and value.data_type != "str"
+            )
+            first = next(cells, None)
+            if first is not None:
+                found[stated.title] = first
+    finally:
+        book.close()
+    return found
+
+
+def _chosen(
+    path: Path, sheets: dict[str, Any], sheet: str | None, without: Mapping[str, str]
+) -> tuple[str, list[list[Any]]]:
+    """Return the name and the rows of the sheet to read; one with formulas is not empty, whatever came of them."""
     if sheet is not None:
         if sheet not in sheets:
             raise FileError(f"{path} has no sheet {sheet!r}; it has {', '.join(sheets)}")
         cells = _rows(path, sheets[sheet])
-        if not cells:
+        if not cells and sheet not in without:
             raise FileError(f"{path}: sheet {sheet!r} is empty")
         return sheet, cells
-    filled = [name for name, found in sheets.items() if any(True for _ in _filled(found))]
+    filled = [name for name, found in sheets.items() if name in without or any(True for _ in _filled(found))]
     if not filled:
         raise FileError(f"{path} is empty: none of its sheets holds a value")
     if len(filled) > 1:
@@ -170,6 +218,7 @@ def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     from openpyxl.cell import WriteOnlyCell
 
     columns = [_plain(column) for column in table.columns]
+    early = [name for name, column in zip(table.column_names, table.columns, strict=True) if _is_early(column)]
     why = _refused(table.column_names, columns, len(table))
     if why:
         raise FileError(f"cannot write {path}: {why}; write .csv or .parquet instead")
@@ -190,16 +239,48 @@ def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
             sheet.append([cell(value) for value in record])
     book.save(out)
     short_of = [name for name, column in zip(table.column_names, columns, strict=True) if _has_more_digits(column)]
-    return (f"numbers are kept to {DIGITS} digits: {', '.join(short_of)}",) if short_of else ()
+    fine = [name for name, column in zip(table.column_names, columns, strict=True) if _is_fine(column)]
+    told = {
+        f"numbers are kept to {DIGITS} digits": short_of,
+        "dates before March 1900, which a sheet has no place for, are written as text, and with them all of": early,
+        "times are kept to the millisecond": fine,
+    }
+    return tuple(f"{what}: {', '.join(names)}" for what, names in told.items() if names)
 
 
 def _plain(column: Any) -> Any:
     """Return a column as values a sheet can hold; whole numbers that a sheet would round become text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if _is_early(column):
+        return _in_words(column)
     bounds = pc.min_max(column).as_py() if pa.types.is_integer(column.type) else {}
     wide = any(bound is not None and abs(bound) > EXACT for bound in bounds.values())
     return column.cast(pa.string()) if wide else column
+
+
+def _in_words(column: Any) -> Any:
+    """Return dates or moments as text of ISO 8601, to the second if that is exact."""
+    for unit in ("s", "us") if pa.types.is_timestamp(column.type) else ():
+        with suppress(pa.ArrowInvalid):
+            return column.cast(pa.timestamp(unit)).cast(pa.string())
+    return column.cast(pa.string())
+
+
+def _is_early(column: Any) -> bool:
+    """Tell whether a column has a day before those that a sheet counts as the calendar does: Excel has 29 Feb 1900."""
+    if not is_moment(column.type) or getattr(column.type, "tz", None) is not None:
+        return False
+    first = pc.min(column.cast(pa.timestamp("us"), safe=False)).as_py()
+    return first is not None and first < FIRST_DAY
+
+
+def _is_fine(column: Any) -> bool:
+    """Tell whether a column has moments between two milliseconds."""
+    if not pa.types.is_timestamp(column.type) or column.type.unit not in ("us", "ns"):
+        return False
+    ticks = pc.drop_null(column.cast(pa.int64())).to_numpy()
+    return bool((ticks % (1_000 if column.type.unit == "us" else 1_000_000)).any())
 
 
 def _has_more_digits(column: Any) -> bool:
