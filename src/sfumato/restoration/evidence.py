@@ -1,26 +1,47 @@
 """What a file still holds, as evidence: its columns, its ids and the patterns in them, its households."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data.dates import date_formats, parsed
 from sfumato.data.microdata import Microdata
 from sfumato.restoration.prediction import Evidence
 
 Integers = NDArray[np.int64]
 
+LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
 MOST_PREFIXES = 6  # lengths of prefixes that are tried
 
 
 def column(data: Microdata, name: str, shown: str = "") -> Evidence:
-    """Return a column as evidence; missing values share a code of their own."""
+    """Return a column as evidence; missing values share a code of their own.
+
+    Text that nobody declared to be dates counts as dates all the same: whoever reads it sees that it is.
+    """
     variable, values = data.schema[name], data.columns[name]
+    if variable.kind == "nominal" and (days := _days(variable.categories)) is not None:
+        values, ordered = np.append(days, np.nan)[values], True
+    else:
+        ordered = variable.kind != "nominal"
     missing = data.missing(name)
     codes = np.zeros(len(data), dtype=np.int64)
     codes[~missing] = np.unique(values[~missing], return_inverse=True)[1] + 1
-    return Evidence((shown or name,), codes, variable.kind != "nominal", blank=missing if missing.any() else None)
+    return Evidence((shown or name,), codes, ordered, blank=missing if missing.any() else None)
+
+
+def _days(categories: Sequence[object]) -> NDArray[np.float64] | None:
+    """Return categories that are written as dates in days; None where they are something else."""
+    if not categories or not all(isinstance(category, str) for category in categories):
+        return None
+    texts = [str(category) for category in categories]
+    if not date_formats(texts[:LOOKED_AT]):
+        return None
+    forms = date_formats(texts)
+    return parsed("", pa.array(texts), forms[0])[0] if forms else None
 
 
 def informative(evidence: Evidence) -> bool:

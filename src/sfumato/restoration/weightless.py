@@ -13,9 +13,10 @@ from scipy.special import bdtrc
 from sfumato.data.microdata import Microdata
 from sfumato.restoration import wording
 from sfumato.restoration.aims import Aim, aims
-from sfumato.restoration.audit import DEPENDENCE, FALSE_ALARMS
+from sfumato.restoration.audit import FALSE_ALARMS
 from sfumato.restoration.findings import Audit, Restored, Route
 from sfumato.restoration.guess import MANY, best_guess
+from sfumato.restoration.judging import DEPENDENCE
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]

@@ -99,6 +99,8 @@ def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
 
 
 def _written(level: Any, kind: "Kind") -> str:
+    if isinstance(level, str):  # a class of a number or date, which is what is published of it
+        return level
     if kind == "date":
         return dates.spelled(float(level))
     return f"{level:.15g}" if kind == "numeric" else str(level)
