@@ -24,6 +24,7 @@ from sfumato.compare.figures import listed
 from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
 from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
+from sfumato.data.households import household_level
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -329,7 +330,8 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
     parts = (_changed(table, ladders, half, retention) for retention in RETENTIONS[: 1 + breadth])
     yield from (part for part in parts if part.steps)
-    places = table.of("nominal")
+    shared = household_level(table.data) if table.data.schema.household is not None else table.keys
+    places = tuple(name for name in table.of("nominal") if name in shared)  # a household moves as a whole
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))

@@ -55,6 +55,8 @@ def _of_worst_cases(results: Results, row: Row, bounds: Mapping[str, float]) -> 
 
 def _of_tables(results: Results, facts: CautionFacts, *, released: Checked | None) -> list[str]:
     said = [*_of_gaps(facts), *_of_unseen(results, facts), *_of_keys(results, facts)]
+    out = [name for name, _ in facts.known_too] if released is None else released.missing
+    said += _of_known_too(tuple((name, source) for name, source in facts.known_too if name in out))
     kept = tuple(f"{c.name} ({c.role})" for c in facts.special if not _gone(c, released))
     if kept:
         said.append(f"Look before you publish: the table still holds, as it was, {listed(kept, 8)}.")
@@ -64,6 +66,17 @@ def _of_tables(results: Results, facts: CautionFacts, *, released: Checked | Non
 def _gone(column: SpecialColumn, released: Checked | None) -> bool:
     """Tell whether a release does not hold the original's values of a column."""
     return released is not None and (column.names_units or column.name in released.renewed)
+
+
+def _of_known_too(known: tuple[tuple[str, str], ...]) -> list[str]:
+    """Tell of variables that the intruder of a key knows too, which no figure counts."""
+    if not known:
+        return []
+    told = listed(tuple(f"{name} (from {source})" for name, source in known), 8)
+    return [
+        f"Whoever knows the keys knows as well, and no figure here counts it: {told}. Link it to its source, make it a "
+        "key, or leave it out."
+    ]
 
 
 def _of_gaps(facts: CautionFacts) -> list[str]:

@@ -13,6 +13,7 @@ from sfumato.compare.examine.findings import (
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
+from sfumato.restoration.dependencies import dependencies
 
 GAP = 0.1  # share of values gone before it is worth a warning
 
@@ -80,6 +81,23 @@ def caution_facts(original: Microdata, protected: Microdata) -> CautionFacts:
         untouched_keys=bare,
         unique=_unique(protected, bare) if bare else None,
         special=_special(original, protected),
+        known_too=_known_too(original, protected),
+    )
+
+
+def _known_too(original: Microdata, protected: Microdata) -> tuple[tuple[str, str], ...]:
+    """Find what whoever knows a key knows as well, such as the age group beside an age, and is published as it is."""
+    keys = {name for intruder in original.schema.intruders() for name in intruder.keys}
+    if not keys:
+        return ()
+    return tuple(
+        (one.name, " and ".join(one.sources))
+        for one in dependencies(original).found
+        if one.name not in keys
+        and set(one.sources) <= keys
+        and one.name in protected.schema
+        and same(original, protected, one.name)
+        and not all(name in protected.schema and same(original, protected, name) for name in one.sources)
     )
 
 

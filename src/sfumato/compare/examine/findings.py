@@ -286,6 +286,7 @@ class CautionFacts:
     untouched_keys: tuple[str, ...] = ()  # keys other than numbers that are published as they are
     unique: float | None = None  # share of records unique in those keys; None if there are none
     special: tuple[SpecialColumn, ...] = ()
+    known_too: tuple[tuple[str, str], ...] = ()  # variables published as they are that a key tells, and the key
 
 
 @dataclass(frozen=True)
