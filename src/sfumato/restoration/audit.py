@@ -56,7 +56,8 @@ def audit(
     moreover give back two thirds of what the guess leaves open: less is an association such as users of the file are
     after. The best guess is granted the distribution of the protected values. If that alone tells them, such as where
     one region was blanked or a variable of two values changed, a route is an alarm if it gives two thirds of what a
-    guess from the file alone leaves open.
+    guess from the file alone leaves open. Of a number that is published nearly as it was, it is an alarm if a route
+    exceeds the guess by the ``margin`` in what is met exactly.
 
     A category is right if it is the true one, a number if its rank is off by at most ``near`` of the records.
 

@@ -9,7 +9,7 @@ from sfumato.display import Preformatted, html_table
 Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "beside"]
 Level = Literal["as published", "in full"]
 Lesson = Literal["the file", "the original"]
-Basis = Literal["the distribution", "the file alone"]
+Basis = Literal["the distribution", "exactly", "the file alone"]
 Reading = Literal["restores", "association", "luck", "nothing"]
 
 TITLES: dict[Name, str] = {
@@ -47,8 +47,9 @@ class Restored:
     it "restores"; it gives more than the guess, but as an "association" does or as "luck" may; or it gives "nothing".
 
     ``basis`` says what ``restored`` and ``guess`` count. The intruder is granted "the distribution" of the protected
-    values. Only where a route tells no more than that, but restores nevertheless, he has "the file alone"; where he
-    cannot know which values were changed, each unchanged one that he puts wrong takes away one that he puts right.
+    values. Only where a route tells no more than that, but restores nevertheless, it is another: of numbers, values met
+    "exactly", or an intruder with "the file alone". Where he cannot know which values were changed, each unchanged one
+    that he puts wrong takes away one that he puts right.
     """
 
     variable: str

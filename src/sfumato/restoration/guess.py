@@ -68,6 +68,23 @@ def _category(aim: Aim) -> Guess:
     return Guess(values, values == true, float(shares.max() / shares.sum()))
 
 
+def exact_guess(aim: Aim) -> Mask:
+    """Tell which protected numbers are met exactly by the most common one of their band, if others share it.
+
+    >>> from sfumato.restoration.aims import numbers
+    >>> ages = numbers(np.array([30.0, 30.0, 34.0, 41.0]))
+    >>> band, cells = np.array([3, 3, 3, 4]), np.arange(4)
+    >>> exact_guess(Aim("age", "in full", True, ages, ages, band, cells, taught=False))
+    array([ True,  True, False, False])
+    """
+    number = len(aim.truth.levels)
+    keys = aim.band[aim.cells] * number + aim.truth.codes[aim.cells]
+    common = modes(keys, number)
+    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    chosen = np.array([common[one] for one in (keys // number).tolist()], dtype=np.int64)
+    return np.asarray((chosen == keys % number) & (counts[place] > 1))
+
+
 def modes(keys: NDArray[np.int64], number: int) -> dict[int, int]:
     """Return the most common value of each group, the lower code where two are; keys are group * number + value."""
     cells, counts = np.unique(keys, return_counts=True)

@@ -26,17 +26,21 @@ class _Compared:
 
 
 def judged_by(name: Name, trial: Trial, level: float, margin: float) -> Restored:
-    """Judge a trial of a route: by the distribution of the protected values, or else by the file alone.
+    """Judge a trial of a route: by the distribution of the protected values, by the file alone, by what is met exactly.
 
     A route that tells no more than that distribution restores nevertheless if it gives an intruder who does not have it
-    two thirds of what he cannot guess.
+    two thirds of what he cannot guess; or if it meets exactly the numbers that the guess only comes near to.
     """
     found = restored_by(trial, FIRST * level, margin, associated=_only_associated(name, trial))
     if found.alarm:
         return found
     unaware = _with_the_file_alone(trial)
-    if unaware is not None and _restores(unaware, trial, FURTHER * level, margin, dependent=True):
+    if unaware is not None and _restores(unaware, trial, FURTHER / 2 * level, margin, dependent=True):
         return _by(found, "the file alone", unaware)
+    exact = _exactly(trial) if trial.target.aim.number else None
+    dependent = name in ("columns", "combinations")
+    if exact is not None and _restores(exact, trial, FURTHER / 2 * level, margin, dependent=dependent):
+        return _by(found, "exactly", exact)
     return found
 
 
@@ -73,6 +77,19 @@ def _with_the_file_alone(trial: Trial) -> _Compared | None:
     least = target.guess.chance if independent < SEVERAL else 0.0
     luck = _luck(1 - wrong / judged, independent, max(1 - missed / judged, least))
     return _Compared(max(1 - wrong / cells, 0.0), max(1 - missed / cells, 0.0), luck)
+
+
+def _exactly(trial: Trial) -> _Compared:
+    """Compare the numbers met exactly: a figure published nearly as it was is near, and a sum may tell it in full."""
+    target = trial.target
+    guessed = target.guessable_exactly[np.searchsorted(target.aim.cells, trial.rows)]
+    restored, guess = float(trial.exact.mean()), float(guessed.mean())
+    independent = _independent(trial, trial.rows)
+    least = guess
+    if independent < SEVERAL:
+        codes = target.aim.truth.codes
+        least = max(guess, float(np.bincount(codes[codes >= 0]).max() / np.count_nonzero(codes >= 0)))
+    return _Compared(restored, guess, _luck(restored, independent, least))
 
 
 def _only_associated(name: Name, trial: Trial) -> bool:

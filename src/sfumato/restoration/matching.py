@@ -18,6 +18,7 @@ Rows = NDArray[np.intp]
 AGREE = 0.9  # of the records must have the same value of a variable that counts as kept
 UNIQUE = 0.5  # of the records must be told apart by the variables that were not touched
 FEW = 50  # records below which a sample's ids are believed
+CONSTANT = 0.95  # of the records with one value make a variable that tells nobody apart
 SEEDS = 5  # variables from which the search for untouched ones starts, one after the other
 
 
@@ -140,24 +141,41 @@ def _beyond_chance(original: Microdata, protected: Microdata, name: str) -> bool
 
 
 def _by_values(original: Microdata, protected: Microdata, shared: list[str]) -> Matching | None:
-    """Match records by the variables that hold the same values in both tables, where these tell them apart."""
+    """Match records by the variables that hold the same values in both tables, where these tell them apart.
+
+    A swapped variable holds the same values too, for other records. So of all that is found the combination of most
+    variables is taken, and a single one only if others that it was not matched by agree record by record.
+    """
     special = set(original.schema.special().values()) - {original.schema.weight}
     untouched = []
     for name in shared:
         both = None if name in special else _same(original, protected, name)
         if both is not None and _contained(*both):
-            untouched.append(both)
-    columns = [np.unique(np.concatenate(both), return_inverse=True)[1] for both in untouched]
-    columns.sort(key=lambda column: -int(column.max()))  # what tells most records apart first
-    for seed in range(min(len(columns), SEEDS)):
-        found = _told_apart(columns[seed:] + columns[:seed], len(original))
-        if found is not None:
-            return found
+            codes = np.unique(np.concatenate(both), return_inverse=True)[1]
+            if np.bincount(codes).max() <= CONSTANT * len(codes):  # what hardly varies goes with everything
+                untouched.append(codes)
+    untouched.sort(key=lambda column: -int(column.max()))  # what tells most records apart first
+    tried = [
+        _told_apart(untouched[seed:] + untouched[:seed], len(original)) for seed in range(min(len(untouched), SEEDS))
+    ]
+    found = [entry for entry in tried if entry is not None]
+    for number, matching in sorted(found, key=lambda entry: -entry[0]):
+        if number > 1 or _others_agree(original, protected, shared, matching):
+            return matching
     return None
 
 
-def _told_apart(columns: list[NDArray[np.int64]], records: int) -> Matching | None:
-    """Match by the columns that go with the first one in both tables; a swapped one does not."""
+def _others_agree(original: Microdata, protected: Microdata, shared: list[str], matching: Matching) -> bool:
+    """Tell whether records matched by one variable have the same values of another, blanks aside."""
+    before, after = original.take(matching.records), protected.take(matching.rows)
+    agree = [
+        name for name in shared if _agreement(before, after, name) >= AGREE and _beyond_chance(before, after, name)
+    ]
+    return len(agree) > 1  # one is the variable itself
+
+
+def _told_apart(columns: list[NDArray[np.int64]], records: int) -> tuple[int, Matching] | None:
+    """Match by the columns that go with the first one in both tables; a swapped one does not. Count them too."""
     class_of, number = columns[0], 1
     for column in columns[1:]:
         together = classes(np.stack([class_of, column], axis=1))[0]
@@ -176,9 +194,8 @@ def _told_apart(columns: list[NDArray[np.int64]], records: int) -> Matching | No
         f"records were matched by {number} variable{'s' if number > 1 else ''} that were not touched, which tell "
         f"{len(rows) / len(second):.1%} of them apart: whoever has these variables of the original can do the same"
     )
-    return Matching(
-        rows, record[second[rows]], "values", note + (f"; {missed:,} records are left out" if missed else "")
-    )
+    note += f"; {missed:,} records are left out" if missed else ""
+    return number, Matching(rows, record[second[rows]], "values", note)
 
 
 def _contained(x: NDArray[Any], y: NDArray[Any]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.restoration.aims import Aim, Values
-from sfumato.restoration.guess import Guess
+from sfumato.restoration.guess import Guess, exact_guess
 from sfumato.restoration.prediction import Evidence, Lesson, lesson_of, predicted
 from sfumato.restoration.unaware import unaware_guess
 
@@ -81,6 +81,12 @@ class Target:
     def guessed_exactly(self) -> Mask:
         """Which protected values the guess meets exactly."""
         return self.aim.right(self.aim.cells, self.guess.values)[1]
+
+    @cached_property
+    def guessable_exactly(self) -> Mask:
+        """Which protected numbers are met exactly by the guess, or by the most common ones if these meet more."""
+        common = exact_guess(self.aim)
+        return common if common.sum() > self.guessed_exactly.sum() else self.guessed_exactly
 
     @cached_property
     def unaware(self) -> Floats | None:

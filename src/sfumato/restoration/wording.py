@@ -23,8 +23,9 @@ def verdict(worst: Restored) -> str:
     """Say what the worst variable of a route loses by it."""
     what = f"{worst.restored:.1%} of {_counted(worst.values, 'protected value')} of {worst.variable}"
     from_what = f" from {' and '.join(worst.evidence)}" if worst.evidence else ""
+    exactly = " exactly" if worst.basis == "exactly" else ""
     guess = "a guess from the file alone" if worst.basis == "the file alone" else "the best guess"
-    said = f"{what}{from_what}, against {worst.guess:.1%} by {guess}"
+    said = f"{what}{exactly}{from_what}, against {worst.guess:.1%} by {guess}"
     return {
         "restores": f"restores {said}",
         "association": f"gives {said}: an association, no way back",
@@ -93,6 +94,8 @@ def examples(
 def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
     """Tell which values are right that the guess misses."""
     target = trial.target
+    if found.basis == "exactly":
+        return trial.exact & ~target.guessed_exactly[np.searchsorted(target.aim.cells, trial.rows)]
     if found.basis == "the file alone" and target.unaware is not None:
         return trial.right & (target.unaware[trial.rows] < 1)
     return trial.right & ~target.guessed(trial.rows)[1]
