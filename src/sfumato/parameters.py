@@ -114,5 +114,5 @@ def importance(owner: object, name: str = "importance") -> None:
     """Require None or, by variable, what one of its values is worth: a number above 0."""
     by_variable(owner, name, '{"age": 3, "sex": 1}')
     for variable, worth in (getattr(owner, name) or {}).items():
-        if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < worth < float("inf"):
+        if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < float(worth) < float("inf"):
             raise refuse(owner, f"the {name} of {variable!r} must be a number above 0; got {worth!r}")

@@ -1,6 +1,5 @@
 """Optimal recoding: by hand, beside brute force over tables, and judged by the measures of risk."""
 
-from datetime import date
 from itertools import product
 from math import floor, inf
 
@@ -18,7 +17,6 @@ from sfumato import (
     IndividualRisk,
     KAnonymity,
     LDiversity,
-    LocalRecoding,
     LocalSuppression,
     Microdata,
     NotApplicable,
@@ -32,7 +30,6 @@ from sfumato import (
 from sfumato.compare.examine.levels import levels_beside
 from sfumato.kernels.lattice import Found, Levels, Search
 from sfumato.kernels.lattice.rows import Table
-from sfumato.methods.key_ladders import ladders
 
 TOWNS = {
     "Aix": ["south", "France"],
@@ -203,61 +200,6 @@ def test_what_is_asked_of_confidential_values_is_what_the_measures_find(
         assert TCloseness().evaluate(data, protected).value <= model["t"] + 1e-9  # type: ignore[operator]
 
 
-def test_closeness_holds_for_several_sets_with_a_missing_key() -> None:
-    # 7 q and 3 p of f, u and of f, v, the p suppressed for their towns, as are the q of m, u; of two e is missing
-    cells = [("f", "u", 7, 3, "p"), ("f", "v", 7, 3, "p"), ("m", "u", 5, 5, "q"), ("m", "v", 3, 7, ""),
-             ("m", "w", 3, 7, ""), ("f", None, 1, 1, "")]  # fmt: skip
-    towns = iter(range(100))
-    records = [
-        (f"z{next(towns)}" if c == hidden else "x1", d, e, c) for d, e, q, p, hidden in cells for c in "q" * q + "p" * p
-    ]
-    table = pa.table(dict(zip("adec", map(list, zip(*records, strict=True)), strict=True)))
-    hierarchy = {"a": {v: ["*"] for v in set(table["a"].to_pylist())}, "d": {v: ["*"] for v in "fm"},
-                 "e": {v: ["*"] for v in "uvw"}}  # fmt: skip
-    sets = ((("a",), 2), (("d", "e"), 2))
-    method = OptimalRecoding(sets=sets, t=0.2, confidential=("c",), hierarchy=hierarchy, suppression=0.25)
-    protected = method.protect(table)
-    for keys, _ in sets:
-        assert TCloseness(variables=keys, confidential=("c",)).evaluate(table, protected).value <= 0.2
-
-
-def household_survey(seed: int) -> Microdata:
-    rng = np.random.default_rng(seed)
-    records = int(rng.integers(16, 50))
-    home = np.sort(rng.integers(0, records // 2, records))
-    table = {"a": rng.choice(["x1", "x2", "y1", "y2"], size=records)[home].tolist(),
-             "b": rng.integers(0, 8, records).astype(float), "d": rng.choice(["f", "m"], records).tolist(),
-             "c": rng.choice(["p", "q", "r"], records, p=[0.5, 0.3, 0.2]).tolist(), "home": home}  # fmt: skip
-    variables = (
-        Variable(
-            "a", "nominal", "key", hierarchy=Hierarchy.of({c: [c[0] + "_", "*"] for c in ["x1", "x2", "y1", "y2"]})
-        ),
-        Variable("b", "numeric", "key", hierarchy=Hierarchy.of([2, 4, 8])),
-        Variable("d", "nominal", "key", hierarchy=Hierarchy.of({"f": ["*"], "m": ["*"]})),
-        Variable("c", "nominal", "confidential"),
-        Variable("home", "nominal"),
-    )
-    return Microdata.from_frame(pa.table(table), Schema(variables, household="home"))
-
-
-def test_what_households_lose_for_each_other_breaks_nothing_unsaid() -> None:
-    # in that of 208 a member suppressed takes the others' a along, and a class comes to be 0.430 from the file
-    with pytest.raises(NotApplicable, match=r"of t=0\.4 a class is 0\.4304 from the file"):
-        OptimalRecoding(2, 0.2, t=0.4).protect(household_survey(208))
-    for seed in range(20):
-        data = household_survey(seed)
-        protected = OptimalRecoding(2, 0.2, t=0.4).protect(data)
-        assert KAnonymity(2).evaluate(data, protected).value == 0
-        assert TCloseness().evaluate(data, protected).value <= 0.4 + 1e-9, seed
-
-
-@pytest.mark.parametrize("asked", [{"l": 3}, {"l": 3, "diversity": "entropy"}, {"risk": 0.1}])
-def test_what_the_file_as_a_whole_breaks_is_refused_though_all_may_go(asked: dict[str, object]) -> None:
-    table = pa.table({"a": ["x", "y"] * 4, "c": ["p", "q"] * 4})
-    with pytest.raises(NotApplicable, match="all records together, as one class, break what is asked"):
-        OptimalRecoding(2, 1.0, variables=("a",), confidential=("c",), **asked).protect(table)  # type: ignore[arg-type]
-
-
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), weighted=st.booleans(), gaps=st.sampled_from([0.0, 0.1]))
 def test_no_risk_is_above_the_bound(seed: int, weighted: bool, gaps: float) -> None:
@@ -377,25 +319,6 @@ def test_an_interrupted_protection_ends(monkeypatch: pytest.MonkeyPatch) -> None
         OptimalRecoding(5, 0.02).protect(data)
 
 
-def test_many_keys_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    spread = rng.normal(size=300)
-    names = tuple(f"k{place:02d}" for place in range(14))
-    table = pa.table({name: np.clip(np.round(8 + 3 * spread + 3 * rng.normal(size=300)), 0, 15) for name in names})
-    keys = {"hierarchy": {name: [2, 4, 8, 16] for name in names}, "variables": names}
-    monkeypatch.setattr("sfumato.methods.optimal_recoding.NODES", 200)
-    monkeypatch.setattr("sfumato.methods.local_recoding.NODES", 200)
-    for method, said in (
-        (OptimalRecoding(5, **keys), "stopped before the end, none loses less than"),  # type: ignore[arg-type]
-        (LocalRecoding(5, **keys), "rounds stopped before the end"),  # type: ignore[arg-type]
-    ):
-        data = Microdata.from_frame(table)
-        protected = method.protect(data)
-        assert said in protected.notes[-1]
-        assert KAnonymity(5, variables=names).evaluate(data, protected).value == 0
-        assert method.protect(table).equals(method.protect(table))
-
-
 def test_the_note_tells_levels_suppressed_records_and_hierarchies_that_were_made() -> None:
     data = survey(3)
     roles = Schema((Variable("town", "nominal", "key"), Variable("age", role="key"), Variable("sex", "nominal", "key")))
@@ -403,42 +326,6 @@ def test_the_note_tells_levels_suppressed_records_and_hierarchies_that_were_made
     assert "age by bands 5 10 20" in note and "sex by all in one group" in note
     (note,) = OptimalRecoding(3).protect(data).notes
     assert "suppressed" in note and "none loses less" in note and "made" not in note
-
-
-@pytest.mark.parametrize(
-    ("column", "variable", "made"),
-    [
-        (list(range(100, 148)), Variable("key", "nominal", "key", categories=tuple(range(100, 148))), "truncate 2 1"),
-        ([*"aaaaaaaabbbbbbbbbbcde"], Variable("key", "nominal", "key"), "rare 0.05"),
-        ([*"aabbccddeeffgg"], Variable("key", "ordinal", "key", categories=tuple("abcdefg")), "merge-neighbours"),
-        ([*"aab"], Variable("key", "nominal", "key"), "all in one group"),
-    ],
-)
-def test_a_key_without_a_hierarchy_gets_one_that_ends_in_one_group(
-    column: list[object], variable: Variable, made: str
-) -> None:
-    data = Microdata.from_frame(pa.table({"key": column}), Schema((variable,)))
-    (key,) = ladders(data, ["key"], {})
-    assert key.made == made and key.parents[-1].max() == 0
-    assert KAnonymity(3).evaluate(data, OptimalRecoding(3, 0.0).protect(data)).value == 0
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.float64(), pa.date32()])
-@pytest.mark.parametrize("method", [OptimalRecoding, LocalRecoding])
-def test_a_key_that_is_missing_everywhere_stays_so(
-    method: type[OptimalRecoding | LocalRecoding], kind: pa.DataType
-) -> None:
-    table = pa.table({"gone": pa.array([None] * 6, kind), "sex": ["f", "m"] * 3})
-    assert method(3, variables=("gone",)).protect(table)["gone"].to_pylist() == [None] * 6
-    assert method(3, variables=("gone", "sex")).protect(table)["sex"].to_pylist() == ["f", "m"] * 3
-
-
-@pytest.mark.parametrize("method", [OptimalRecoding, LocalRecoding])
-def test_a_few_dates_without_a_hierarchy_become_years(method: type[OptimalRecoding | LocalRecoding]) -> None:
-    days = [date(year, month, 1) for year in (1950, 1960) for month in (1, 5, 9)]
-    assert method(3, 0.0, variables=("born",)).protect(pa.table({"born": days}))["born"].to_pylist() == (
-        ["1950"] * 3 + ["1960"] * 3
-    )
 
 
 def test_protected_tables_can_be_suppressed_further_and_importance_moves_the_choice() -> None:

@@ -63,11 +63,14 @@ class LocalRecoding(Method):
     share of the records that may; if it is not enough, the table is refused. Each round is the best for the records
     left to it, all rounds together are not: it is a heuristic.
 
-    Every record is published with at least k - 1 others of the same keys. Hierarchies, keys and ``importance`` are as
-    in OptimalRecoding, ``utility`` is one of its losses of values. The members of a household are published in the same
-    round, at the same levels. A variable that comes out at several levels becomes nominal, its values texts; its
-    treatment says that it was recoded locally, and measures compare each record in the class it was published in, if
-    records match.
+    Every record that keeps its keys agrees in them with at least k - 1 others of its round: they show the same groups
+    and lack the same keys, but for a key whose values are all one group, which agrees with a missing one because
+    neither tells anything. Hierarchies, keys and ``importance`` are as in OptimalRecoding, ``utility`` is one of its
+    losses of values. All rounds together look at 50,000 choices of levels at most; the note says if one stopped for
+    that. The members of a household are published in the same round, at the same levels. A variable that comes out at
+    several levels becomes nominal, its values texts; a group whose name stands for other values at a lower level says
+    its own, as in "Paris (level 1)". Its treatment says that it was recoded locally, and measures compare each record
+    in the class it was published in, if records match.
 
     >>> import pyarrow as pa
     >>> towns = {"A": ["AB", "*"], "B": ["AB", "*"], "C": ["CD", "*"], "D": ["CD", "*"]}

@@ -60,11 +60,11 @@ class OptimalRecoding(Method):
     Of all ways to put each key at one level of its hierarchy, the best is found that keeps ``k`` records alike, if at
     most the share ``suppression`` of the records loses all its keys. It is the best of all, not a good one: the search
     passes over those levels only of which it is proved that they cannot be kept, or lose more; if it stops before the
-    end, the note says so. A hierarchy is that of
-    the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key without one it is made as ``sfumato inspect``
-    proposes, by round bands, codes cut, neighbours or rare categories together, and the note says so. The keys are
-    those of :class:`LocalSuppression`: ``variables``, the role, or all categories; ``sets`` states several sets of keys
-    with a k of their own, as there, or takes the scenarios.
+    end, the note says so. A hierarchy is that of the schema, or of ``hierarchy={"age": [5, 10, 20], ...}``; for a key
+    without one it is made as ``sfumato inspect`` proposes, by round bands, months and years, codes cut, neighbours or
+    rare categories together, and the note says so. The keys are those of :class:`LocalSuppression`: ``variables``, the
+    role, or all categories; ``sets`` states several sets of keys with a k of their own, as there, or takes the
+    scenarios.
 
     Beside ``k`` a class may have to keep: ``risk=0.1``, no individual risk above that (:class:`IndividualRisk`, with
     the weights of the table); ``l=3``, so many different values of every confidential variable, or with
@@ -74,8 +74,11 @@ class OptimalRecoding(Method):
     ``utility`` is what must be least: "loss" (of Iyengar, as in ARX: :class:`CertaintyPenalty` with
     ``categories="others"``), "ncp" (:class:`CertaintyPenalty`), "entropy" (non-uniform), "precision" (of Sweeney, the
     mean of level / highest level), "discernibility", "class size"; of the first four ``importance={"age": 3}`` weighs
-    keys. A key of one value counts in none. Or it is any measure of utility, such as ``CramersVChange()``: then
-    the table of every choice of levels that can be kept is made and measured, because nothing bounds it.
+    keys. A key of one value counts in none. "discernibility" and "class size" take a missing key for a value of its
+    own, or for the one group that all values are in; :class:`Discernibility` lets it agree with every value, and
+    :class:`AverageClassSize` keeps it apart from the one group, so that their figures differ from these if keys are
+    missing. Or it is any measure of utility, such as ``CramersVChange()``: then the table of every choice of levels
+    that can be kept is made and measured, because nothing bounds it.
 
     A class is counted by the records that show its keys: a missing key is a value of its own, and the suppressed are
     in no class. That asks more of ``k`` and ``risk`` than the measures do, in which a missing key agrees with every

@@ -268,4 +268,4 @@ def _ordered_by_steps(own: Codes, often: Integers, total: int, cumulated: Floats
         middle = first + np.searchsorted(cumulated[first:last], level)
         result += level * (middle - first) - (sums[middle] - sums[first])
         result += sums[last] - sums[middle] - level * (last - middle)
-    return result / steps
+    return float(result / steps)
