@@ -163,7 +163,7 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
         (["age", "--bands", "five"], "--bands takes numbers; got 'five'"),
         (["age", "--quantiles", "2.5"], "--quantiles takes whole numbers"),
         (["age", "--bands", "5", "12"], "12 is none of 5"),
-        (["age", "--cuts"], "has rows, cuts, widths or spans; this one has none of them"),
+        (["age", "--cuts"], "--cuts takes the cut points of each level, parted by commas"),
         (["age", "--merge-neighbours"], "no categories are neighbours; take --bands"),
         (["job", "--merge-neighbours"], "no categories are neighbours; take --rare"),
         (["job", "--bands", "5"], "variable 'job' is nominal; --bands is for numbers"),
@@ -176,3 +176,21 @@ def test_what_cannot_be_made_is_refused(survey: Path, words: list[str], message:
     done = run("hierarchy", survey, *words)
     assert done.exit_code == 2 and message in done.stderr
     assert not Path("age.csv").exists()
+
+
+def test_dates_that_are_text_are_no_codes(tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.write_text("born\n" + "".join(f"19{50 + i}-0{1 + i % 9}-1{i % 10}\n" for i in range(40)))
+    done = run("hierarchy", file, "born", "--out", tmp_path / "born.csv")
+    said = " ".join(done.output.split())
+    assert done.exit_code and 'are dates, but text: write kind = "date" under [variables.born]' in said
+    assert not (tmp_path / "born.csv").exists()
+
+
+def test_nothing_rare_and_no_cuts_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.write_text("town,age\n" + "".join(f"{'AB'[i % 2]},{i}\n" for i in range(40)))
+    rare = run("hierarchy", file, "town", "--rare", "0.02", "--out", tmp_path / "h.csv")
+    assert rare.exit_code and "so none is rare" in " ".join(rare.output.split())
+    cuts = run("hierarchy", file, "age", "--cuts", "--out", tmp_path / "h.csv")
+    assert cuts.exit_code and "--cuts takes the cut points of each level" in " ".join(cuts.output.split())

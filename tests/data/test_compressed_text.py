@@ -126,3 +126,12 @@ def test_the_protected_file_keeps_both_suffixes() -> None:
         "a.sav": "a.protected.sav",
     }
     assert {name: protected_path(Path("folder") / name).name for name in names} == names
+
+
+def test_a_zip_of_two_files_is_refused_in_its_own_words(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", "x\n1\n")
+        archive.writestr("b.csv", "x\n1\n")
+    with pytest.raises(FileError) as refused:
+        read(tmp_path / "two.zip")
+    assert "holds 2 files (a.csv, b.csv)" in str(refused.value) and "cannot be unpacked" not in str(refused.value)

@@ -262,3 +262,39 @@ def test_levels_of_numbers_nest_and_agree_with_the_recoding(hierarchy: Hierarchy
             assert spelled(*rows.at(AGE, np.array(values), level)) == spelled(
                 *hierarchy.at(AGE, np.array(values), level)
             )
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"rows": (1, 2)}, r"rows of a hierarchy must be a list of lists, one for each category; got \(1, 2\)"),
+        ({"cuts": (1, 2)}, r"cuts of a hierarchy must be a list of lists, one for each level; got \(1, 2\)"),
+        ({"widths": 5}, "widths of a hierarchy must be a list; got 5"),
+        ({"rows": (("a", {1}),)}, r"row 1: \{1\} is no group; a group is text, a finite number"),
+        ({"rows": (("a", float("nan")),)}, "row 1: nan is no group"),
+        ({"rows": (("a", ["b"]),)}, "row 1: .* is a list, which is no group; write an entry for each level"),
+        ({"cuts": ((5,),), "labels": ((1, 2),)}, "the labels of level 1 must be text"),
+        ({"cuts": ((5,),), "labels": "ab"}, "labels of a hierarchy must be a list of lists"),
+        ({"spans": "year"}, "spans of a hierarchy must be a list; got 'year'"),
+    ],
+)
+def test_faulty_shapes_are_refused_with_a_sentence(stated: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Hierarchy(**stated)
+
+
+def test_the_repr_of_rows_of_dates_evaluates_back() -> None:
+    days = Hierarchy(rows=((dt.date(1990, 1, 31), "1990"), (dt.date(1991, 5, 1), "1991")))
+    assert eval(repr(days)) == days
+    born = np.array([day_of("1991-05-01"), np.nan])
+    variable, column = days.at(Variable("born", kind="date"), born, 1)
+    assert (variable.categories, column.tolist()) == (("1990", "1991"), [1, -1])
+
+
+def test_days_of_a_century_are_classes_if_few_occur() -> None:
+    """36,525 days lie between, of which three occur; 10,001 that occur are too many."""
+    ends = np.array([day_of("1920-01-01"), day_of("1950-06-01"), day_of("2019-12-31")], dtype=np.float64)
+    variable, column = Hierarchy.dates("day", "year").at(Variable("born", kind="date"), ends, 1)
+    assert [variable.categories[code] for code in column] == ["1920-01-01", "1950-06-01", "2019-12-31"]
+    with pytest.raises(NotApplicable, match="are 10,001 "):
+        Hierarchy.dates("day").at(Variable("born", kind="date"), np.arange(10_001.0), 1)

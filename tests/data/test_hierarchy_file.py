@@ -131,8 +131,8 @@ def test_json_and_toml_hold_every_form(tmp_path: Path) -> None:
     days = Hierarchy(rows=((dt.date(2021, 3, 1), "2021"),))
     write_hierarchy(days, tmp_path / "days.toml")
     assert read_hierarchy(tmp_path / "days.toml") == days
-    with pytest.raises(FileError, match=r"write \.toml, which has dates"):
-        write_hierarchy(days, tmp_path / "days.json")
+    write_hierarchy(days, tmp_path / "days.json")
+    assert read_hierarchy(tmp_path / "days.json") == days
     with pytest.raises(ParameterError, match=r"no rows but cuts, widths or spans; write \.json or \.toml"):
         write_hierarchy(Hierarchy(widths=(5,)), tmp_path / "h.csv")
     with pytest.raises(FileError, match=r"'\.xlsx'; a hierarchy is written to \.csv"):
@@ -233,3 +233,29 @@ def test_any_rows_come_back_from_arxs_format_as_text(hierarchy: Hierarchy, suffi
         path = Path(folder) / f"h.{suffix}"
         write_hierarchy(hierarchy, path)
         assert read_hierarchy(path).rows == tuple(tuple(str(cell) for cell in row) for row in hierarchy.rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("1,[0; 5[,*\n2,[0; 5[,*\n", (("1", "[0; 5[", "*"), ("2", "[0; 5[", "*"))),
+        ("1,[0; 5[\n2,[0; 5[\n", (("1", "[0; 5["), ("2", "[0; 5["))),
+        ("34;[30, 40[\n45;[40, 50[\n", (("34", "[30, 40["), ("45", "[40, 50["))),
+        ("Nice ; south;France\nAix; south;France\n", (("Nice", "south", "France"), ("Aix", "south", "France"))),
+        ('"Nice ";"so, uth"\n"Aix";"so, uth"\n', (("Nice ", "so, uth"), ("Aix", "so, uth"))),
+    ],
+)
+def test_separators_inside_labels_and_spaces_outside_them(
+    tmp_path: Path, text: str, rows: tuple[tuple[str, ...], ...]
+) -> None:
+    assert read_hierarchy(put(tmp_path, text)).rows == rows
+
+
+def test_two_separators_that_part_rows_alike_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"';' and ',' both part all rows into 2 columns, .*double quotes"):
+        read_hierarchy(put(tmp_path, "Aix;south, France\nBonn;west, Germany\n"))
+
+
+def test_what_nests_too_deeply_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="nests too deeply"):
+        read_hierarchy(put(tmp_path, "[" * 100_000 + "]" * 100_000, "deep.json"))

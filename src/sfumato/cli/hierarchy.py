@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, console, print_json, say
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableFile, console, print_json, say
 from sfumato.errors import FileError, NotApplicable, ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_ROWS = 10_000  # values of a number that a file of rows may list
 
 
 def hierarchy(
-    file: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, SPSS, Stata or SAS.", show_default=False)],
+    file: TableFile,
     variable: Annotated[str, typer.Argument(help="The variable to make coarser.", show_default=False)],
     values: Annotated[
         list[str] | None, typer.Argument(help="What the way below takes, level by level.", show_default=False)
@@ -99,7 +99,7 @@ def hierarchy(
 
 def _way(data: "Microdata", name: str, asked: list[str], values: tuple[str, ...]) -> "Proposal":
     """Return what was asked for, or else what suits the variable."""
-    from sfumato.data.hierarchy_proposal import Proposal, propose
+    from sfumato.data.hierarchy_proposal import Proposal, dated, propose
 
     if name not in data.schema:
         raise ParameterError(data.schema.unknown(name))
@@ -110,6 +110,13 @@ def _way(data: "Microdata", name: str, asked: list[str], values: tuple[str, ...]
     if values:
         raise ParameterError(f"say what {' '.join(values)} stand for: --bands, --quantiles, --cuts or another way")
     found = propose(data, name)
+    form = dated(data, name) if found is None else None
+    if form is not None:
+        stated = "" if form.startswith("%Y-%m-%d") else f' and format = "{form}"'
+        raise NotApplicable(
+            f'the values of {name!r} are dates, but text: write kind = "date"{stated} under [variables.{name}] in the '
+            "schema, then ask for --dates month quarter year"
+        )
     if found is None:
         raise NotApplicable(f"{name!r} has few values, and none needs merging; say how: see `sfumato hierarchy --help`")
     say(f"as if you had said: {' '.join([f'--{found.way}', *found.values])}")

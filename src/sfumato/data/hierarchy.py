@@ -1,5 +1,6 @@
 """Hierarchies: what each value of a variable is part of, level by level."""
 
+import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -13,7 +14,17 @@ from numpy.typing import NDArray
 from sfumato.data import hierarchy_builders as builders
 from sfumato.data.date_bands import age_at
 from sfumato.data.dates import day_of
-from sfumato.data.hierarchy_checks import ALL, FORMS, cut_fault, name_fault, row_fault, span_fault, width_fault
+from sfumato.data.hierarchy_checks import (
+    ALL,
+    FORMS,
+    cut_fault,
+    entry_fault,
+    name_fault,
+    row_fault,
+    shape_fault,
+    span_fault,
+    width_fault,
+)
 from sfumato.data.hierarchy_levels import Levels as Levels
 from sfumato.data.hierarchy_levels import class_levels, levels_of, recoded
 from sfumato.errors import ParameterError, SchemaError
@@ -57,14 +68,17 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
+        for word in (*FORMS, "names", "labels"):
+            _refuse(shape_fault(word, getattr(self, word)))
         freeze(self, "names", tuple(self.names))
         freeze(self, "labels", tuple(tuple(level) for level in self.labels))
-        stated = [word for word in FORMS if getattr(self, word)]
+        stated = [word for word in FORMS if len(getattr(self, word))]
         if len(stated) != 1:
             said = f"both {' and '.join(stated)}" if stated else "none of them"
             raise SchemaError(f"a hierarchy has rows, cuts, widths or spans; this one has {said}")
         if self.rows:
-            freeze(self, "rows", tuple(tuple(_plain(entry) for entry in row) for row in self.rows))
+            freeze(self, "rows", tuple(tuple(_worded(entry) for entry in row) for row in self.rows))
+            _refuse(entry_fault(self.rows))
             freeze(self, "rows", _of_one_type(self.rows))
             _refuse(row_fault(self.rows))
         elif self.cuts:
@@ -274,6 +288,11 @@ class Hierarchy:
 def _plain(entry: Any) -> Any:
     """Return numpy's numbers and texts as Python's, so that the repr evaluates back."""
     return entry.item() if isinstance(entry, np.generic) else entry
+
+
+def _worded(entry: Any) -> Any:
+    """Return an entry of a row as Python's, a date as its text: it means the same, and the repr evaluates back."""
+    return str(entry) if isinstance(entry, dt.date) and entry == entry else _plain(entry)
 
 
 def _in_days(cut: Any) -> Any:

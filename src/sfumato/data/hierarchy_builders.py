@@ -125,6 +125,11 @@ def rare_rows(categories: Sequence[object], counts: NDArray[np.integer], shares:
     levels = []
     for share in shares:
         codes = rarest(counts, share)
+        if not codes.size:
+            raise ParameterError(
+                f"every category that occurs has {share:.4g} of the records or more, so none is rare; ask for a larger "
+                "share"
+            )
         others = {*codes.tolist(), *(code for code, category in enumerate(categories) if category == OTHER)}
         if len(others) >= len(categories):
             raise ParameterError(f"no category has {share:.4g} of the records, so all would be other; ask for less")

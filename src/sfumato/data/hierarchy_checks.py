@@ -1,8 +1,11 @@
 """What makes a hierarchy none: the first fault of its rows, cuts or widths, and what to do about it."""
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+
+import numpy as np
 
 from sfumato.data.date_bands import EXAMPLES, Span
 
@@ -10,6 +13,33 @@ Row = Sequence[object]
 FORMS = ("rows", "cuts", "widths", "spans")
 ALL = "all"  # the span that holds every date
 TOP = "*"  # what the one group is called in which nothing of a variable is left
+
+
+def shape_fault(word: str, value: object) -> str | None:
+    """Return what is wrong with the shape of what a hierarchy is given: rows, cuts and labels are lists of lists.
+
+    >>> shape_fault("cuts", (18, 65)), shape_fault("widths", (5, 10))
+    ('cuts of a hierarchy must be a list of lists, one for each level; got (18, 65)', None)
+    """
+    inner = {"rows": "category", "cuts": "level", "labels": "level"}.get(word)
+    if _listed(value) and (inner is None or all(map(_listed, value))):  # type: ignore[call-overload]
+        return None
+    meant = "a list" if inner is None else f"a list of lists, one for each {inner}"
+    return f"{word} of a hierarchy must be {meant}; got {value!r}"
+
+
+def entry_fault(rows: Sequence[Row]) -> str | None:
+    """Return which entry of a row is neither text, a finite number, a truth value nor a date; gaps are told of later.
+
+    >>> print(entry_fault([("Aix", float("nan"))]))
+    row 1: nan is no group; a group is text, a finite number, a truth value or a date
+    """
+    for number, row in enumerate(rows, start=1):
+        for entry in row:
+            if entry is not None and not isinstance(entry, str | bool | dt.date) and not _finite(entry):
+                nested = "a list, which is no group; write an entry for each level" if _listed(entry) else "no group"
+                return f"row {number}: {entry!r} is {nested}; a group is text, a finite number, a truth value or a date"
+    return None
 
 
 def row_fault(rows: Sequence[Row], lines: Sequence[int] | None = None) -> str | None:
@@ -36,9 +66,6 @@ def row_fault(rows: Sequence[Row], lines: Sequence[int] | None = None) -> str | 
         empty = next((level for level, entry in enumerate(row) if entry is None or entry == ""), None)
         if empty is not None:
             return f"{where(number)}: level {empty} is empty; name the group, or repeat the one below"
-        nested = next((entry for entry in row if isinstance(entry, list | tuple | dict)), None)
-        if nested is not None:
-            return f"{where(number)}: {nested!r} is a list; a group is text or a number: write an entry for each level"
         first = categories.setdefault(str(row[0]), number)
         if first != number:
             return f"{where(number)}: {row[0]!r} stands in {where(first)} already; keep one of them"
@@ -115,9 +142,15 @@ def name_fault(
     if len(labels) != len(cuts):
         return f"labels name the classes of each level of cuts: {len(cuts)} levels; got {len(labels)}"
     for number, (words, points) in enumerate(zip(labels, cuts, strict=True), start=1):
+        if not all(isinstance(label, str) for label in words):
+            return f"the labels of level {number} must be text; got {list(words)!r}"
         if len(words) != len(points) + 1 or len(set(words)) < len(words):
             return f"level {number} has {len(points) + 1} classes, so as many different labels; got {list(words)!r}"
     return None
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list | tuple | np.ndarray)
 
 
 def _finite(value: object) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from sfumato.errors import FileError, ParameterError, SchemaError
 ROWS = (".csv", ".tsv", ".txt")
 KNOWN = (*ROWS, ".hrc", ".json", ".toml")
 SEPARATORS = (";", "\t", "|", ",")  # ARX's own first, a comma last, since intervals have one
+ROW_EXAMPLE = '[["Aix", "south", "France"], ...]'
 PathLike = str | os.PathLike[str]
 
 
@@ -72,7 +74,7 @@ def hierarchy_text(hierarchy: Hierarchy, file: Path) -> str:
             "hierarchy.listing(values), which has a row for each value"
         )
     if suffix == ".json":
-        return _as_json(file, hierarchy)
+        return _as_json(hierarchy)
     if suffix == ".toml":
         return "\n".join(hierarchy_toml(hierarchy)) + "\n"
     return _as_rows(hierarchy, "\t" if suffix == ".tsv" else ";")
@@ -110,18 +112,11 @@ def _text(file: Path) -> str:
 
 def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
     delimiters = ("\t",) if file.suffix.lower() == ".tsv" else SEPARATORS
-    for delimiter in delimiters:  # the first one that parts all rows alike
-        try:
-            rows, lines = _cells(text, delimiter)
-        except csv.Error:
-            continue
-        if len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
-            break
-    else:
-        try:
-            rows, lines = _cells(text, max(delimiters, key=text.lstrip().partition("\n")[0].count))
-        except csv.Error as error:
-            raise SchemaError(f"{file}: {error}; check its quotes") from None
+    delimiter = _separator(file, text, delimiters) or max(delimiters, key=text.lstrip().partition("\n")[0].count)
+    try:
+        rows, lines = _cells(text, delimiter)
+    except csv.Error as error:
+        raise SchemaError(f"{file}: {error}; check its quotes") from None
     if max(map(len, rows)) == 1:
         raise SchemaError(
             f"{file}, line {lines[0]}: there is one column only, {rows[0][0]!r}; write a category and its groups, "
@@ -137,8 +132,30 @@ def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
     return rows
 
 
+def _separator(file: Path, text: str, delimiters: Sequence[str]) -> str | None:
+    """Return what parts all rows alike: of several the one that leaves intervals whole, then that with more columns."""
+    found: list[tuple[bool, int, str]] = []
+    for delimiter in delimiters:
+        try:
+            rows, _ = _cells(text, delimiter)
+        except csv.Error:
+            continue
+        if len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
+            whole = all(len(re.findall(r"[][()]", str(cell))) % 2 == 0 for row in rows for cell in row)
+            found.append((whole, len(rows[0]), delimiter))
+    best = [entry for entry in found if entry[:2] == max(found)[:2]]
+    if len(best) > 1:
+        signs = " and ".join(repr(delimiter) for _, _, delimiter in best)
+        raise SchemaError(
+            f"{file}: {signs} both part all rows into {best[0][1]} columns, so which is meant cannot be told; put the "
+            "cells in double quotes, or part them by tabs and save it as .tsv"
+        )
+    return best[0][2] if best else None
+
+
 def _cells(text: str, delimiter: str) -> tuple[list[tuple[object, ...]], list[int]]:
-    """Return the rows of a text that are not blank, and the lines they begin in."""
+    """Return the rows of a text that are not blank, and the lines they begin in; spaces count in quotes only."""
+    quoted = '"' in text
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[object, ...]] = []
     lines: list[int] = []
@@ -146,7 +163,7 @@ def _cells(text: str, delimiter: str) -> tuple[list[tuple[object, ...]], list[in
     try:
         for cells in reader:
             if cells:
-                rows.append(tuple(cells))
+                rows.append(tuple(cells if quoted else (cell.strip() for cell in cells)))
                 lines.append(began)
             began = reader.line_num + 1
     except csv.Error as error:
@@ -179,6 +196,8 @@ def _of_json(file: Path, text: str) -> Hierarchy:
         if "\u201c" in text:  # R's dQuote writes typographic quotes
             return _of_json(file, text.replace("\u201c", '"').replace("\u201d", '"'))
         raise SchemaError(f"{file}, line {error.lineno}: it is not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise SchemaError(f"{file} nests too deeply; a hierarchy is a list of rows: {ROW_EXAMPLE}") from None
     if isinstance(stated, list) and stated and all(isinstance(entry, dict) for entry in stated):
         return _made(file, {"rows": of_parents(f"{file}", stated)})
     nested = isinstance(stated, list) and stated and all(isinstance(entry, list) for entry in stated)
@@ -188,6 +207,8 @@ def _of_json(file: Path, text: str) -> Hierarchy:
 def _of_toml(file: Path, text: str) -> Hierarchy:
     try:
         return _made(file, tomllib.loads(text))
+    except RecursionError:
+        raise SchemaError(f"{file} nests too deeply; a hierarchy is rows = {ROW_EXAMPLE}") from None
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{file} is not valid TOML: {error}") from None
 
@@ -203,9 +224,10 @@ def _made(file: Path, stated: Any) -> Hierarchy:
 
 
 def _as_rows(hierarchy: Hierarchy, delimiter: str) -> str:
-    """Write rows as ARX reads them; all in quotes where a cell holds another delimiter, so that none is mistaken."""
+    """Write rows as ARX reads them; all in quotes where a cell holds another delimiter or spaces at its ends."""
     others = [other for other in SEPARATORS if other != delimiter]
-    doubtful = any(other in str(cell) for row in hierarchy.rows for cell in row for other in others)
+    cells = [str(cell) for row in hierarchy.rows for cell in row]
+    doubtful = any(cell != cell.strip() or any(other in cell for other in others) for cell in cells)
     out = io.StringIO()
     writer = csv.writer(
         out, delimiter=delimiter, quoting=csv.QUOTE_ALL if doubtful else csv.QUOTE_MINIMAL, lineterminator="\n"
@@ -214,14 +236,11 @@ def _as_rows(hierarchy: Hierarchy, delimiter: str) -> str:
     return out.getvalue()
 
 
-def _as_json(file: Path, hierarchy: Hierarchy) -> str:
+def _as_json(hierarchy: Hierarchy) -> str:
     stated = hierarchy.stated()
     if "widths" in stated:  # JSON has no infinity: null is one class
         stated["widths"] = [None if width == float("inf") else width for width in stated["widths"]]
-    try:
-        lines = [f"{json.dumps(word)}: {_json_value(value)}" for word, value in stated.items()]
-    except TypeError as error:
-        raise FileError(f"cannot write {file}: {error}; write .toml, which has dates") from None
+    lines = [f"{json.dumps(word)}: {_json_value(value)}" for word, value in stated.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -27,6 +27,7 @@ Row = tuple[object, ...]
 Ends = tuple[float, float] | None
 Classes = tuple[list[float], tuple[str, ...], Ends]
 MOST_CLASSES = 10_000
+SPARSE = 20  # of as many spans of the calendar one may occur
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +206,7 @@ def _classes(hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, l
         return cuts, named, None
     low, high = float(present.min()), float(present.max())
     if kind == "date":
-        return _spans(hierarchy, name, low, high, level)
+        return _spans(hierarchy, name, present, level)
     if hierarchy.spans:
         raise NotApplicable(
             f'variable {name!r} is {kind}; spans of the calendar are for a date: give widths, or kind = "date"'
@@ -219,7 +220,7 @@ def _classes(hierarchy: "Hierarchy", name: str, kind: "Kind", present: Floats, l
     return edges[1:-1] or edges[:1], bands.labels(edges, whole=whole), (edges[0], edges[-1])
 
 
-def _spans(hierarchy: "Hierarchy", name: str, low: float, high: float, level: int) -> Classes:
+def _spans(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> Classes:
     """Return the cuts of a level of spans of the calendar from the least to the greatest date, and their names."""
     if not hierarchy.spans:
         raise NotApplicable(
@@ -228,8 +229,11 @@ def _spans(hierarchy: "Hierarchy", name: str, low: float, high: float, level: in
     span = date_bands.Span.of(hierarchy.spans[level - 1])
     if span is None:  # all
         return [0.0], (TOP,), None
-    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days)
+    low, high = float(present.min()), float(present.max())
+    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days / SPARSE)
     edges = span.edges(low, high)
+    used = len(np.unique(np.searchsorted(edges, present, side="right")))  # days of a century are few where few occur
+    _refuse_many(name, hierarchy.spans[level - 1], used)
     return edges[1:-1] or edges[:1], date_bands.labels(edges), (edges[0], edges[-1])
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.data import bands
+from sfumato.data.dates import date_formats
 from sfumato.data.files import read
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_builders import nice_widths, rarest
@@ -48,6 +49,8 @@ class Proposal:
         >>> Proposal("age", "bands", ("10", "20")).build(ages)
         Hierarchy(widths=(10.0, 20.0))
         """
+        if self.way == "cuts" and not self.values:
+            raise ParameterError("--cuts takes the cut points of each level, parted by commas: --cuts 18,25,65 18,65")
         variable, column = data.schema[self.variable], data.columns[self.variable]
         if self.way == "from-table":
             return self._of_table()
@@ -139,11 +142,27 @@ def propose(data: Microdata, name: str) -> Proposal | None:
     if variable.kind == "ordinal":
         return Proposal(name, "merge-neighbours") if np.count_nonzero(counts) >= SEVERAL else None
     used = [str(category) for category, count in zip(variable.categories, counts, strict=True) if count]
+    if dated(data, name):  # a year and a month are no prefixes of a code
+        return None
     keep = prefixes(used) if len(used) >= MANY else ()
     if keep:
         return Proposal(name, "truncate", tuple(map(str, keep)))
     shares = [share for share in SHARES if 0 < len(rarest(counts, share)) < len(used) - 1]
     return Proposal(name, "rare", tuple(f"{share:g}" for share in shares)) if shares else None
+
+
+def dated(data: Microdata, name: str) -> str | None:
+    """Return the format in which all texts of a nominal variable are dates; None where they are none.
+
+    >>> import pyarrow as pa
+    >>> dated(Microdata.from_frame(pa.table({"born": ["1990-01-31", "2001-12-01"]})), "born")
+    '%Y-%m-%d'
+    """
+    variable = data.schema[name]
+    texts = [category for category in variable.categories if isinstance(category, str)]
+    if variable.kind != "nominal" or not texts or len(texts) < len(variable.categories):
+        return None
+    return next(iter(date_formats(texts)), None)
 
 
 def prefixes(codes: Sequence[str]) -> tuple[int, ...]:

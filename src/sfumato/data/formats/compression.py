@@ -49,6 +49,8 @@ def decompressed(path: Path, content: bytes) -> tuple[Path, bytes]:
             return inner_name(path), pa.CompressedInputStream(pa.BufferReader(content), _zstd(path)).read()
         unpack = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}[suffix]
         return inner_name(path), unpack(content)
+    except FileError:  # an OSError too, which says already what is wrong
+        raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise FileError(f"{path} cannot be unpacked: {error}; is it whole, and is {suffix} what it is?") from None
 
