@@ -119,3 +119,25 @@ def test_a_population_that_was_said_for_a_measure_stays() -> None:
         "IndividualRisk(population=5.0)",
         "IndividualRisk(population=9.0)",
     ]
+
+
+def test_a_file_in_another_order_without_an_id_is_matched_by_what_was_not_touched(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    region, age = rng.choice(["a", "b", "c"], 300), rng.integers(18, 90, 300)
+    original = pd.DataFrame({"region": region, "age": age, "pay": rng.lognormal(8, 1, 300).round(2)})
+    protected = original.assign(age=original["age"] // 20 * 20)
+    shuffled = protected.sample(frac=1, random_state=1)
+    for name, table in (("o", original), ("p", protected), ("s", shuffled)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    schema = tmp_path / "o.toml"
+    schema.write_text('[variables.region]\nrole = "key"\n[variables.age]\nrole = "key"\n')
+        '[variables.region]\nkind = "nominal"\nrole = "key"\n[variables.age]\nkind = "numeric"\nrole = "key"\n'
+    )
+    values = {}
+    for name in ("p", "s"):
+        words = ("compare", tmp_path / "o.csv", tmp_path / f"{name}.csv", "--schema", schema)
+        done = run(*words, "--measure", "Reidentification", "--json")
+        assert done.exit_code == 0, done.output
+        assert ("matched by what was not touched" in done.stderr) == (name == "s")
+        values[name] = json.loads(done.stdout)["candidates"][0]["figures"]
+    assert values["p"] == values["s"]

@@ -85,7 +85,8 @@ def compare(
     written = read_protected(
         protected, data, protected_schema, as_written=True, encoding=encoding, delimiter=delimiter, decimal=decimal
     )
-    order = order_of(protected, len(written))
+    noted = order_of(protected, len(written))
+    order = _order_by_values(data, written) if noted is None and not unmatched else noted
     candidate = written if order is None else written.take(order.argsort())
     if unmatched:
         candidate = replace(candidate, matched=False)
@@ -101,7 +102,7 @@ def compare(
             row = replace(experiment, measures=tuple(of_population(before, population))).measure_original()
             results = replace(results, unprotected=row)
     audited = asked is None and candidate.matched
-    checked = _audited(without_left_out(data, protected), written, order) if audited else None
+    checked = _audited(without_left_out(data, protected), written, noted) if audited else None
     what = _pieces(wanted, written=report is not None or json, records=records > 0)
     summary = summarise_pair(
         results,
@@ -129,6 +130,36 @@ def compare(
         for key, why in line.reasons.items():
             say(f"sfumato: {key} could not be computed: {why}")
         raise typer.Exit(1)
+
+
+def _order_by_values(data: "Microdata", written: "Microdata") -> "NDArray[np.intp] | None":
+    """Return which record of the original each protected one is, if there is no id and its rows stand otherwise."""
+    import numpy as np
+
+    from sfumato.errors import DataError
+    from sfumato.restoration.matching import match
+
+    key = data.schema.id
+    if len(data) != len(written) or (key is not None and key in written.columns):
+        return None
+    try:
+        found = match(data, written)
+    except DataError:  # nothing tells: as they stand, with a caution
+        return None
+    if found.how != "values":
+        return None
+    order = np.full(len(written), -1, dtype=np.intp)
+    order[found.rows] = found.records
+    rest = np.setdiff1d(np.arange(len(data)), found.records)
+    order[order < 0] = rest
+    said = "the records do not stand as in the original and have no id; they are matched by what was not touched"
+    left = (
+        f", which leaves {len(rest):,} that are matched as they come: risks may be higher than shown"
+        if len(rest)
+        else ""
+    )
+    say(f"{said}{left}")
+    return order
 
 
 def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.intp] | None") -> "Checked":
