@@ -52,7 +52,7 @@ def test_a_copy_of_two_values_undoes_what_was_changed_at_random() -> None:
     hiv = rng.choice(["no", "yes"], 2000)
     table = pd.DataFrame({"hiv": hiv, "code": np.where(hiv == "yes", "B20", "Z00"), "x": rng.normal(size=2000)})
     original = keys(table, "hiv")
-    protected = PRAM(0.6, variables=["hiv"]).protect(original, rng=1)
+    protected = PRAM(0.6, variables=("hiv",)).protect(original, rng=1)
     changed = int((protected.columns["hiv"] != original.columns["hiv"]).sum())
     worst = audit(original, protected)["columns"].worst
     assert worst is not None and worst.alarm and worst.evidence == ("code",)

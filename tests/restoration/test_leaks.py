@@ -263,6 +263,17 @@ def test_three_columns_determine_a_fourth() -> None:
     assert route.alarm and route.worst is not None and route.worst.evidence == ("a", "b", "c")
 
 
+@pytest.mark.parametrize("columns", [4, 5])
+def test_as_many_columns_as_it_takes_determine_another(columns: int) -> None:
+    digits = np.random.default_rng(0).integers(0, 2, (3000, columns + 1))
+    kept = pd.DataFrame(np.array(["n", "y"], dtype=object)[digits], columns=list("abcdef")[: columns + 1])
+    kept["job"] = [f"job {code:02d}" for code in digits[:, :columns] @ (2 ** np.arange(columns))]
+    route = audit(kept, kept.drop(columns="job"))["combinations"]
+    assert route.alarm and route.worst is not None and route.worst.restored == 1.0
+    assert route.worst.evidence == tuple("abcdef"[:columns])
+    assert audit(kept, kept.drop(columns=["job", "a"])).passed  # half of the values, which is an association
+
+
 def test_ids_in_the_order_of_the_original_and_speaking_prefixes_tell_the_region() -> None:
     table = alone(survey(), "region", "sex", "job")
     schema = Schema((Variable("id"),), id="id")

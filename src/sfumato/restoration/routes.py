@@ -18,13 +18,15 @@ from sfumato.restoration.sums import relation
 from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]
+Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that restore it
 Found = list[Trial] | str  # the best trial of each variable, or why there is none
 
 FEW = 500  # different values up to which a column is combined with others
 PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
 PAIRS = 4_500  # pairs of columns tried in all
 ALONE = 0.95  # a column that restores so much alone is combined with no other
-MORE = 0.05  # a combination must restore so much more than one of its columns
+MORE = 0.05  # a combination must restore so much more than one of its columns, or a set of four than one of three
+TOGETHER = 6  # columns at most in a combination
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ def columns(setting: Setting) -> Found:
 
 
 def combinations_of(setting: Setting) -> Found:
-    """Two columns together, and a third that adds to the best two."""
+    """Two columns together, a third that adds to the best two, and further ones as long as they add."""
     most = max(min(FEW, len(setting.protected) // 4), 2)
     few = [one for one in setting.columns if len(np.unique(one.codes)) <= most]
     if len(few) < 3:
@@ -140,7 +142,7 @@ def combinations_of(setting: Setting) -> Found:
 
 
 def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
-    """Try pairs of the columns that tell most alone, and a third with the best; None where they add nothing."""
+    """Try pairs of the columns that tell most alone, and further ones with the best; None where they add nothing."""
     alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
     singles = [one for one, restored in alone if restored < ALONE][:room]
     most = max((restored for _, restored in alone if restored < ALONE), default=0.0)
@@ -150,19 +152,32 @@ def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     small = {one.shown: one.part(rows) for one in singles}
     pairs = [joined(*two) for two in combinations(small.values(), 2)]
     ranked = sorted(((share(part, one), one.shown) for one in pairs), key=_best_first)
-    best = ranked[0][1]
-    wider = [joined(*(small[name,] for name in best), one) for one in small.values() if one.shown[0] not in best]
-    triples = sorted(((share(part, one), one.shown) for one in wider), key=_best_first)
+    wider, tests = _widened(part, small, ranked[0])
     whole = {one.shown: one for one in singles}
-    finalists = [joined(*(whole[name,] for name in shown)) for _, shown in (*ranked[:2], *triples[:1])]
+    finalists = [joined(*(whole[name,] for name in shown)) for _, shown in (*ranked[:2], *wider)]
     final = [tried(target, one) for one in finalists]
     chosen = max(final, key=lambda trial: (round(trial.share, 3), -len(trial.evidence.shown)))
     if chosen.share <= most + MORE:
         return None
-    return replace(chosen, tests=len(pairs) + len(wider))
+    return replace(chosen, tests=len(pairs) + tests)
 
 
-def _best_first(entry: tuple[float, tuple[str, ...]]) -> tuple[float, tuple[str, ...]]:
+def _widened(part: Target, small: Mapping[tuple[str, ...], Evidence], best: Ranked) -> tuple[list[Ranked], int]:
+    """Return the best set of three columns, of four and so on while that tells more; and how many sets were tried."""
+    found: list[Ranked] = []
+    tests = 0
+    while len(best[1]) < min(TOGETHER, len(small)):
+        wider = [joined(*(small[n,] for n in best[1]), one) for one in small.values() if one.shown[0] not in best[1]]
+        tests += len(wider)
+        widest = min(((share(part, one), one.shown) for one in wider), key=_best_first)
+        if found and widest[0] <= best[0] + MORE:
+            break
+        found.append(widest)
+        best = widest
+    return found, tests
+
+
+def _best_first(entry: Ranked) -> Ranked:
     return -entry[0], entry[1]
 
 
