@@ -131,8 +131,6 @@ def test_a_file_in_another_order_without_an_id_is_matched_by_what_was_not_touche
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     schema = tmp_path / "o.toml"
     schema.write_text('[variables.region]\nrole = "key"\n[variables.age]\nrole = "key"\n')
-        '[variables.region]\nkind = "nominal"\nrole = "key"\n[variables.age]\nkind = "numeric"\nrole = "key"\n'
-    )
     values = {}
     for name in ("p", "s"):
         words = ("compare", tmp_path / "o.csv", tmp_path / f"{name}.csv", "--schema", schema)

@@ -54,7 +54,7 @@ def _numbers(data: Microdata, name: str) -> Floats:
     if variable.quantitative:
         return np.asarray(column, dtype=np.float64)
     values = [_number(str(category)) for category in variable.categories]
-    return np.array([*values, np.nan])[column]  # missing is -1
+    return np.asarray(np.array([*values, np.nan])[column])  # missing is -1
 
 
 def _number(text: str) -> float:
@@ -97,7 +97,7 @@ def _go_alike(move: Floats, other: Floats) -> bool:
     there = ~np.isnan(move) & ~np.isnan(other) & (other != 0)
     if np.count_nonzero(there) < PAIRS:
         return False
-    return max(np.isclose(move[there], sign * other[there]).mean() for sign in (1, -1)) >= RULED
+    return max(float(np.isclose(move[there], sign * other[there]).mean()) for sign in (1, -1)) >= RULED
 
 
 def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:

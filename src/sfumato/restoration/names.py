@@ -83,7 +83,7 @@ def texts(table: Microdata, name: str, there: Mask) -> NDArray[Any]:
     column, variable = table.columns[name][there], table.schema[name]
     if variable.quantitative:
         return np.array([f"{value:.15g}" for value in column])
-    return np.array([_written(category) for category in variable.categories])[column]
+    return np.asarray(np.array([_written(category) for category in variable.categories])[column])
 
 
 def _written(category: object) -> str:

@@ -239,10 +239,7 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
             if weight is not None and weight not in work.renewed and not keep_weights and told:
                 work.renewed.append(weight)
         elif route.name == "household":
-            blanks = len(work.done)
-            _blank_together(work, {restored.variable for restored in alarms})
-            if len(work.done) > blanks:  # which may be all that other columns gave back
-                break
+            cut |= _blank_together(work, {restored.variable for restored in alarms})
         elif route.name in ("columns", "combinations", "sums"):
             for restored in alarms:
                 if cut.isdisjoint(restored.columns):
@@ -288,10 +285,14 @@ def _raked(work: _Work, old: NDArray[np.float64]) -> None:
     work.raking = f"{said}{left}{cost}", f"The survey weights {weight} were computed anew: {held}."
 
 
-def _blank_together(work: _Work, names: Iterable[str]) -> None:
-    """Blank a household's value for all members where it is blank for one; households are the original's."""
+def _blank_together(work: _Work, names: Iterable[str]) -> set[str]:
+    """Blank a household's value for all members where it is blank for one; name what was blanked.
+
+    Households are the original's.
+    """
+    done: set[str] = set()
     if work.original.schema.household is None:
-        return
+        return done
     homes = units(work.original)
     for name in names:
         if name not in work.table.columns:
@@ -301,6 +302,8 @@ def _blank_together(work: _Work, names: Iterable[str]) -> None:
         if blank.any():
             _blanked(work, name, blank)
             work.done.append(f"{name} is blank for all members of a household if for one ({int(blank.sum()):,} values)")
+            done.add(name)
+    return done
 
 
 def _cut(work: _Work, found: Restored) -> set[str]:
