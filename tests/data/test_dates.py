@@ -99,7 +99,7 @@ def test_the_hour_that_occurs_twice_comes_back_as_it_was() -> None:
         data = Microdata.from_frame(frame)
         assert data.schema["at"].kind == kind
         pd.testing.assert_frame_equal(data.to_frame(), frame)
-        noisy = Noise(0.1, variables=["x"]).protect(frame, rng=1)
+        noisy = Noise(0.1, variables=("x",)).protect(frame, rng=1)
         assert sorted(noisy["at"]) == list(zoned)
     with pytest.raises(
         DataError, match="the hour that occurs twice when clocks go back; round them, turn them into UTC"

@@ -269,6 +269,7 @@ def test_levels_of_numbers_nest_and_agree_with_the_recoding(hierarchy: Hierarchy
     [
         ({"rows": (1, 2)}, r"rows of a hierarchy must be a list of lists, one for each category; got \(1, 2\)"),
         ({"cuts": (1, 2)}, r"cuts of a hierarchy must be a list of lists, one for each level; got \(1, 2\)"),
+        ({"cuts": ((10**400,),)}, "the cuts of level 1 must be numbers or dates that rise"),
         ({"widths": 5}, "widths of a hierarchy must be a list; got 5"),
         ({"rows": (("a", {1}),)}, r"row 1: \{1\} is no group; a group is text, a finite number"),
         ({"rows": (("a", float("nan")),)}, "row 1: nan is no group"),

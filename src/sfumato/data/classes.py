@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,27 @@ def classes_of_numbers(x: Floats, y: Codes, number: int) -> Classes | None:
     inside = np.searchsorted(limits, x, side="right")
     codes = np.where(np.isnan(x), -1, order[inside]).astype(np.int32)
     return Classes(order, codes, float(np.mean(codes[both] == y[both])))
+
+
+def with_ends(
+    x: Floats, codes: Codes, y: Codes, labels: tuple[Any, ...], ends: tuple[float, float] | None
+) -> tuple[Codes, Codes, tuple[Any, ...]]:
+    """Give the numbers beyond ordered classes, whose own were taken off the list, classes of their own at the ends.
+
+    Return the codes of the original and of the protected records, and what they stand for.
+
+    >>> x, codes = np.array([12.0, 25.0, 117.0]), np.array([0, 1, 1], dtype=np.int32)
+    >>> with_ends(x, codes, np.array([0, 1, -1], dtype=np.int32), ("10-19", "20-29"), (10.0, 30.0))
+    (array([0, 1, 2], dtype=int32), array([ 0,  1, -1], dtype=int32), ('10-19', '20-29', 'above'))
+    """
+    if ends is None:
+        return codes, y, labels
+    under, over = x < ends[0], x >= ends[1]
+    below = np.int32(under.any())
+    original = np.where(codes < 0, codes, codes + below)
+    original[under], original[over] = 0, len(labels) + below
+    protected = np.where(y < 0, y, y + below)
+    return original, protected, (*(("below",) if below else ()), *labels, *(("above",) if over.any() else ()))
 
 
 def _limit(lower: Floats, upper: Floats) -> float:

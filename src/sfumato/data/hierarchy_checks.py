@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -154,4 +155,6 @@ def _listed(value: object) -> bool:
 
 
 def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max  # a whole number may be larger than any float
+    return isinstance(value, float) and math.isfinite(value)

@@ -116,7 +116,7 @@ def _together(
 
 def _untrimmed(before: Variable, variable: Variable, column: NDArray[Any]) -> tuple[Variable, NDArray[Any]]:
     """Return the classes of a number with the outer ones that no record of the part has, as all parts had them."""
-    done, kept = before.treatment, variable.categories
+    done, kept = before.treatment, variable.categories if (column >= 0).any() else ()
     if kept == before.categories or variable.quantitative or not set(kept) <= set(before.categories):
         return variable, column
     first = before.categories.index(kept[0]) if kept else 0

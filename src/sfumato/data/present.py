@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
@@ -43,7 +44,7 @@ def _without_empty_ends(variable: Variable, codes: Codes, used: NDArray[np.bool_
     if done.ends is None:
         return variable, codes
     if not used.any():  # the number is gone, and where it was cut would tell its range
-        return replace(variable, categories=(), labels=(), treatment=replace(done, cuts=(0.0,), ends=None)), codes
+        return replace(variable, categories=(TOP,), labels=(), treatment=replace(done, cuts=(0.0,), ends=None)), codes
     if len(done.cuts) + 1 != len(used):
         return variable, codes
     first, last = (int(place) for place in np.flatnonzero(used)[[0, -1]])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.data import bands
 from sfumato.data.alignment import Aligned, aligned
-from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order
+from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order, with_ends
 from sfumato.data.dates import spelled
 from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.data.piles import capped_records, piled, rounding_base
@@ -258,10 +258,10 @@ def _classes(columns: _Columns) -> Recoding:
     after, treatment = columns.after, columns.after.treatment
     labels = after.categories
     cut = len(treatment.cuts) + 1 == len(labels) and not treatment.groups
-    if treatment.cuts and cut and after.kind == "ordinal":
-        return _with_ends(columns, _inside(np.array(treatment.cuts), columns.x))
-    if treatment.cuts and len(labels) == 1:
-        return _with_ends(columns, np.where(np.isnan(columns.x), -1, 0).astype(np.int32))
+    if treatment.cuts and ((cut and after.kind == "ordinal") or len(labels) == 1):
+        codes = _inside(np.array(treatment.cuts if cut else ()), columns.x)
+        ends = treatment.ends if treatment.suppressed else None
+        return Recoding("ordinal", *with_ends(columns.x, codes, columns.y, labels, ends), "stated")
     if treatment.groups and not treatment.cuts:
         by_value = _by_value(dict(treatment.groups), columns.x, labels)
         if by_value is not None:
@@ -282,25 +282,6 @@ def _classes(columns: _Columns) -> Recoding:
         f"{a_kind(columns.before.kind)} in the original and {after.kind} in the protected table, and which values "
         "became which class cannot be told: state the cuts in the protected schema"
     )
-
-
-def _with_ends(columns: _Columns, codes: Codes) -> Recoding:
-    """Give the numbers beyond the classes that are left, which were suppressed, classes of their own at the ends."""
-    labels, treatment = columns.after.categories, columns.after.treatment
-    if treatment.ends is None or not treatment.suppressed:
-        return Recoding("ordinal", codes, columns.y, labels, "stated")
-    low, high = treatment.ends
-    under, over = columns.x < low, columns.x >= high
-    below = int(under.any())
-    original = np.where(codes < 0, -1, codes + below)
-    original[under], original[over] = 0, len(labels) + below
-    protected = np.where(columns.y < 0, -1, columns.y + below).astype(np.int32)
-    names = (
-        *((f"<{bands.shown(low)}",) if below else ()),
-        *labels,
-        *((f">={bands.shown(high)}",) if over.any() else ()),
-    )
-    return Recoding("ordinal", original.astype(np.int32), protected, names, "stated")
 
 
 def _by_value(groups: dict[object, object], x: Floats, labels: tuple[Category, ...]) -> Codes | None:
