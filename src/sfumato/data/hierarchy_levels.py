@@ -27,7 +27,7 @@ Row = tuple[object, ...]
 Ends = tuple[float, float] | None
 Classes = tuple[list[float], tuple[str, ...], Ends]
 MOST_CLASSES = 10_000
-SPARSE = 20  # of as many spans of the calendar one may occur
+SPARSE = 5  # times as many spans of the calendar may lie in the range of dates as may occur
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,18 +230,18 @@ def _spans(hierarchy: "Hierarchy", name: str, present: Floats, level: int) -> Cl
     if span is None:  # all
         return [0.0], (TOP,), None
     low, high = float(present.min()), float(present.max())
-    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days / SPARSE)
+    _refuse_many(name, hierarchy.spans[level - 1], (high - low) / span.days, SPARSE * MOST_CLASSES)
     edges = span.edges(low, high)
     used = len(np.unique(np.searchsorted(edges, present, side="right")))  # days of a century are few where few occur
     _refuse_many(name, hierarchy.spans[level - 1], used)
     return edges[1:-1] or edges[:1], date_bands.labels(edges), (edges[0], edges[-1])
 
 
-def _refuse_many(name: str, width: str, number: float) -> None:
-    if number > MOST_CLASSES:
+def _refuse_many(name: str, width: str, number: float, most: int = MOST_CLASSES) -> None:
+    if number > most:
         raise NotApplicable(
             f"classes of width {width} are {number:,.0f} from the least to the greatest value of {name!r}; more than "
-            f"{MOST_CLASSES:,} are no recoding: widen them"
+            f"{most:,} are no recoding: widen them"
         )
 
 
