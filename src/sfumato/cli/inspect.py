@@ -1,6 +1,6 @@
 """``sfumato inspect``: look at a file, and write the schema to edit."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -61,7 +61,10 @@ def inspect(
 
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     findings = describe(data)
+    weights = {one.name for one in findings if one.suggestion is not None and one.suggestion.doubt == "weight"}
     linked = dependencies(data)
+    # what looks like a survey weight is made of other variables, and is no source of them
+    linked = replace(linked, found=tuple(one for one in linked.found if weights.isdisjoint(one.sources)))
     exposed = _exposed(data) if risk else None
     proposed = _hierarchies(data, file, schema)
     if json:
