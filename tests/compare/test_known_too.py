@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import GlobalRecoding, Microdata, Schema, Variable, VariableRemoval
-from sfumato.compare.examine.facts import caution_facts
+from sfumato.compare.examine.facts import caution_facts, release_facts
 
 
 def persons() -> Microdata:
@@ -32,3 +32,10 @@ def test_not_where_it_is_gone_or_the_key_is_published_itself() -> None:
     without = (VariableRemoval(variables=("agegroup",)) + GlobalRecoding(bins={"age": 40})).protect(data)
     assert caution_facts(data, without).known_too == ()
     assert caution_facts(data, data).known_too == ()
+
+
+def test_a_variable_of_which_nothing_is_left_is_told() -> None:
+    data = persons()
+    one = GlobalRecoding(hierarchy={"age": [20, 200]}, level=2).protect(data)
+    left = {variable.name: variable.one_left for variable in release_facts(data, one).variables}
+    assert left == {"age": True, "agegroup": False, "sex": False, "pay": False}

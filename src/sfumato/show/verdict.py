@@ -217,9 +217,11 @@ def _lost(variable: VariableDetail, records: int) -> int:
 
 def _treated(variables: Sequence[ReleasedVariable], removed: tuple[str, ...]) -> Iterator[str]:
     for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
-        named = tuple(v.name for v in variables if set(v.done) & set(deeds))
+        named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not v.one_left)
         if named:
             yield f"{words}: {listed(named, 8)}"
+    if gone := tuple(v.name for v in variables if v.one_left):
+        yield f"nothing is left of: {listed(gone, 8)}"
     if removed:
         yield f"removed: {listed(removed, 8)}"
 

@@ -42,7 +42,16 @@ def _released(original: Microdata, protected: Microdata, name: str) -> ReleasedV
         missing_before=float(original.missing(name).mean()) if there else 0.0,
         was=original.schema[name].kind if there else "",
         same=same(original, protected, name),
+        one_left=_one_left(original, protected, name),
     )
+
+
+def _one_left(original: Microdata, protected: Microdata, name: str) -> bool:
+    """Tell whether a variable that varied has one value left."""
+    if name not in original.schema:
+        return False
+    before, after = (np.unique(table.columns[name][~table.missing(name)]).size for table in (original, protected))
+    return after <= 1 < before
 
 
 def deeds(treatment: Treatment) -> tuple[Deed, ...]:

@@ -248,6 +248,7 @@ class ReleasedVariable:
     missing_before: float = 0.0
     was: str = ""  # its kind in the original
     same: bool = False  # record by record as in the original
+    one_left: bool = False  # made so coarse that all records show the same
 
 
 @dataclass(frozen=True)
