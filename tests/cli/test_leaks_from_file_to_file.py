@@ -281,6 +281,7 @@ def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(tmp_path: Path
     more = ("--replicates", 1, "--workers", 1, "--no-bootstrap", "--out", tmp_path / "out")
     result = run(*words, *more)
     assert result.exit_code == 0, result.output
+    assert "of the file that goes out is" in result.stderr, "utility was measured before columns were left out"
     release = tmp_path / "out" / "release"
     written = pd.read_csv(release / "survey.protected.csv")
     assert not {"person", "cohort", "age.f", "wgt2", "hh"} & set(written.columns)

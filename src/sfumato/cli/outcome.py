@@ -1,7 +1,7 @@
 """What becomes of a sweep: run, reported, the chosen table written, and all of it told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,6 +143,7 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
         checked = checked_release(results, table, plan)
         broken = _broken_by_repairs(results, table, checked, plan) if checked.altered else ""
         if checked.passed and not broken:
+            checked = _with_utility_after(results, table, checked, plan)
             found = table, checked, tuple(before.candidate for before, _ in tried)
             if not checked.lost:
                 return found
@@ -153,19 +154,50 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
     return at_a_loss or ((*tried[0], ()) if tried else (None, None, ()))
 
 
-def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:
-    """Say which bound the table breaks once the repairs have blanked or left out more than was measured."""
+def _with_utility_after(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> "Checked":
+    """Say what is left of utility once the repairs have blanked or left out more than was measured."""
+    from sfumato.compare.figures import written
+    from sfumato.errors import NotApplicable
+
+    key = results.key(plan.utility)
+    measure = _measure(results, key)
+    if not checked.altered or measure is None:
+        return checked
+    try:
+        value = measure.evaluate(results.original, _repaired(results, table, plan), rng=plan.seed).value
+    except NotApplicable:
+        return checked
+    before = results.row(table.candidate).means[key]
+    unit, title = measure.about.unit, measure.about.title
+    said = f"{title} of the file that goes out is {written(value, unit)}, before these repairs {written(before, unit)}"
+    say(f"release: {said}")
+    return replace(checked, done=(*checked.done, said))
+
+
+def _measure(results: "Results", key: str) -> "Measure | None":
+    from sfumato.core import Measure
+
+    return next((m for m in results.measures if isinstance(m, Measure) and repr(m) == key), None)
+
+
+def _repaired(results: "Results", table: "ProtectedTable", plan: Plan) -> "Microdata":
+    """Return the table as it goes out, its records as in the original."""
     import numpy as np
 
     from sfumato.cli.release import prepared_release
-    from sfumato.core import Measure
-    from sfumato.errors import NotApplicable
 
     ready = prepared_release(results, table, plan)
-    after = ready.table if ready.order is None else ready.table.take(np.argsort(ready.order))
+    return ready.table if ready.order is None else ready.table.take(np.argsort(ready.order))
+
+
+def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:
+    """Say which bound the table breaks once the repairs have blanked or left out more than was measured."""
+    from sfumato.errors import NotApplicable
+
+    after = _repaired(results, table, plan)
     for which, limit in {**plan.at_most, **plan.at_least}.items():
         key = results.key(which)
-        measure = next((m for m in results.measures if isinstance(m, Measure) and repr(m) == key), None)
+        measure = _measure(results, key)
         if measure is None:
             continue
         try:
