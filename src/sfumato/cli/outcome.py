@@ -143,15 +143,19 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
         checked = checked_release(results, table, plan)
         broken = _broken_by_repairs(results, table, checked, plan) if checked.altered else ""
         if checked.passed and not broken:
-            checked = _with_utility_after(results, table, checked, plan)
-            found = table, checked, tuple(before.candidate for before, _ in tried)
+            found = table, checked, tuple(earlier.candidate for earlier, _ in tried)
             if not checked.lost:
-                return found
+                break
             at_a_loss = at_a_loss or found
         lost = f"would lose {', '.join(checked.lost)}" if checked.passed else "would give values back"
         say(f"{choice.names.get(candidate, candidate)} {broken or lost}")
         tried.append((table, checked))
-    return at_a_loss or ((*tried[0], ()) if tried else (None, None, ()))
+    else:
+        if at_a_loss is None:
+            return (*tried[0], ()) if tried else (None, None, ())
+        found = at_a_loss
+    table, checked, before = found
+    return table, _with_utility_after(results, table, checked, plan), before
 
 
 def _with_utility_after(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> "Checked":
