@@ -105,14 +105,21 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
         if found is None:
             how = "whose values were changed" if changed else "whose values were put together"
             return _left_out(protected, name, touched[0], how)
-        if found.said:
-            protected, said = _recast(protected, name, found), [*said, found.said]
+        made = _recast(protected, name, found) if found.said else protected
+        if not _alike(made, protected, name):
+            protected, said = made, [*said, found.said]
     if protected.schema[name].sources != sources:  # a part of the table in between lacked a source
         protected = replace(protected, schema=protected.schema.replace(replace(protected.schema[name], linked=sources)))
     if not said:
         return protected
     note = f"{name} follows {' and '.join(sources)}, to which it is linked: {'; '.join(said)}"
     return replace(protected, notes=(*protected.notes, note))
+
+
+def _alike(one: Microdata, other: Microdata, name: str) -> bool:
+    """Tell whether two tables hold the same of a variable."""
+    x, y = one.columns[name], other.columns[name]
+    return one.schema[name] == other.schema[name] and np.array_equal(x, y, equal_nan=is_quantity(x) and is_quantity(y))
 
 
 @dataclass(frozen=True, eq=False)
