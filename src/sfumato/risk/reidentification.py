@@ -12,14 +12,12 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.keys import key_names
-from sfumato.data.recoding import Recoding
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums, classes
-from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
@@ -29,6 +27,7 @@ from sfumato.risk.distance_linkage import own_is_nearest_mixed
 from sfumato.risk.household_attack import Unit, alike_households
 from sfumato.risk.individual import any_member
 from sfumato.risk.mixed_points import points
+from sfumato.risk.seen_keys import codes_of, scores_of
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -242,13 +241,13 @@ def _judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> _Judged:
     untrue = [name for name in numbers if name in perturbed or name in scenario.about]
     true = [name for name in keys if name not in untrue]
     records = len(pair.original)
-    codes = _codes(seen, true, records)
+    codes = codes_of(seen, true, records)
     chances = {ALIKE: alike(*codes)[0]}
     if numbers:
         categories = [name for name in keys if name not in numbers]
-        chances[NEAREST] = nearest(*_codes(seen, categories, records), *_scores(seen, numbers))
+        chances[NEAREST] = nearest(*codes_of(seen, categories, records), *scores_of(seen, numbers))
         if untrue and len(untrue) < len(numbers):
-            chances[TRUE_ALIKE] = nearest(*codes, *_scores(seen, untrue))
+            chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, untrue))
     if keys:
         chances[GOWER] = own_is_nearest_mixed(*points(pair, keys), share=True)[0]
     weights = None
@@ -336,32 +335,6 @@ def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]
 def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
     gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
     return gaps
-
-
-def _codes(seen: dict[str, Recoding], names: Iterable[str], records: int) -> tuple[Codes, Codes]:
-    """Return keys of both tables as codes that mean the same in both; missing is -1."""
-    columns = [_coded(seen[name]) for name in names]
-    both = np.column_stack(columns) if columns else np.empty((2 * records, 0), dtype=np.int32)
-    return both[:records], both[records:]
-
-
-def _coded(found: Recoding) -> Codes:
-    both = np.concatenate([found.original, found.protected])
-    if not found.quantitative:
-        return both.astype(np.int32)
-    values = np.unique(both[~np.isnan(both)])
-    return np.where(np.isnan(both), -1, np.searchsorted(values, both)).astype(np.int32)
-
-
-def _scores(seen: dict[str, Recoding], names: list[str]) -> tuple[Floats, Floats]:
-    """Return numbers of both tables, standardised by the original's means and standard deviations."""
-    before = np.column_stack([seen[name].original for name in names])
-    after = np.column_stack([seen[name].protected for name in names])
-    mean, spread = mean_and_spread(before)
-    if not np.isfinite(spread).all():
-        name = names[int(np.argmin(np.isfinite(spread)))]
-        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
-    return standardised(before, mean, spread), standardised(after, mean, spread)
 
 
 def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] | None) -> Floats:
