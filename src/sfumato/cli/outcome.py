@@ -160,22 +160,36 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
 
 def _with_utility_after(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> "Checked":
     """Say what is left of utility once the repairs have blanked or left out more than was measured."""
-    from sfumato.compare.figures import written
-    from sfumato.errors import NotApplicable
+    from sfumato.cli.release import repairs_asked
 
     key = results.key(plan.utility)
     measure = _measure(results, key)
     if not checked.altered or measure is None:
         return checked
+    said = results.examined(
+        table.candidate,
+        f"{key} after repairs, {repairs_asked(plan)}",
+        lambda: _utility_after(results, table, measure, plan),
+        encode=str.encode,
+        decode=bytes.decode,
+    )
+    if not said:
+        return checked
+    say(f"release: {said}")
+    return replace(checked, done=(*checked.done, said))
+
+
+def _utility_after(results: "Results", table: "ProtectedTable", measure: "Measure", plan: Plan) -> str:
+    from sfumato.compare.figures import written
+    from sfumato.errors import NotApplicable
+
     try:
         value = measure.evaluate(results.original, _repaired(results, table, plan), rng=plan.seed).value
     except NotApplicable:
-        return checked
-    before = results.row(table.candidate).means[key]
+        return ""
+    before = results.row(table.candidate).means[repr(measure)]
     unit, title = measure.about.unit, measure.about.title
-    said = f"{title} of the file that goes out is {written(value, unit)}, before these repairs {written(before, unit)}"
-    say(f"release: {said}")
-    return replace(checked, done=(*checked.done, said))
+    return f"{title} of the file that goes out is {written(value, unit)}, before these repairs {written(before, unit)}"
 
 
 def _measure(results: "Results", key: str) -> "Measure | None":

@@ -28,12 +28,17 @@ def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -
 
     return results.examined(
         table.candidate,
-        f"release, order kept {plan.keep_order}, weights kept {plan.keep_weights}, "
-        f"households kept {plan.keep_households}",
+        f"release, {repairs_asked(plan)}",
         lambda: prepared_release(results, table, plan).checked,
         encode=lambda found: plain.to_json(found, exact=True).encode(),
         decode=lambda kept: plain.from_json(Checked, kept.decode()),
     )
+
+
+def repairs_asked(plan: "Plan") -> str:
+    """Name the repairs that were asked for, as what is kept of them in the store is known by."""
+    kept = f"order kept {plan.keep_order}, weights kept {plan.keep_weights}"
+    return f"{kept}, households kept {plan.keep_households}"
 
 
 def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
