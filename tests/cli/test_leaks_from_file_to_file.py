@@ -22,6 +22,7 @@ from leaking_survey import (
     write,
 )
 
+from sfumato.core import Method
 from sfumato.restoration.repairs import record_order
 from small_survey import run
 
@@ -273,7 +274,9 @@ def leaking_everywhere() -> pd.DataFrame:
     return table
 
 
-def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(tmp_path: Path) -> None:
+def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = leaking_everywhere()
     file, schema = write(tmp_path, table, weight="weight", household="home", id="person")
     method = f"{BANDS} + {BLANK}"
@@ -282,6 +285,10 @@ def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(tmp_path: Path
     result = run(*words, *more)
     assert result.exit_code == 0, result.output
     assert "of the file that goes out is" in result.stderr, "utility was measured before columns were left out"
+    monkeypatch.setattr(Method, "protect", lambda *_, **__: pytest.fail("made again"))
+    again = run(*words, *more)
+    assert again.exit_code == 0 and "of the file that goes out is" in again.stderr, again.output
+    monkeypatch.undo()
     release = tmp_path / "out" / "release"
     written = pd.read_csv(release / "survey.protected.csv")
     assert not {"person", "cohort", "age.f", "wgt2", "hh"} & set(written.columns)

@@ -141,7 +141,7 @@ def _chosen(results: "Results", plan: Plan) -> "tuple[ProtectedTable | None, Che
     for candidate in choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]:
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
-        broken = _broken_by_repairs(results, table, checked, plan) if checked.altered else ""
+        broken = _broken(results, table, checked, plan) if checked.altered else ""
         if checked.passed and not broken:
             found = table, checked, tuple(earlier.candidate for earlier, _ in tried)
             if not checked.lost:
@@ -206,6 +206,20 @@ def _repaired(results: "Results", table: "ProtectedTable", plan: Plan) -> "Micro
 
     ready = prepared_release(results, table, plan)
     return ready.table if ready.order is None else ready.table.take(np.argsort(ready.order))
+
+
+def _broken(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:
+    """Say which bound the repaired table breaks, or return what an earlier run found."""
+    from sfumato.cli.release import repairs_asked
+
+    bounds = sorted({**plan.at_most, **plan.at_least}.items())
+    return results.examined(
+        table.candidate,
+        f"bounds {bounds} after repairs, {repairs_asked(plan)}",
+        lambda: _broken_by_repairs(results, table, checked, plan),
+        encode=str.encode,
+        decode=bytes.decode,
+    )
 
 
 def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: Plan) -> str:
