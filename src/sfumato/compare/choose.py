@@ -242,7 +242,8 @@ def _somebody(
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.passed_over:
         said.append(
-            f"Passed over, for the rest of the file would give values back: {_called(choice.passed_over, names)}."
+            "Passed over, because the rest of the file would give values back or lose a variable: "
+            f"{_called(choice.passed_over, names)}."
         )
     if choice.ties:
         said.append(f"It cannot be told apart from {_called(choice.ties, names)}, by standard errors.")
