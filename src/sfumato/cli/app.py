@@ -12,6 +12,7 @@ from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.open import open_
 from sfumato.cli.protect import protect
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
@@ -99,6 +100,7 @@ def options(
 
 for command in (demo, inspect, hierarchy, sweep, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
+app.command("open")(open_)
 
 
 def main() -> None:

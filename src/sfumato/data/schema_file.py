@@ -86,11 +86,17 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema.toml; what it does not allow is refused with the file, the variable and the allowed words."""
     file = Path(path)
     try:
-        stated = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        return schema_of(file.read_bytes().decode("utf-8-sig"), file)
     except OSError as error:
         raise FileError(f"cannot read {file}: {reason(error)}") from None
     except UnicodeDecodeError as error:
         raise SchemaError(f"{file} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
+
+
+def schema_of(text: str, file: Path) -> Schema:
+    """Read a schema from the text of a file; hierarchies that it names are looked for beside the file."""
+    try:
+        stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{file} is not valid TOML: {error}") from None
     except RecursionError:

@@ -20,7 +20,7 @@ def render_page(template: str, live: dict[str, Spec], **values: Any) -> str:
 
     specs = {name: Markup(embeddable(spec)) for name, spec in live.items()}
     found = _environment().get_template(template)
-    return str(found.render(specs=specs, vega=Markup(_vega()) if live else "", **values))
+    return str(found.render(specs=specs, vega=Markup(vega_bundle()) if live else "", **values))
 
 
 @cache
@@ -94,7 +94,7 @@ def _camel(name: str) -> Any:
     )
 
 
-def _vega() -> str:
+def vega_bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script.
 
     To bundle them takes seconds, so the bundle of the installed version is kept beside the byte code of this file, as

@@ -1,0 +1,231 @@
+"""The pages: each screen at its address, each change as a form that leads back to a page."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from sfumato.errors import SfumatoError
+from sfumato.workbench import assets
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.files import served
+from sfumato.workbench.guard import Guard, Sessions
+from sfumato.workbench.journal import Now, Stale
+from sfumato.workbench.pages import Page, page_of
+from sfumato.workbench.screens import SCREENS
+from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
+from sfumato.workbench.uploads import plain_name, received
+
+MOST_IN_A_FORM = 4 * 1024**2  # bytes
+BY_SLUG = {screen.slug: screen for screen in SCREENS}
+
+
+def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
+    """Return the server's application, behind its guard."""
+    pages = Pages(desk)
+    routes = [
+        Route("/", pages.first),
+        Route("/pulse", pages.pulse),
+        Route("/undo", pages.undo, methods=["POST"]),
+        Route("/redo", pages.redo, methods=["POST"]),
+        Route("/upload", pages.upload, methods=["PUT"]),
+        Route("/file/{place:path}", pages.file),
+        Route("/static/{name}", assets.static),
+        Route("/journal", pages.journal),
+        Route("/{slug}", pages.screen),
+        Route("/{slug}/{action}", pages.act, methods=["POST"]),
+        Route("/{slug}/{action}", pages.back),
+    ]
+    app = Starlette(
+        routes=[Mount(f"/{sessions.room}", routes=routes)],
+        exception_handlers={SfumatoError: _refused, HTTPException: _missing, Exception: _broken},
+    )
+    return Guard(app, sessions, port)
+
+
+class Pages:
+    """What each address answers."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    async def first(self, request: Request) -> Response:
+        """Lead to the first screen that is still to be worked on."""
+        draft = (await run_in_threadpool(self.desk.now)).draft
+        waiting = (s for s in SCREENS if not s.optional and not s.done(self.desk, draft))
+        return RedirectResponse(next(waiting, SCREENS[-1]).slug, 303)
+
+    async def screen(self, request: Request) -> Response:
+        """Show a screen."""
+        return await run_in_threadpool(self._shown, request, _screen(request))
+
+    def _shown(
+        self,
+        request: Request,
+        screen: Screen,
+        status: int = 200,
+        *,
+        error: SfumatoError | None = None,
+        form: Form | None = None,
+    ) -> Response:
+        now = self.desk.now()
+        page = Page(
+            screen=screen,
+            now=now,
+            csrf=request.scope["csrf"],
+            base=_base(request),
+            query=dict(request.query_params),
+            error=error,
+            form=form,
+            said=self.desk.said.pop(request.scope["csrf"], "") if error is None else "",
+        )
+        return HTMLResponse(page_of(self.desk, page), status)
+
+    async def act(self, request: Request) -> Response:
+        """Carry out a change, then lead to a page that shows it."""
+        screen = _screen(request)
+        action = screen.actions.get(request.path_params["action"])
+        if action is None:
+            raise HTTPException(404)
+        form = await self._form(request)
+
+        def carry_out() -> Response:
+            now = self.desk.now()
+            revision = int(form.text("revision") or 0)
+            try:
+                done = action(self.desk, now.draft, form)
+                self._apply(done, screen, revision, form.text("once"))
+            except Stale:
+                return self._shown(request, screen, 409, error=_stale(), form=None)
+            except SfumatoError as error:
+                return self._shown(request, screen, 422, error=error, form=form)
+            if done.said:
+                self.desk.said[request.scope["csrf"]] = done.said
+            back = f"../{done.goto or screen.slug}"
+            return RedirectResponse(back, 303)
+
+        return await run_in_threadpool(carry_out)
+
+    def _apply(self, done: Done, screen: Screen, revision: int, once: str) -> None:
+        if done.make is not None:
+            self.desk.change(done.make, screen=screen.slug, what=done.what, revision=revision, once=once)
+        elif done.what:
+            self.desk.journal.note(screen.slug, done.what)
+
+    async def undo(self, request: Request) -> Response:
+        """Take the last step back."""
+        return await self._moved(request, self.desk.undo)
+
+    async def redo(self, request: Request) -> Response:
+        """Do the step again that was taken back."""
+        return await self._moved(request, self.desk.redo)
+
+    async def _moved(self, request: Request, move: Any) -> Response:
+        form = await self._form(request)
+        screen = BY_SLUG.get(form.text("screen"), SCREENS[0])
+
+        def carry_out() -> Response:
+            try:
+                move(int(form.text("revision") or 0))
+            except Stale:
+                return self._shown(request, screen, 409, error=_stale())
+            return RedirectResponse(screen.slug, 303)
+
+        return await run_in_threadpool(carry_out)
+
+    async def pulse(self, request: Request) -> Response:
+        """Tell the revision that holds and what is running, so that no tab shows an old state for long."""
+
+        def told() -> Mapping[str, Any]:
+            now: Now = self.desk.now()
+            return {"revision": now.revision, "job": self.desk.jobs.told()}
+
+        return JSONResponse(await run_in_threadpool(told))
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file that was dropped on the page."""
+        _proved(request, "")
+        name = plain_name(request.query_params.get("name", ""))
+        path = await received(self.desk.folder, name, request.stream())
+        self.desk.journal.note("open", f"{name} was put into the project's folder")
+        return JSONResponse({"name": path.name})
+
+    async def file(self, request: Request) -> Response:
+        """Give a file of the folder that a page leads to."""
+        return await run_in_threadpool(served, self.desk.folder, request.path_params["place"])
+
+    async def journal(self, request: Request) -> Response:
+        """Show what was done, the newest first."""
+
+        def shown() -> Response:
+            return HTMLResponse(
+                assets.render("journal.html.j2", base=_base(request), events=self.desk.journal.events())
+            )
+
+        return await run_in_threadpool(shown)
+
+    async def back(self, request: Request) -> Response:
+        """Lead from the address of a change, which a reload asks for, to its screen."""
+        return RedirectResponse(f"../{_screen(request).slug}", 303)
+
+    async def _form(self, request: Request) -> Form:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_IN_A_FORM:
+                raise HTTPException(413)
+        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100_000)
+        form = Form(pairs)
+        _proved(request, form.text("csrf"))
+        return form
+
+
+def _proved(request: Request, given: str) -> None:
+    """Refuse a change that does not carry what this browser was given."""
+    import hmac
+
+    if request.scope.get("csrf_unproved") and not hmac.compare_digest(given.encode(), request.scope["csrf"].encode()):
+        raise HTTPException(403, "This form is not one of this page; load the page again.")
+
+
+def _base(request: Request) -> str:
+    """Return the address that all others of the page are seen from."""
+    return f"{request.scope.get('root_path', '')}/"
+
+
+def _screen(request: Request) -> Screen:
+    screen = BY_SLUG.get(request.path_params["slug"])
+    if screen is None:
+        raise HTTPException(404)
+    return screen
+
+
+def _stale() -> SfumatoError:
+    return Refused(
+        "", "this page was changed in another tab or by a double click; here it is as it is now: look, then go on"
+    )
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    if request.url.path.endswith("/upload"):
+        return JSONResponse({"error": str(error)}, 422)
+    return HTMLResponse(assets.render("refused.html.j2", base=_base(request), words=str(error)), 422)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    said = getattr(error, "detail", "") if status != 404 else "There is no such page."
+    return HTMLResponse(
+        assets.render("refused.html.j2", base=_base(request), words=said or "This was refused."), status
+    )
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    words = f"Something went wrong in the program itself ({type(error).__name__}); nothing was changed."
+    return HTMLResponse(assets.render("refused.html.j2", base=_base(request), words=words), 500)

@@ -1,0 +1,45 @@
+"""How a project begins: with a file that the command line names, or where it was left."""
+
+from pathlib import Path
+
+from sfumato.data.schema_file import schema_of
+from sfumato.errors import FileError, SchemaError
+from sfumato.workbench.desk import SCHEMA, Desk
+from sfumato.workbench.draft import Draft
+
+
+def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str | None) -> None:
+    """Put a file on the desk, unless the project has it already; another one is refused."""
+    desk = Desk(folder)
+    now = desk.journal.now()
+    if file is None:
+        if schema is not None:
+            raise FileError("--schema goes with a file: sfumato open survey.csv --schema schema.toml")
+        return
+    source = str(file.resolve())
+    if now.draft.source:
+        if desk.source(now.draft).resolve() != file.resolve():
+            raise FileError(
+                f"the project in {folder} is about {Path(now.draft.source).name}; "
+                "give another folder for this file: --folder NAME"
+            )
+        return
+    text = _schema(desk, schema)
+    desk.change(
+        lambda draft: Draft(source=source, schema=text).but(**dialect), screen="open", what=f"opened {file.name}"
+    )
+
+
+def _schema(desk: Desk, schema: Path | None) -> str:
+    """Return the schema to begin with: the one named, or one that stands in the folder already."""
+    place = schema or desk.folder / SCHEMA
+    if schema is None and not place.is_file():
+        return ""
+    try:
+        text = place.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FileError(f"cannot read {place}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{place} is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
+    schema_of(text, place)
+    return text

@@ -1,0 +1,187 @@
+"""The project on the desk: its folder, the draft that holds, the table under its schema, and what was worked out."""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, TypeVar, cast
+
+from sfumato.data.atomic import reason, replacing
+from sfumato.data.files import read
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
+from sfumato.data.schema_file import schema_of, schema_text
+from sfumato.errors import FileError
+from sfumato.workbench.draft import Draft
+from sfumato.workbench.jobs import Jobs
+from sfumato.workbench.journal import Journal, Now
+
+T = TypeVar("T")
+SCHEMA = "schema.toml"
+MOST_KEPT = 64  # answers that are kept in memory, the latest ones
+
+
+class Desk:
+    """What one server works on: a folder, which is that of a sweep.
+
+    The draft in the journal is what holds; ``schema.toml`` in the folder is the same schema for the command line, and
+    an edit of it from outside becomes a step of the journal the next time a page is shown.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.folder = folder.resolve()
+            if not any(self.folder.iterdir()):
+                self.folder.chmod(0o700)
+        except OSError as error:
+            raise FileError(f"cannot make the folder {folder}: {reason(error)}") from None
+        self.journal = Journal(self.folder)
+        self.jobs = Jobs(self.folder)
+        self.said: dict[str, str] = {}  # a sentence to show once, by browser
+        self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._making: dict[tuple[str, str], Lock] = {}
+        self._lock = RLock()
+
+    # the draft
+
+    def now(self) -> Now:
+        """Return the draft that holds, after taking over a schema.toml that was edited outside."""
+        found = self.journal.now()
+        outside = self._edited_outside(found.draft)
+        if outside is None:
+            return found
+        return self.journal.change(
+            lambda draft: draft.but(schema=outside), screen="variables", what="schema.toml was edited outside the page"
+        )
+
+    def change(
+        self, make: Callable[[Draft], Draft], *, screen: str, what: str, revision: int | None = None, once: str = ""
+    ) -> Now:
+        """Write a change to the journal, and the schema to its file."""
+        made = self.journal.change(make, screen=screen, what=what, revision=revision, once=once)
+        self._write_schema(made.draft)
+        return made
+
+    def undo(self, revision: int | None = None) -> Now:
+        """Go back by one step."""
+        made = self.journal.undo(revision)
+        self._write_schema(made.draft)
+        return made
+
+    def redo(self, revision: int | None = None) -> Now:
+        """Go forward again by one step."""
+        made = self.journal.redo(revision)
+        self._write_schema(made.draft)
+        return made
+
+    def _edited_outside(self, draft: Draft) -> str | None:
+        """Return what schema.toml says, if that is neither what the draft says nor what was written last."""
+        try:
+            text = (self.folder / SCHEMA).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeError):
+            return None
+        if text == draft.schema or not draft.schema:
+            return None
+        schema_of(text, self.folder / SCHEMA)  # what cannot be read is refused with the file's name
+        return text
+
+    def _write_schema(self, draft: Draft) -> None:
+        path = self.folder / SCHEMA
+        with suppress(OSError, UnicodeError):
+            if path.read_text(encoding="utf-8") == draft.schema:
+                return
+        if draft.schema:
+            with replacing(path, private=True) as out:
+                out.write(draft.schema.encode())
+
+    # the table
+
+    def source(self, draft: Draft) -> Path:
+        """Return the path of the original."""
+        if not draft.source:
+            raise FileError("no file is open yet; choose one on the first screen")
+        return self.folder / draft.source  # an absolute path stays as it is
+
+    def stated(self, draft: Draft) -> Schema:
+        """Return the schema as it is stated: what the file itself tells is not in it."""
+        return self.kept("stated schema", draft.schema, lambda: schema_of(draft.schema, self.folder / SCHEMA))
+
+    def restated(self, schema: Schema) -> str:
+        """Write a stated schema as the text that a draft holds."""
+        return schema_text(schema, folder=self.folder)
+
+    def table(self, draft: Draft) -> Microdata:
+        """Return the original under the draft's schema; what only roles and names change is not read again."""
+        path = self.source(draft)
+        stated = self.stated(draft) if draft.schema else None
+        dialect = {"encoding": draft.encoding, "delimiter": draft.delimiter, "decimal": draft.decimal}
+        file = f"{path} {stamp(path)} {dialect}"
+
+        def whole() -> Microdata:
+            return read(path, stated, **dialect)
+
+        if stated is None:
+            return self.kept("table", file, whole)
+        form = [(v.name, v.kind, v.categories, v.missing, v.format, v.labels, v.kind_by_rule) for v in stated]
+        columns = self.kept("table", f"{file} {form} {stated.special()}", whole)
+        return self.kept("table and schema", f"{file} {draft.schema}", lambda: _under(columns, stated))
+
+    # what was worked out
+
+    def kept(self, name: str, depends_on: str, make: Callable[[], T]) -> T:
+        """Return what was made before of the same, or make it: once, even if two pages ask at a time."""
+        key = name, hashlib.sha256(depends_on.encode("utf-8", "surrogatepass")).hexdigest()
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast(T, self._kept[key])
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                if key in self._kept:
+                    return cast(T, self._kept[key])
+            made = make()
+            with self._lock:
+                self._kept[key] = made
+                self._making.pop(key, None)
+                while len(self._kept) > MOST_KEPT:
+                    self._kept.popitem(last=False)
+            return made
+
+    def is_kept(self, name: str, depends_on: str) -> bool:
+        """Tell whether ``kept`` would answer at once."""
+        key = name, hashlib.sha256(depends_on.encode("utf-8", "surrogatepass")).hexdigest()
+        with self._lock:
+            return key in self._kept
+
+
+def stamp(path: Path) -> str:
+    """Name a file as it is now, so that another content is read anew."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None
+    return f"{found.st_mtime_ns} {found.st_size}"
+
+
+def _under(table: Microdata, stated: Schema) -> Microdata:
+    """Return a table under a schema that differs from its own in nothing that the columns depend on."""
+    from dataclasses import replace
+
+    variables = []
+    for variable in table.schema:
+        if variable.name in stated:
+            said = stated[variable.name]
+            variable = replace(
+                variable,
+                role=said.role,
+                label=said.label or variable.label,
+                level=said.level,
+                linked=said.linked,
+                hierarchy=said.hierarchy,
+            )
+        variables.append(variable)
+    return replace(table, schema=replace(stated, variables=tuple(variables)))

@@ -1,0 +1,105 @@
+"""What a screen is: a page that shows a part of the draft, and the changes that can be made on it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.workbench.desk import Desk
+    from sfumato.workbench.draft import Draft
+
+
+class Form:
+    """What a page sent: texts by name, several of a name in their order."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._pairs = pairs
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the last text of a name, without blanks around it."""
+        return next((value.strip() for key, value in reversed(self._pairs) if key == name), default)
+
+    def texts(self, name: str) -> list[str]:
+        """Return all texts of a name."""
+        return [value for key, value in self._pairs if key == name]
+
+    def has(self, name: str) -> bool:
+        """Tell whether a name was sent, as that of a ticked box is."""
+        return any(key == name for key, _ in self._pairs)
+
+    def number(self, name: str, *, least: float | None = None, most: float | None = None) -> float:
+        """Return a number; refuse what is none, at the field that it stands in."""
+        said = self.text(name)
+        try:
+            value = float(said.replace(",", ".")) if said.count(",") == 1 and "." not in said else float(said)
+        except ValueError:
+            raise Refused(name, f"a number is needed here; got {said!r}") from None
+        if not (least is None or value >= least) or not (most is None or value <= most) or value != value:
+            span = " ".join(
+                [f"at least {least:g}" if least is not None else "", f"at most {most:g}" if most is not None else ""]
+            ).strip()
+            raise Refused(name, f"this must be {span}; got {said}")
+        return value
+
+    def whole(self, name: str, *, least: int | None = None, most: int | None = None) -> int:
+        """Return a whole number; refuse what is none, at the field that it stands in."""
+        value = self.number(name, least=least, most=most)
+        if value != int(value):
+            raise Refused(name, f"a whole number is needed here; got {self.text(name)}")
+        return int(value)
+
+    def names(self) -> list[str]:
+        """Return the names that were sent, each once."""
+        return list(dict.fromkeys(key for key, _ in self._pairs))
+
+
+class Refused(SfumatoError):  # noqa: N818 - as NotApplicable
+    """What was said in a field cannot be taken; the message is shown at that field."""
+
+    def __init__(self, field_name: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field_name
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an action did: a new draft, or none; the line of the journal; and, if it leads elsewhere, to which screen.
+
+    ``make`` is given the draft that holds when the change is written.
+    """
+
+    make: "Callable[[Draft], Draft] | None" = None
+    what: str = ""
+    goto: str = ""  # the slug of another screen, perhaps with a query; empty: stay
+    said: str = ""  # a sentence to show once
+
+
+@dataclass(frozen=True)
+class Same:
+    """A command, and code, that do what a screen does, run in the project's folder."""
+
+    command: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One screen of the workbench.
+
+    ``view`` gives what its template, SLUG.html.j2, shows; ``actions`` the changes that can be asked for, by name.
+    ``ready`` says why it cannot be worked on yet, or nothing; it and ``done`` are asked for every page, so they are
+    cheap. ``same`` says the same in the terminal and in Python.
+    """
+
+    slug: str
+    title: str
+    why: str  # a sentence on why this matters
+    practice: str  # a sentence on what good practice is
+    view: "Callable[[Desk, Draft, Mapping[str, str]], dict[str, Any]]"
+    actions: "Mapping[str, Callable[[Desk, Draft, Form], Done]]" = field(default_factory=dict)
+    ready: "Callable[[Desk, Draft], str]" = lambda desk, draft: ""
+    done: "Callable[[Desk, Draft], bool]" = lambda desk, draft: False  # whether the steward is through with it
+    same: "Callable[[Desk, Draft], Same | None]" = lambda desk, draft: None
+    optional: bool = False
