@@ -97,8 +97,10 @@ def sweep(
     """
     from sfumato.cli.outcome import finish
     from sfumato.project.carry_out import carry_out
+    from sfumato.project.lock import refuse_running
     from sfumato.project.plan import planned
 
+    refuse_running(out)
     plan = planned(
         file,
         schema,

@@ -9,14 +9,27 @@ if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.compare.rows import Row
     from sfumato.project.plan import Plan
+    from sfumato.project.progress import Hears, Recorder
     from sfumato.show.summary import Summary
 
 
-def carry_out(plan: "Plan", *, tell: Tell = unheard, bars: bool = False, command: str = "") -> "Summary":
+def carry_out(
+    plan: "Plan", *, tell: Tell = unheard, watch: "Hears | None" = None, bars: bool = False, command: str = ""
+) -> "Summary":
     """Run the experiment, look closely at the chosen table, and write it and the report.
 
-    With ``bars`` the terminal shows what is running. ``command`` is what the report says to run it again by.
+    How far it is stands in ``OUT/progress.json`` and is told to ``watch``; with ``bars`` the terminal shows it too. The
+    folder is held meanwhile: another sweep into it is refused. ``command`` is what the report says to run it again by.
     """
+    from sfumato.project.lock import held
+    from sfumato.project.progress import recorded
+    from sfumato.project.settle import make_folder
+
+    with held(make_folder(plan.out)), recorded(plan.out, hears=watch, bars=bars) as recorder:
+        return _carried_out(plan, tell, recorder, command)
+
+
+def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -> "Summary":
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
     from sfumato.project.choosing import chosen_table
@@ -42,11 +55,11 @@ def carry_out(plan: "Plan", *, tell: Tell = unheard, bars: bool = False, command
     )
     store = plan.out / "results.sqlite"
     _warn(experiment.measure_original(store=store), plan, tell)
-    results = _scored(experiment.run(workers=plan.workers, store=store, progress=bars, original=True))
-    table, checked, passed_over = chosen_table(results, plan, tell)
+    results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
+    table, checked, passed_over = chosen_table(results, plan, tell, recorder)
     summary = summarise(
         results,
-        _examined(results, table, plan, bars=bars) if table is not None else None,
+        _examined(results, table, plan, recorder) if table is not None else None,
         risk=plan.risk,
         utility=plan.utility,
         at_most=plan.at_most,
@@ -61,6 +74,7 @@ def carry_out(plan: "Plan", *, tell: Tell = unheard, bars: bool = False, command
         command=command,
         schema=schema_text(plan.data.schema),
     )
+    recorder.phase("report")
     if table is None or not summary.verdict.publish:
         forget_release(plan, tell)
         write_report(summary, plan.out)
@@ -71,6 +85,7 @@ def carry_out(plan: "Plan", *, tell: Tell = unheard, bars: bool = False, command
         forget_release(plan, tell)
     write_report(summary, plan.out)
     write_report(summary, release_folder(plan), audience="external")
+    recorder.phase("release", candidate=table.candidate)
     if not there:
         write_chosen(results, table, plan, summary, key, tell)
     return summary
@@ -91,12 +106,12 @@ def _warn(before: "Row", plan: "Plan", tell: Tell) -> None:
             )
 
 
-def _examined(results: "Results", table: "ProtectedTable", plan: "Plan", *, bars: bool) -> "Examination":
+def _examined(results: "Results", table: "ProtectedTable", plan: "Plan", recorder: "Recorder") -> "Examination":
     from sfumato.compare.examine import PIECES, examine
 
     what = [piece for piece in PIECES if plan.bootstrap or piece != "bootstrap"]
     return examine(
-        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=bars
+        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=recorder
     )
 
 

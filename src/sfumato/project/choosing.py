@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.project.plan import Plan
+    from sfumato.project.progress import Recorder
     from sfumato.restoration.findings import Checked
 
 MOST_AUDITED = 6  # candidates, from the best on, until one gives nothing back
 
 
 def chosen_table(
-    results: "Results", plan: "Plan", tell: Tell
+    results: "Results", plan: "Plan", tell: Tell, recorder: "Recorder"
 ) -> "tuple[ProtectedTable | None, Checked | None, tuple[str, ...]]":
     """Return the best candidate within the bounds that gives nothing back, its check, and those that it comes after.
 
@@ -33,7 +34,10 @@ def chosen_table(
     choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)
     tried: list[tuple[ProtectedTable, Checked]] = []
     at_a_loss: tuple[ProtectedTable, Checked, tuple[str, ...]] | None = None
-    for candidate in choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]:
+    judged = choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]
+    recorder.phase("audit", total=len(judged))
+    for done, candidate in enumerate(judged):
+        recorder.step(candidate=candidate, done=done)
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
         broken = _broken(results, table, checked, plan) if checked.altered else ""

@@ -37,14 +37,22 @@ def make_folder(path: Path) -> Path:
 
 def remembered_seed(out: Path, seed: int | None, tell: Tell) -> int:
     """Return the seed: the one said, or the one this folder was begun with, or a new one."""
+    from sfumato.project.lock import held
     from sfumato.show.page import save
 
     place = out / "seed"
     if seed is None and place.is_file():
-        try:
-            return int(place.read_text())
-        except ValueError:
-            raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
-    seed = settled_seed(seed, tell)
-    save(place, f"{seed}\n".encode())
-    return seed
+        return _kept_seed(place)
+    settled = settled_seed(seed, tell)
+    with held(out):  # a sweep that runs goes on with its own
+        if seed is None and place.is_file():  # another one was begun in this moment
+            return _kept_seed(place)
+        save(place, f"{settled}\n".encode())
+    return settled
+
+
+def _kept_seed(place: Path) -> int:
+    try:
+        return int(place.read_text())
+    except ValueError:
+        raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
