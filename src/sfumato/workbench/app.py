@@ -144,7 +144,7 @@ class Pages:
 
         def told() -> Mapping[str, Any]:
             now: Now = self.desk.now()
-            return {"revision": now.revision, "job": self.desk.jobs.told()}
+            return {"revision": now.revision, "job": self.desk.jobs.plain()}
 
         return JSONResponse(await run_in_threadpool(told))
 
