@@ -133,7 +133,7 @@ class Experiment:
         return replace(results, unprotected=unprotected)
 
     def finished(self, *, store: str | os.PathLike[str]) -> Results:
-        """Return what a store holds of this experiment, and compute nothing: candidates that lack a figure are left out.
+        """Return what a store holds of this experiment; compute nothing. Candidates that lack a figure are left out.
 
         So a run that goes on elsewhere can be looked at, and its candidates be chosen from.
         """
