@@ -5,9 +5,8 @@ that are counted: :class:`SampleUniques`, :class:`KAnonymity`, and for what an i
 :class:`Reidentification`, or :class:`IndividualRisk` where he does not know who took part.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +23,9 @@ from sfumato.risk.reidentification import population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Why = Literal["continuous", "known about", "gone"]  # why a key of the scenario is not counted over
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Counts:
     """What one intruder finds in a table by the records that agree in the keys he knows; a missing key agrees with any.
 
@@ -43,10 +41,9 @@ class Counts:
     over the records and ``largest_of_household`` the greatest, both as the two measures have them.
     """
 
-    scenario: str
-    k: int
+    name: str  # of the scenario
     keys: tuple[str, ...]  # counted over
-    left_out: Mapping[str, Why]  # keys of the scenario that are not
+    k: int
     records: int
     unique: int
     below: int
@@ -56,6 +53,9 @@ class Counts:
     households: int | None = None
     with_household: float | None = None
     largest_of_household: float | None = None
+    left_out: tuple[str, ...] = ()  # keys that are continuous, so that counting over them says nothing
+    known_about: tuple[str, ...] = ()  # numbers that he does not know exactly, so that they are not counted over
+    gone: tuple[str, ...] = ()  # keys that the table has no longer
     notes: tuple[str, ...] = ()
 
 
@@ -81,20 +81,30 @@ class Population:
         return cls(unit, np.bincount(unit)[unit] > 1, weights, said)
 
 
-def why_not(scenario: Scenario, variable: Variable, *, countable: bool) -> Why | None:
-    """Say why a key is not counted over: it is continuous, or a number that the intruder knows about only."""
-    if variable.quantitative and variable.name in scenario.about:
-        return "known about"
-    return None if countable else "continuous"
+@dataclass(frozen=True)
+class Known:
+    """The keys of a scenario that are counted over, and those that are not, by the reason."""
+
+    keys: tuple[str, ...]
+    left_out: tuple[str, ...]
+    known_about: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario, there: Mapping[str, Variable], countable: Callable[[str], bool]) -> "Known":
+        """Look at the keys of a scenario in a table that has these variables."""
+        present = [name for name in scenario.keys if name in there]
+        about = [name for name in present if there[name].quantitative and name in scenario.about]
+        exact = [name for name in present if name not in about]
+        keys = tuple(name for name in exact if countable(name))
+        gone = tuple(name for name in scenario.keys if name not in there)
+        return cls(keys, tuple(name for name in exact if name not in keys), tuple(about), gone)
 
 
-def count(
-    scenario: Scenario, keys: Iterable[str], found: KeyClasses, population: Population, left_out: Mapping[str, Why]
-) -> Counts:
-    """Count what an intruder finds in a table whose records are in these classes of the keys."""
+def count(scenario: Scenario, known: Known, found: KeyClasses, chance: Floats, population: Population) -> Counts:
+    """Count what an intruder finds in a table whose records are in these classes of the keys; ``chances`` are his."""
     assert found.cell_of is not None
     below = found.counts < scenario.k
-    chance = chances(scenario, found, population)
     together = {}
     if population.unit is not None and population.several is not None:
         of_household = household_chances(chance[found.cell_of], population.unit)
@@ -105,10 +115,8 @@ def count(
             "largest_of_household": float(of_household.max()),
         }
     return Counts(
-        scenario=scenario.name,
+        name=scenario.name,
         k=scenario.k,
-        keys=tuple(keys),
-        left_out=left_out,
         records=found.records,
         unique=int(found.sizes[found.counts == 1].sum()),
         below=int(found.sizes[below].sum()),
@@ -116,14 +124,15 @@ def count(
         expected=float((chance * found.sizes).sum()),
         largest=float(chance.max()),
         notes=() if scenario.knows_membership else (population.said,),
+        **vars(known),
         **together,  # type: ignore[arg-type]
     )
 
 
-def chances(scenario: Scenario, found: KeyClasses, population: Population) -> Floats:
+def chances(found: KeyClasses, population: Population, *, knows_membership: bool) -> Floats:
     """Return, for each combination of key values, the chance that one of its records is picked rightly."""
     frequency = found.counts.astype(np.float64)
-    if scenario.knows_membership or population.weights is None:
+    if knows_membership or population.weights is None:
         return 1 / frequency
     assert found.cell_of is not None
     weights = class_sums(found.cell_of, population.weights, len(found))

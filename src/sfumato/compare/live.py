@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.counts import Counts, Population, Why, count, why_not
+from sfumato.compare.counts import Counts, Known, Population, chances, count
 from sfumato.compare.recodings import NOTHING, Recodings
-from sfumato.data.households import household_level
 from sfumato.data.keys import refuse_continuous
 from sfumato.data.linked import followed
 from sfumato.data.microdata import Microdata
@@ -30,6 +29,7 @@ from sfumato.pair.statistics import KeyClasses
 from sfumato.utility import NonUniformEntropy
 
 Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
 MOST_BYTES = 256 * 2**20  # of recoded columns and classes of records
 
 
@@ -102,21 +102,15 @@ class Live:
         with self._lock:
             for name in scenario.keys:
                 _ = self.data.schema[name]  # a key that is no variable is refused by name
-            left_out: dict[str, Why] = {}
-            keys = []
-            for name in scenario.keys:
-                column = self._published(name, recodings)
-                if column is None:
-                    left_out[name] = "gone"
-                    continue
-                why = why_not(scenario, column.variable, countable=not column.coded[1])
-                if why is None:
-                    keys.append(name)
-                else:
-                    left_out[name] = why
-            if not keys:
+            columns = {name: self._published(name, recodings) for name in scenario.keys}
+            there = {name: column for name, column in columns.items() if column is not None}
+            known = Known.of(
+                scenario, {name: one.variable for name, one in there.items()}, lambda name: not there[name].coded[1]
+            )
+            if not known.keys:
                 return None
-            return count(scenario, keys, self._classes(keys, recodings), self._population, left_out)
+            found, chance = self._classes(known.keys, recodings, knows_membership=scenario.knows_membership)
+            return count(scenario, known, found, chance, self._population)
 
     def effect(self, recodings: Recodings, scenarios: Iterable[Scenario] | None = None) -> Effect:
         """Tell what recodings do: counts under each scenario, those of the schema if none is given, and the loss."""
@@ -163,11 +157,6 @@ class Live:
             found[variable.name] = tuple(dict.fromkeys((variable.name, *whole)))
         return found
 
-    @cached_property
-    def _shared(self) -> frozenset[str]:
-        """The linked variables that the members of a household share."""
-        return frozenset(household_level(self.data)) if self._sources else frozenset()
-
     def _said(self, name: str, recodings: Recodings) -> Recodings:
         """Return what is said of a variable and of what it is linked to."""
         return recodings.of_variables(self._sources.get(name, (name,)))
@@ -203,8 +192,6 @@ class Live:
             return own
         names = self._sources[name]
         original = self._only(names)
-        if name in self._shared:  # which a table of some of the variables would tell as well
-            original = replace(original, schema=original.schema.replace(replace(original.schema[name])))
         columns = {one: self._recoded(one, said) for one in names}
         recast = original.recast({one: (column.variable, column.values) for one, column in columns.items()})
         made = followed(original, recast)
@@ -215,12 +202,19 @@ class Live:
         wanted = {*names, *self.data.schema.special().values()}
         return self.data.without(name for name in self.data.names if name not in wanted)
 
-    def _classes(self, keys: Iterable[str], recodings: Recodings) -> KeyClasses:
-        """Return the records by their keys; the order in which keys were ticked does not count."""
+    def _classes(
+        self, keys: Iterable[str], recodings: Recodings, *, knows_membership: bool
+    ) -> tuple[KeyClasses, Floats]:
+        """Return the records by their keys and what their chances are; the order of the keys does not count."""
         chosen = set(keys)
         names = tuple(name for name in self.data.names if name in chosen)
         said = repr(tuple(self._said(name, recodings) for name in names))
-        return self._kept.get(("classes", names, said), lambda: self._classed(names, recodings))
+        found = self._kept.get(("classes", names, said), lambda: self._classed(names, recodings))
+        chance = self._kept.get(
+            ("chances", names, said, knows_membership),
+            lambda: chances(found, self._population, knows_membership=knows_membership),
+        )
+        return found, chance
 
     def _classed(self, names: tuple[str, ...], recodings: Recodings) -> KeyClasses:
         codes = np.empty((len(self.data), len(names)), dtype=np.int32, order="F")

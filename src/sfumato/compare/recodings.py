@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from sfumato.core import Method
 from sfumato.data.dates import written_out
+from sfumato.data.merging import listed
+from sfumato.data.schema import Variable
 from sfumato.errors import ParameterError
 from sfumato.methods import GlobalRecoding, TopBottomCoding
 from sfumato.parameters import frozen
@@ -96,10 +98,11 @@ class Recodings:
 
     ``method()`` gives the chain of Sfumato's own methods that does it, whose repr the command line takes.
 
-    >>> chosen = Recodings().merged("region", ["north", "east"], "N").with_cuts("age", [18, 65])
+    >>> region = Variable("region", "nominal", categories=("north", "east", "south", "west"))
+    >>> chosen = Recodings().merged(region, ["north", "east"], "N").with_cuts("age", [18, 65])
     >>> chosen.method()
     GlobalRecoding(map={'region': {'north': 'N', 'east': 'N'}}, bins={'age': (18, 65)})
-    >>> chosen.merged("region", ["N", "west"], "not south").plain()["region"]
+    >>> chosen.merged(region, ["N", "west"], "not south").plain()["region"]
     {'merge': [['north', 'not south'], ['east', 'not south'], ['west', 'not south']]}
     >>> Recodings.of(chosen.plain()) == chosen
     True
@@ -142,25 +145,35 @@ class Recodings:
         """Leave a variable as it is."""
         return replace(self, stated=tuple(entry for entry in self.stated if entry[0] != variable))
 
-    def merged(self, variable: str, categories: Iterable[Any], into: Any) -> "Recodings":
-        """Put categories, or groups made before, together into one of this name; one alone gets another name."""
-        before = self[variable]
-        pairs = dict(before.merge) if before is not None else {}
-        spelled = {str(category): category for category in pairs}
-        wanted = dict.fromkeys(map(_category, categories))
-        if not wanted:
-            raise ParameterError(f"{variable!r}: name the categories to put together")
-        group = _category(into)
-        texts = {str(category) for category in wanted}
-        new = {category: group if str(present) in texts else present for category, present in pairs.items()}
-        new |= {category: group for category in wanted if str(category) not in spelled}
-        return self.put(variable, Recode(merge=tuple(new.items())))
+    def merged(self, variable: Variable, categories: Iterable[Any], into: Any) -> "Recodings":
+        """Put categories, or groups made before, together into one of this name; one alone gets another name.
+
+        ``variable`` is that of the schema, because a group may have the name of a category.
+        """
+        present = {category: self._group(variable.name, category) for category in variable.categories}
+        known, asked = {str(group) for group in present.values()}, [*map(str, categories)]
+        strange = [group for group in asked if group not in known]
+        if strange or not asked:
+            what = f"no category or group {strange[0]!r}" if strange else "nothing to put together"
+            raise ParameterError(f"{variable.name!r} has {what}; name some of {listed(sorted(known))}")
+        new = {one: into if str(group) in asked else group for one, group in present.items()}
+        return self._mapped(variable.name, new)
+
+    def _group(self, variable: str, category: Any) -> Any:
+        """Return the group that a category goes to so far: itself if nothing is said of it."""
+        recode = self[variable]
+        pairs = {} if recode is None else {str(one): group for one, group in recode.merge}
+        return pairs.get(str(category), category)
+
+    def _mapped(self, variable: str, groups: Mapping[Any, Any]) -> "Recodings":
+        moved = tuple((one, group) for one, group in groups.items() if str(group) != str(one))
+        return self.put(variable, Recode(merge=moved)) if moved else self.without(variable)
 
     def split(self, variable: str, group: Any) -> "Recodings":
         """Take a group of merged categories apart again."""
-        before = self[variable]
-        left = tuple(pair for pair in (before.merge if before is not None else ()) if str(pair[1]) != str(group))
-        return self.put(variable, Recode(merge=left)) if left else self.without(variable)
+        recode = self[variable]
+        pairs = recode.merge if recode is not None else ()
+        return self._mapped(variable, {one: into for one, into in pairs if str(into) != str(group)})
 
     def with_cuts(self, variable: str, cuts: Iterable[Any]) -> "Recodings":
         """Cut a number or a date at these points; at none, leave it as it is."""
