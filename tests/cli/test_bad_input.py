@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.cli.options import read_bounds
 from sfumato.errors import ParameterError
+from sfumato.project.reading import read_bounds
 from small_survey import run, write_survey
 
 

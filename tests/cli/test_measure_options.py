@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from sfumato.cli import outcome
-from sfumato.cli.options import of_population, read_measures
-from sfumato.cli.outcome import Plan
+from sfumato.project import carry_out as carrying_out
+from sfumato.project.plan import Plan
+from sfumato.project.reading import of_population, read_measures
 from small_survey import run, write_schema, write_survey
 
 
@@ -18,7 +19,7 @@ from small_survey import run, write_schema, write_survey
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Plans of sweeps, which are not carried out."""
     kept: list[Plan] = []
-    monkeypatch.setattr(outcome, "carry_out", kept.append)
+    monkeypatch.setattr(carrying_out, "carry_out", lambda plan, **_: kept.append(plan))
     monkeypatch.setattr(outcome, "finish", lambda *_, **__: None)
     return kept
 

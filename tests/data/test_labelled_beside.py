@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from labelled_tables import survey
 from sfumato.cli import app
-from sfumato.cli.tables import read_protected
 from sfumato.data.alignment import aligned
 from sfumato.data.files import read, write
 from sfumato.data.formats.labelled.beside import file_beside
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+from sfumato.project.tables import read_protected
 
 KNOWN = Schema(
     (Variable("sex", kind="nominal", role="key"), Variable("likes", kind="ordinal", role="key")), weight="wgt"

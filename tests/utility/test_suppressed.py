@@ -8,7 +8,7 @@ import pytest
 
 import sfumato
 from sfumato import Microdata, NotApplicable, ParameterError, Suppressed, catalogue
-from sfumato.cli.options import read_bounds
+from sfumato.project.reading import read_bounds
 from tables import persons
 
 BEFORE = pa.table(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, console, print_json
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, console, print_json, say
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -43,22 +43,29 @@ def audit(
 
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
-    from sfumato.cli.tables import order_of, read_protected, without_left_out
     from sfumato.data.files import read
+    from sfumato.project.tables import order_of, read_protected, without_left_out
     from sfumato.restoration.audit import audit as audited
 
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     release = read_protected(
-        protected, data, protected_schema, as_written=True, encoding=encoding, delimiter=delimiter, decimal=decimal
+        protected,
+        data,
+        protected_schema,
+        as_written=True,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        tell=say,
     )
     others = {
-        path.name: read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
+        path.name: read_protected(path, data, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
         for path in beside or []
     }
     if len(others) < len(beside or []):
         raise ParameterError("two files beside this release have the same name; give each its own")
-    order = order_of(protected, len(release)) if len(release) == len(data) else None
-    data = without_left_out(data, protected)
+    order = order_of(protected, len(release), say) if len(release) == len(data) else None
+    data = without_left_out(data, protected, say)
     found = audited(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
     if json:
         print_json(found)

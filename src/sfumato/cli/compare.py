@@ -17,12 +17,11 @@ from sfumato.cli.options import (
     Population,
     SchemaFile,
     affordable,
+    command_line,
     console,
-    of_population,
-    read_measures,
-    refuse_unknown,
     say,
 )
+from sfumato.project.reading import of_population, read_measures, refuse_unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,12 +68,12 @@ def compare(
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.catalogue import measures as known
-    from sfumato.cli.tables import command_line, order_of, read_protected, without_left_out
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
+    from sfumato.project.tables import order_of, read_protected, without_left_out
     from sfumato.show.summarise import summarise_pair
     from sfumato.show.summary import to_json
     from sfumato.utility.global_utility.progress import shown
@@ -83,9 +82,16 @@ def compare(
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_unknown(asked or (), data)
     written = read_protected(
-        protected, data, protected_schema, as_written=True, encoding=encoding, delimiter=delimiter, decimal=decimal
+        protected,
+        data,
+        protected_schema,
+        as_written=True,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        tell=say,
     )
-    noted = order_of(protected, len(written))
+    noted = order_of(protected, len(written), say)
     order = _order_by_values(data, written) if noted is None and not unmatched else noted
     candidate = written if order is None else written.take(order.argsort())
     if unmatched:
@@ -102,7 +108,7 @@ def compare(
             row = replace(experiment, measures=tuple(of_population(before, population))).measure_original()
             results = replace(results, unprotected=row)
     audited = asked is None and candidate.matched
-    checked = _audited(without_left_out(data, protected), written, noted) if audited else None
+    checked = _audited(without_left_out(data, protected, say), written, noted) if audited else None
     what = _pieces(wanted, written=report is not None or json, records=records > 0)
     summary = summarise_pair(
         results,

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Workers, make_folder, say
+from sfumato.cli.options import Json, Workers, say
+from sfumato.project.settle import make_folder
 
 HOUSEHOLDS, SEED = 850, 2001
 BOUNDS = ("Reidentification=5%", "ExposedAmounts=0%")

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sfumato.cli.inspect_risk import print_dependencies, print_exposure
-from sfumato.cli.options import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Json,
-    SchemaFile,
-    TableFile,
-    console,
-    print_json,
-    say,
-)
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableFile, console, print_json, say
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:

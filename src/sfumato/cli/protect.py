@@ -18,11 +18,11 @@ from sfumato.cli.options import (
     Seed,
     TableFile,
     print_json,
-    read_methods,
     say,
-    settled_seed,
 )
 from sfumato.errors import FileError, ParameterError
+from sfumato.project.reading import read_methods
+from sfumato.project.settle import settled_seed
 
 if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
@@ -65,12 +65,12 @@ def protect(
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
-    from sfumato.cli.release import release_name
-    from sfumato.cli.tables import write_protected
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
     from sfumato.data.file_names import protected_path
     from sfumato.data.files import read
+    from sfumato.project.release import release_name
+    from sfumato.project.tables import write_protected
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.repairs import Prepared, prepare
 
@@ -82,7 +82,7 @@ def protect(
     target = out or protected_path(file)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
-    seed = settled_seed(seed)
+    seed = settled_seed(seed, say)
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     with speaking(found[0]):
         masked = found[0].masked(data)
@@ -114,6 +114,7 @@ def protect(
             notes=done,
             order_key=order_key,
             left_out=ready.checked.left_out,
+            tell=say,
         )
     if json:
         written = {"table": str(target) if note is not None else None, "provenance": str(note) if note else None}

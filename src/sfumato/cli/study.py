@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Workers, make_folder, print_json, workers_or_default
+from sfumato.cli.options import Json, Workers, command_line, print_json
 from sfumato.errors import ParameterError
+from sfumato.project.settle import make_folder, workers_or_default
 
 
 def study(
@@ -41,7 +42,6 @@ def study(
     Example: `sfumato study domingo --data census.csv --replicates 5`, `sfumato study woo --records 2000`
     """
     from sfumato import studies
-    from sfumato.cli.tables import command_line
     from sfumato.show.study_page import write_study
 
     if name not in studies.names():

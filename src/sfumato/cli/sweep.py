@@ -1,8 +1,7 @@
 """``sfumato sweep``: many candidates, measured alike, the best one chosen, reported and written."""
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,26 +20,10 @@ from sfumato.cli.options import (
     Seed,
     TableFile,
     Workers,
-    make_folder,
-    measure_name,
-    of_population,
-    read_bounds,
-    read_measures,
-    read_methods,
-    refuse_unknown,
+    command_line,
     say,
-    settled_seed,
-    workers_or_default,
 )
-from sfumato.errors import DataError, FileError, NotApplicable, ParameterError
-
-if TYPE_CHECKING:
-    from sfumato.compare.candidates import Candidate
-    from sfumato.core import Measure
-    from sfumato.data.microdata import Microdata
-    from sfumato.data.suggestion import Doubt
-
-OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
+from sfumato.project.reading import read_bounds
 
 
 def sweep(
@@ -51,6 +34,15 @@ def sweep(
         list[str] | None,
         typer.Option(
             help='Such as "MDAV(k=[3, 5, 10])"; may be said several times. Composed to fit the table if not said.'
+        ),
+    ] = None,
+    also_composed: Annotated[
+        bool, typer.Option("--also-composed", help="Compose candidates beside the methods that are named.")
+    ] = False,
+    first: Annotated[
+        str | None,
+        typer.Option(
+            help="What every candidate begins with, such as \"GlobalRecoding(bins={'age': 5})\"; alone it is one too."
         ),
     ] = None,
     breadth: Annotated[
@@ -89,6 +81,12 @@ def sweep(
     keep_weights: KeepWeights = False,
     keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            help="Release this candidate, by its label or short name, instead of the best; it has to keep the bounds."
+        ),
+    ] = None,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -112,139 +110,41 @@ def sweep(
 
     Example: `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep`
     """
-    from sfumato.cli.outcome import Plan, carry_out, finish
-    from sfumato.cli.tables import read_protected
-    from sfumato.compare.defaults import axis, default_measures
-    from sfumato.core import speaking
-    from sfumato.data.files import read
-    from sfumato.data.keys import key_names
+    from sfumato.cli.outcome import finish
+    from sfumato.project.carry_out import carry_out
+    from sfumato.project.lock import refuse_running
+    from sfumato.project.plan import planned
 
-    limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
-    if least_risk and not limits and not floors:
-        raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
-    utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
-    named = (*filter(None, (utility, risk)), *limits, *floors)
-    check_bounds(chosen_measures(measure or (), named), limits, floors)
-    asked = read_methods(method) if method else None
-    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    usual = default_measures(data, population=population)
-    by_default = axis(usual, "risk")
-    bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
-    texts = measure or ([] if utility or risk else [repr(chosen.measure) for chosen in usual])
-    texts = [bounded if text == by_default else text for text in texts]
-    utility, risk = utility or axis(usual, "utility"), risk or bounded
-    measures = of_population(chosen_measures(texts, (risk, utility, *named)), population)
-    refuse_unknown(measures, data)
-    tables: dict[str, Microdata] = {}
-    for path in candidate or ():
-        if path.name in tables:
-            raise DataError(f"two candidates are called {path.name}; rename one of the files")
-        tables[path.name] = read_protected(path, data, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    for deciding in (m for m in measures if {repr(m), type(m).__name__} & {risk, utility, *limits, *floors}):
-        # without keys nothing could be decided: say so before anything is computed
-        if deciding.about.keys and not (data.schema.scenarios and hasattr(deciding, "scenarios")):
-            with speaking(deciding):
-                key_names(data.schema, deciding.variables)
-    check_weights(data, measures, {risk, *limits}, population)
-    make_folder(out)
-    found = composed(data, measures, {**limits, **floors}, breadth) if asked is None else ()
-    plan = Plan(
-        file=file,
-        data=data,
-        methods=tuple(candidate.method for candidate in found) if asked is None else tuple(asked),
-        measures=tuple(measures),
-        candidates=tables,
-        replicates=replicates,
-        seed=remembered_seed(out, seed),
-        workers=workers_or_default(workers),
-        risk=risk,
+    refuse_running(out)
+    plan = planned(
+        file,
+        schema,
+        methods=method or (),
+        also_composed=also_composed,
+        first=first,
+        breadth=breadth,
+        measures=measure or (),
+        at_most=read_bounds("--at-most", at_most or ()),
+        at_least=read_bounds("--at-least", at_least or ()),
         utility=utility,
-        at_most=limits,
-        at_least=floors,
-        out=out,
+        risk=risk,
         least_risk=least_risk,
+        population=population,
+        candidates=candidate or (),
+        replicates=replicates,
         bootstrap=bootstrap,
-        whys={repr(candidate.method): candidate.why for candidate in found},
         keep_order=keep_order,
         keep_weights=keep_weights,
         keep_households=keep_households,
         despite_audit=despite_audit,
+        choose=choose,
+        seed=seed,
+        workers=workers,
+        out=out,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        tell=say,
     )
-    remind(data)
     say(f"protecting {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
-    finish(carry_out(plan), plan, json=json)
-
-
-def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:
-    """Refuse a bound that no share can have, or on the wrong side, before anything is computed."""
-    bounds = {**at_most, **at_least}
-    for measure in measures:
-        for side, better, named in (("--at-least", "higher", at_most), ("--at-most", "lower", at_least)):
-            if {repr(measure), type(measure).__name__} & set(named) and measure.about.better == better:
-                raise ParameterError(f"{type(measure).__name__} is better when {better}: bound it with {side}")
-        for name in {repr(measure), type(measure).__name__} & set(bounds):
-            if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
-                hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""
-                raise ParameterError(f"{name} is a share from 0 to 1; its bound cannot be {bounds[name]:g}{hint}")
-
-
-def check_weights(
-    data: "Microdata", measures: "Iterable[Measure]", deciding: set[str], population: float | None
-) -> None:
-    """Say that rescaled weights leave individual risks out, or refuse them if such a risk is to decide."""
-    from sfumato.compare.defaults import rescaled
-
-    if population is not None or not rescaled(data):
-        return
-    said = f"the weights {data.schema.weight!r} fall below one, so they were rescaled"
-    hint = "say with --population how many units they should sum to"
-    for measure in measures:
-        if getattr(measure, "population", 1) is None and {repr(measure), type(measure).__name__} & deciding:
-            raise ParameterError(f"{said}, and {measure!r} cannot be computed; {hint}")
-    say(f"to look at: {said}, and IndividualRisk is not computed; {hint}")
-
-
-def remind(data: "Microdata") -> None:
-    """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
-    from sfumato.data.describe import describe
-
-    for finding in describe(data):
-        if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
-            say(f"to look at: {finding.name}: {finding.suggestion.sentence}")
-
-
-def chosen_measures(texts: Iterable[str], named: Iterable[str]) -> "list[Measure]":
-    """Read the measures, and add those that a bound or an axis names and that are not among them."""
-    measures = read_measures(texts)
-    for name in named:
-        known = {text for m in measures for text in (repr(m), type(m).__name__)}
-        if name not in known:
-            measures += read_measures([name])
-    return measures
-
-
-def composed(
-    data: "Microdata", measures: "list[Measure]", bounds: Mapping[str, float], breadth: int
-) -> "tuple[Candidate, ...]":
-    """Return the candidates that fit the table and the bounds; say so where there is none."""
-    from sfumato.compare.candidates import compose
-
-    found = compose(data, measures, bounds, breadth=breadth)
-    if not found:
-        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
-    return found
-
-
-def remembered_seed(out: Path, seed: int | None) -> int:
-    """Return the seed: the one said, or the one this folder was begun with, or a new one."""
-    from sfumato.show.page import save
-
-    place = out / "seed"
-    if seed is None and place.is_file():
-        try:
-            return int(place.read_text())
-        except ValueError:
-            raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
-    seed = settled_seed(seed)
-    save(place, f"{seed}\n".encode())
-    return seed
+    finish(carry_out(plan, tell=say, bars=True, command=command_line(plan.seed)), plan, json=json)

@@ -17,14 +17,11 @@ from sfumato.cli.options import (
     Workers,
     console,
     print_json,
-    read_bounds,
-    read_measures,
-    refuse_unknown,
     say,
-    settled_seed,
-    workers_or_default,
 )
 from sfumato.errors import FileError, ParameterError
+from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
+from sfumato.project.settle import settled_seed, workers_or_default
 
 if TYPE_CHECKING:
     from sfumato.compare.dials import Range
@@ -97,7 +94,7 @@ def tune(
         ((over, ends),) = ranges.items()
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_unknown(read_measures((utility, *limits, *floors)), data)
-    seed = settled_seed(seed)
+    seed = settled_seed(seed, say)
     wish = {"utility": utility, "at_most": limits, "at_least": floors}
     spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
     found = _search(asked, data, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
@@ -165,14 +162,16 @@ def _tell(found: "Tuning | JointTuning", seed: int, *, json: bool) -> None:
 
 def _write(found: "Tuning | JointTuning", data: "Microdata", out: Path, *, source: Path, seed: int) -> None:
     """Write the table found, and say what its figures do not."""
-    from sfumato.cli.tables import write_protected
     from sfumato.compare.examine.facts import caution_facts
+    from sfumato.project.tables import write_protected
     from sfumato.show.cautions import cautions
 
     figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
     protected = found.results.protect(repr(found.method))
     told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
-    write_protected(protected, out, source=source, method=found.method, seed=seed, figures=figures, notes=told)
+    write_protected(
+        protected, out, source=source, method=found.method, seed=seed, figures=figures, notes=told, tell=say
+    )
     say(f"wrote {out}")
     for caution in told:
         say(f"! {caution}")
@@ -208,8 +207,8 @@ def _whole_if_so(ends: tuple[float, float]) -> tuple[float, float]:
 def _method(text: str) -> "Method | type[Method]":
     """Read a method: its name alone, or with the parameters that stay as they are."""
     from sfumato.catalogue import find as look_up
-    from sfumato.cli.options import read_methods
     from sfumato.core import Method
+    from sfumato.project.reading import read_methods
 
     if text.isidentifier():
         cls = look_up(text)

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato import parameters
 from sfumato.compare.archive import MOST_IN_MEMORY, Archive
 from sfumato.compare.identity import identify, identity
-from sfumato.compare.progress import watch
+from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import drawn_seed
@@ -89,7 +89,7 @@ class Experiment:
         *,
         workers: int = 1,
         store: str | os.PathLike[str] | None = None,
-        progress: bool = False,
+        progress: bool | Watcher = False,
         memory: dict[Key, Cell] | None = None,
         original: bool = False,
     ) -> Results:
@@ -100,6 +100,7 @@ class Experiment:
         new. A candidate that fails becomes a row with the reason and is tried again next time. ``memory`` does the same
         for runs of one table and seed that follow each other in this process: it is read, and added to. With
         ``original`` the original is measured too, as if it were released unprotected: ``Results.unprotected``.
+        ``progress`` is True for a bar on the terminal, or who watches instead.
         """
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")

@@ -20,13 +20,25 @@ class Watch(Protocol):
         """Tell that one masked table is done."""
 
 
+class Watcher(Protocol):
+    """Who follows experiments by other means than a bar on the terminal."""
+
+    def tables(self, total: int, known: int) -> AbstractContextManager[Watch]:
+        """Follow a run of this many masked tables; ``known`` figures are in the store already."""
+
+
 class _Silent:
     def running(self, name: str) -> None: ...
     def finished(self, name: str) -> None: ...
 
 
-def watch(total: int, known: int, *, shown: bool) -> AbstractContextManager[Watch]:
-    """Return the bar for a run of this many masked tables, or silence; ``known`` figures are in the store already."""
+def watch(total: int, known: int, *, shown: bool | Watcher) -> AbstractContextManager[Watch]:
+    """Return what follows a run of this many masked tables: a watcher, a bar, or silence.
+
+    ``known`` figures are in the store already.
+    """
+    if not isinstance(shown, bool):
+        return shown.tables(total, known)
     if not shown or total == 0:
         return nullcontext(_Silent())
     from rich.console import Console

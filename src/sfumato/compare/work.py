@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pickle import PicklingError
 from time import perf_counter, sleep
 
@@ -121,6 +122,9 @@ def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     left = dict(enumerate(tasks))
+    waiting = iter(tasks)  # joblib hands them out in this order, to as many processes as there are
+    for task in islice(waiting, workers):
+        watch.running(task.name)
     # one thread per process: the processes already fill the machine
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(
@@ -131,6 +135,8 @@ def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator
                 for number, cells in finished:
                     yield from cells
                     watch.finished(left.pop(number).name)
+                    for task in islice(waiting, 1):
+                        watch.running(task.name)
             except TerminatedWorkerError:
                 yield from _lost(left.values())
             except PicklingError as error:

@@ -20,7 +20,7 @@ from sfumato.compare.examine.findings import (
 )
 from sfumato.compare.examine.levels import levels_beside
 from sfumato.compare.examine.over_records import MOST_RESAMPLED, SECONDS, over_records
-from sfumato.compare.examine.progress import lines
+from sfumato.compare.examine.progress import Follower, lines
 from sfumato.compare.examine.records import (
     LISTED,
     RiskByRecord,
@@ -51,13 +51,14 @@ def examine(
     listed: int = LISTED,
     seconds: float | None = SECONDS,
     table: ProtectedTable | None = None,
-    progress: bool = False,
+    progress: bool | Follower = False,
 ) -> Examination:
     """Look closely at one candidate, of which the table of replicate 0 is examined.
 
     ``what`` names the pieces wanted. ``risk`` orders the ``listed`` records at risk, and the figures of ``risk`` and
     ``utility`` are resampled over records, for at most ``seconds``. What an earlier examination kept is not made
-    again. The protected ``table`` is made only if a piece needs it, and then once.
+    again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for lines on
+    the terminal, or who follows instead.
     """
     wanted = tuple(what)
     for piece in wanted:
@@ -76,8 +77,9 @@ def examine(
         "bootstrap": look.bootstrap,
     }
     found: dict[Piece, Any] = {}
-    with lines(shown=progress) as shown:
-        for piece in (piece for piece in PIECES if piece in wanted):
+    ordered = tuple(piece for piece in PIECES if piece in wanted)
+    with lines(ordered, shown=progress) as shown:
+        for piece in ordered:
             with shown.running(piece) as told:
                 found[piece] = pieces[piece](told)
     return Examination(look.candidate, **found)

@@ -25,6 +25,13 @@ class Lines(Protocol):
         """Show a line while a piece is looked at; what is returned hears how much of how much is done."""
 
 
+class Follower(Protocol):
+    """Who follows examinations by other means than lines on the terminal."""
+
+    def pieces(self, wanted: tuple[Piece, ...]) -> AbstractContextManager[Lines]:
+        """Follow an examination of these pieces."""
+
+
 class _Silent:
     def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
         return nullcontext(_unheard)
@@ -33,8 +40,10 @@ class _Silent:
 def _unheard(done: int, total: int) -> None: ...
 
 
-def lines(*, shown: bool) -> AbstractContextManager[Lines]:
-    """Return the lines of an examination, or silence."""
+def lines(wanted: tuple[Piece, ...], *, shown: bool | Follower) -> AbstractContextManager[Lines]:
+    """Return what follows an examination: a follower, lines on the terminal, or silence."""
+    if not isinstance(shown, bool):
+        return shown.pieces(wanted)
     if not shown:
         return nullcontext(_Silent())
     from rich.console import Console

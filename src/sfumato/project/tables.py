@@ -1,14 +1,13 @@
-"""Tables in and out as the commands need them: protected files, and protected tables with their provenance."""
+"""Tables in and out: protected files, and protected tables with their provenance."""
 
 import json
-import shlex
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sfumato
 from sfumato.errors import DataError, FileError
+from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,16 +25,14 @@ _INTERNAL = (
 RANDOM = "random"  # the order of the records of a release
 
 
-def command_line(seed: int | None = None) -> str:
-    """Return the command as it was typed, with the seed that was drawn where none was said."""
-    words = ["sfumato", *sys.argv[1:]]
-    if seed is not None and not any(word.split("=")[0] == "--seed" for word in words):
-        words += ["--seed", str(seed)]
-    return shlex.join(words)
-
-
 def read_protected(
-    path: Path, original: "Microdata", schema: Path | None = None, *, as_written: bool = False, **dialect: str | None
+    path: Path,
+    original: "Microdata",
+    schema: Path | None = None,
+    *,
+    as_written: bool = False,
+    tell: Tell = unheard,
+    **dialect: str | None,
 ) -> "Microdata":
     """Read a file protected elsewhere: what is known of the original's variables holds for their namesakes.
 
@@ -45,12 +42,12 @@ def read_protected(
     from sfumato.data.formats.labelled.beside import file_beside
 
     if schema is None:
-        schema = _schema_beside(path)
+        schema = _schema_beside(path, tell)
     if schema is not None:
         found = read(path, schema, **dialect)
-        return found if as_written else _in_order(found, path)
+        return found if as_written else _in_order(found, path, tell)
     found = read(path, **dialect)
-    found = found if as_written else _in_order(found, path)
+    found = found if as_written else _in_order(found, path, tell)
     names = found.names
     if not any(name in names for name in original.names):
         raise DataError(
@@ -63,13 +60,11 @@ def read_protected(
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
 
 
-def _schema_beside(path: Path) -> Path | None:
+def _schema_beside(path: Path, tell: Tell) -> Path | None:
     """Find the schema that was written with a protected table."""
-    from sfumato.cli.options import say
-
     place = _written_with(path, f"{path.name}.schema.toml")
     if place is not None:
-        say(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
+        tell(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
     return place
 
 
@@ -81,16 +76,15 @@ def _written_with(path: Path, name: str) -> Path | None:
     return None
 
 
-def _in_order(table: "Microdata", path: Path) -> "Microdata":
+def _in_order(table: "Microdata", path: Path, tell: Tell) -> "Microdata":
     import numpy as np
 
-    order = order_of(path, len(table))
+    order = order_of(path, len(table), tell)
     return table if order is None else table.take(np.argsort(order))
 
 
-def order_of(path: Path, records: int) -> "NDArray[np.intp] | None":
+def order_of(path: Path, records: int, tell: Tell = unheard) -> "NDArray[np.intp] | None":
     """Return which record of the original each record of a release is, by the note that was written with it."""
-    from sfumato.cli.options import say
     from sfumato.restoration.repairs import record_order
 
     told = _note_of(path)
@@ -100,21 +94,19 @@ def order_of(path: Path, records: int) -> "NDArray[np.intp] | None":
         seed, key = int(told["seed"]), str(told["order_key"])
     except (ValueError, KeyError, TypeError):
         return None
-    say(
+    tell(
         f"{path.name} is in random order; {_written_with(path, provenance_path(path).name)} tells which record is which"
     )
     return record_order(records, seed, key)
 
 
-def without_left_out(original: "Microdata", path: Path) -> "Microdata":
+def without_left_out(original: "Microdata", path: Path, tell: Tell = unheard) -> "Microdata":
     """Return the original without what the repairs left out of a release: it went to keep others."""
-    from sfumato.cli.options import say
-
     told = _note_of(path)
     names = [name for name in (told or {}).get("left_out", ()) if name in original.names]
     if not names or len(names) == len(original.names):
         return original
-    say(f"not counted as protected, for they were left out to keep others: {', '.join(names)}")
+    tell(f"not counted as protected, for they were left out to keep others: {', '.join(names)}")
     return original.without(names)
 
 
@@ -143,6 +135,7 @@ def write_protected(
     key: str = "",
     order_key: str | None = None,
     left_out: tuple[str, ...] = (),
+    tell: Tell = unheard,
 ) -> Path:
     """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
 
@@ -150,7 +143,6 @@ def write_protected(
     ``order_key`` names the random order of the seed in which the records stand; None: in the original's. ``left_out``
     names the variables that went so that others are kept.
     """
-    from sfumato.cli.options import say
     from sfumato.compare.plain import to_json
     from sfumato.data.files import write
     from sfumato.data.schema_file import schema_text
@@ -158,7 +150,7 @@ def write_protected(
 
     lost = write(protected, path)
     for line in lost:
-        say(line)
+        tell(line)
     schema = _INTERNAL + schema_text(_publishable(protected))
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",

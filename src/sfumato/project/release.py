@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sfumato.cli.options import say
 from sfumato.errors import FileError
+from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
-    from sfumato.cli.outcome import Plan
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.results import Results
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
+    from sfumato.project.plan import Plan
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.repairs import Prepared
     from sfumato.show.summary import Summary
@@ -76,13 +76,15 @@ def release_key(results: "Results", table: "ProtectedTable", summary: "Summary")
     return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
 
 
-def write_chosen(results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str) -> None:
+def write_chosen(
+    results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str, tell: Tell
+) -> None:
     """Write the chosen table as it goes out, and the note on how it was made."""
-    from sfumato.cli.tables import write_protected
+    from sfumato.project.tables import write_protected
 
     row, prepared = results.row(table.candidate), prepared_release(results, table, plan)
     for line in prepared.checked.done:
-        say(f"release: {line}")
+        tell(f"release: {line}")
     write_protected(
         prepared.table,
         protected_path(plan),
@@ -95,12 +97,13 @@ def write_chosen(results: "Results", table: "ProtectedTable", plan: "Plan", summ
         key=key,
         order_key=release_name(results.original, row.method, table.candidate) if prepared.order is not None else None,
         left_out=prepared.checked.left_out,
+        tell=tell,
     )
 
 
-def forget_release(plan: "Plan") -> None:
+def forget_release(plan: "Plan", tell: Tell) -> None:
     """Remove the release of an earlier run: beside a report that chose another, or none, it would mislead."""
-    from sfumato.cli.tables import protected_schema_path
+    from sfumato.project.tables import protected_schema_path
 
     names = ("about.html", "about.md", "about.json")
     note = provenance_path(plan)
@@ -113,9 +116,9 @@ def forget_release(plan: "Plan") -> None:
     except OSError as error:
         raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
     if found:
-        say(f"removed the release of an earlier run from {release_folder(plan)}")
+        tell(f"removed the release of an earlier run from {release_folder(plan)}")
     if earlier == plan.seed:
-        say("if it went out already, begin another folder: two tables of one seed share their random draws")
+        tell("if it went out already, begin another folder: two tables of one seed share their random draws")
 
 
 def _seed_of(note: Path) -> int | None:

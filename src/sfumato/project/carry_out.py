@@ -1,0 +1,126 @@
+"""What becomes of a plan: run, reported, the chosen table written, and all of it told."""
+
+from typing import TYPE_CHECKING
+
+from sfumato.project.tell import Tell, unheard
+
+if TYPE_CHECKING:
+    from sfumato.compare.examine import Examination, ProtectedTable
+    from sfumato.compare.results import Results
+    from sfumato.compare.rows import Row
+    from sfumato.project.plan import Plan
+    from sfumato.project.progress import Hears, Recorder
+    from sfumato.show.summary import Summary
+
+
+def carry_out(
+    plan: "Plan", *, tell: Tell = unheard, watch: "Hears | None" = None, bars: bool = False, command: str = ""
+) -> "Summary":
+    """Run the experiment, look closely at the chosen table, and write it and the report.
+
+    How far it is stands in ``OUT/progress.json`` and is told to ``watch``; with ``bars`` the terminal shows it too. The
+    folder is held meanwhile: another sweep into it is refused. ``command`` is what the report says to run it again by.
+    """
+    from sfumato.project.lock import held
+    from sfumato.project.progress import recorded
+    from sfumato.project.settle import make_folder
+
+    with held(make_folder(plan.out)), recorded(plan.out, hears=watch, bars=bars) as recorder:
+        return _carried_out(plan, tell, recorder, command)
+
+
+def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -> "Summary":
+    from sfumato.compare.experiment import Experiment
+    from sfumato.data.schema_file import schema_text
+    from sfumato.project.choosing import chosen_table
+    from sfumato.project.release import (
+        forget_release,
+        protected_path,
+        provenance_path,
+        release_folder,
+        release_key,
+        write_chosen,
+    )
+    from sfumato.project.tables import is_written
+    from sfumato.show.report import write_report
+    from sfumato.show.summarise import summarise
+
+    experiment = Experiment(
+        plan.data,
+        methods=plan.methods,
+        measures=plan.measures,
+        replicates=plan.replicates,
+        seed=plan.seed,
+        candidates=plan.candidates,
+    )
+    store = plan.out / "results.sqlite"
+    _warn(experiment.measure_original(store=store), plan, tell)
+    results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
+    table, checked, passed_over = chosen_table(results, plan, tell, recorder)
+    summary = summarise(
+        results,
+        _examined(results, table, plan, recorder) if table is not None else None,
+        risk=plan.risk,
+        utility=plan.utility,
+        at_most=plan.at_most,
+        at_least=plan.at_least,
+        least_risk=plan.least_risk,
+        whys=plan.whys,
+        checked=checked,
+        despite_audit=plan.despite_audit,
+        passed_over=passed_over,
+        by_hand=plan.choose,
+        file=plan.file.name,
+        released=protected_path(plan).name,
+        command=command,
+        schema=schema_text(plan.data.schema),
+    )
+    recorder.phase("report")
+    if table is None or not summary.verdict.publish:
+        forget_release(plan, tell)
+        write_report(summary, plan.out)
+        return summary
+    key = release_key(results, table, summary)
+    there = is_written(protected_path(plan), note=provenance_path(plan), source=plan.file, key=key)
+    if not there:
+        forget_release(plan, tell)
+    write_report(summary, plan.out)
+    write_report(summary, release_folder(plan), audience="external")
+    recorder.phase("release", candidate=table.candidate)
+    if not there:
+        write_chosen(results, table, plan, summary, key, tell)
+    return summary
+
+
+def _warn(before: "Row", plan: "Plan", tell: Tell) -> None:
+    """Say before anything is protected which bounds on risk the original keeps already: they ask for nothing."""
+    from sfumato.compare.choose import keeps
+    from sfumato.compare.figures import written
+
+    for measure in plan.measures:
+        key, about = repr(measure), measure.about
+        limit = {**plan.at_most, **plan.at_least}.get(key, plan.at_most.get(type(measure).__name__))
+        if about.purpose == "risk" and limit is not None and key in before.means and keeps(before, key, limit, about):
+            tell(
+                f"warning: the original keeps the bound on {key} without any protection "
+                f"({written(before.means[key], about.unit)}): it asks for nothing"
+            )
+
+
+def _examined(results: "Results", table: "ProtectedTable", plan: "Plan", recorder: "Recorder") -> "Examination":
+    from sfumato.compare.examine import PIECES, examine
+
+    what = [piece for piece in PIECES if plan.bootstrap or piece != "bootstrap"]
+    return examine(
+        results, table.candidate, what=what, risk=plan.risk, utility=plan.utility, table=table, progress=recorder
+    )
+
+
+def _scored(results: "Results") -> "Results":
+    """Add the first of the papers' scores whose measures were all computed."""
+    from sfumato.compare.score import Score, Score2
+
+    for recipe in (Score(), Score2()):
+        if all(repr(measure) in results.figures for measure in recipe.measures):
+            return results.with_score(recipe)
+    return results

@@ -1,0 +1,63 @@
+"""What is wrong with a plan, or to be looked at, before anything is computed."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from sfumato.errors import ParameterError
+from sfumato.project.tell import Tell
+
+if TYPE_CHECKING:
+    from sfumato.core import Measure
+    from sfumato.data.microdata import Microdata
+    from sfumato.data.suggestion import Doubt
+
+OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
+
+
+def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at_least: Mapping[str, float]) -> None:
+    """Refuse a bound that no share can have, or on the wrong side, before anything is computed."""
+    bounds = {**at_most, **at_least}
+    for measure in measures:
+        for side, better, named in (("--at-least", "higher", at_most), ("--at-most", "lower", at_least)):
+            if {repr(measure), type(measure).__name__} & set(named) and measure.about.better == better:
+                raise ParameterError(f"{type(measure).__name__} is better when {better}: bound it with {side}")
+        for name in {repr(measure), type(measure).__name__} & set(bounds):
+            if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
+                hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""
+                raise ParameterError(f"{name} is a share from 0 to 1; its bound cannot be {bounds[name]:g}{hint}")
+
+
+def check_keys(data: "Microdata", measures: "Iterable[Measure]", deciding: set[str]) -> None:
+    """Refuse a measure that decides and counts over keys, where there are none: nothing could be decided."""
+    from sfumato.core import speaking
+    from sfumato.data.keys import key_names
+
+    for measure in (m for m in measures if {repr(m), type(m).__name__} & deciding):
+        if measure.about.keys and not (data.schema.scenarios and hasattr(measure, "scenarios")):
+            with speaking(measure):
+                key_names(data.schema, measure.variables)
+
+
+def check_weights(
+    data: "Microdata", measures: "Iterable[Measure]", deciding: set[str], population: float | None, tell: Tell
+) -> None:
+    """Say that rescaled weights leave individual risks out, or refuse them if such a risk is to decide."""
+    from sfumato.compare.defaults import rescaled
+
+    if population is not None or not rescaled(data):
+        return
+    said = f"the weights {data.schema.weight!r} fall below one, so they were rescaled"
+    hint = "say with --population how many units they should sum to"
+    for measure in measures:
+        if getattr(measure, "population", 1) is None and {repr(measure), type(measure).__name__} & deciding:
+            raise ParameterError(f"{said}, and {measure!r} cannot be computed; {hint}")
+    tell(f"to look at: {said}, and IndividualRisk is not computed; {hint}")
+
+
+def remind(data: "Microdata", tell: Tell) -> None:
+    """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
+    from sfumato.data.describe import describe
+
+    for finding in describe(data):
+        if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
+            tell(f"to look at: {finding.name}: {finding.suggestion.sentence}")

@@ -1,0 +1,184 @@
+"""What a sweep is to do: read and checked, so that nothing but the work is left."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import DataError, NotApplicable, ParameterError
+from sfumato.project.candidates import composed_candidates, label_of, named_candidates
+from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
+from sfumato.project.reading import (
+    bounds_by_name,
+    chosen_measures,
+    measure_name,
+    of_population,
+    read_method,
+    read_methods,
+    refuse_unknown,
+)
+from sfumato.project.settle import make_folder, remembered_seed, workers_or_default
+from sfumato.project.tell import Tell, unheard
+
+if TYPE_CHECKING:
+    from sfumato.core import Measure, Method
+    from sfumato.data.microdata import Microdata
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How text files are written, where it cannot be told."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a sweep tries, measures and bounds, and where it writes."""
+
+    file: Path
+    data: "Microdata"
+    methods: "tuple[Method, ...]"
+    measures: "tuple[Measure, ...]"
+    candidates: "Mapping[str, Microdata]"
+    replicates: int
+    seed: int
+    workers: int
+    risk: str
+    utility: str
+    at_most: Mapping[str, float]
+    at_least: Mapping[str, float]
+    out: Path
+    least_risk: bool = False  # instead of the best utility
+    bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
+    whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
+    keep_order: bool = False  # whether the records of the release stand as in the original
+    keep_weights: bool = False  # whether weights that give protected values back are released as they are
+    keep_households: bool = False  # whether the households' numbers are, if a protected size can be counted from them
+    despite_audit: bool = False  # whether a table that gives values back is released all the same
+    choose: str | None = None  # the label of the candidate that the steward chose; None: the best by its figures
+    first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
+    dialect: Dialect = Dialect()
+    candidate_files: tuple[Path, ...] = ()  # what ``candidates`` was read from
+
+
+def planned(
+    file: str | Path,
+    schema: str | Path | None = None,
+    *,
+    methods: "Iterable[str | Method]" = (),
+    also_composed: bool = False,
+    first: "str | Method | None" = None,
+    breadth: int = 1,
+    measures: "Iterable[str | Measure]" = (),
+    at_most: Mapping[Any, float] | None = None,
+    at_least: Mapping[Any, float] | None = None,
+    utility: str | None = None,
+    risk: str | None = None,
+    least_risk: bool = False,
+    population: float | None = None,
+    candidates: Iterable[str | Path] = (),
+    replicates: int = 3,
+    bootstrap: bool = True,
+    keep_order: bool = False,
+    keep_weights: bool = False,
+    keep_households: bool = False,
+    despite_audit: bool = False,
+    choose: str | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    out: str | Path = "sfumato-sweep",
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    tell: Tell = unheard,
+) -> Plan:
+    """Read the table and all that was asked for, refuse what cannot be, and settle what was left open.
+
+    Methods and measures are texts, as on the command line, or made already. Without methods, candidates are composed to
+    fit the table, and ``also_composed`` beside those named; without measures, those that fit it decide. Every candidate
+    begins with the method ``first``, which alone is one too. The candidate to ``choose`` is named by its label, its
+    short name or its method. The folder ``out`` is made and keeps the seed.
+    """
+    from sfumato.compare.defaults import axis, default_measures
+    from sfumato.data.files import read
+
+    file, out, dialect = Path(file), Path(out), Dialect(encoding, delimiter, decimal)
+    limits, floors = bounds_by_name(at_most or {}), bounds_by_name(at_least or {})
+    if choose is not None and not limits and not floors:
+        raise ParameterError(
+            '--choose needs a bound for the chosen one to keep, such as --at-most "Reidentification=5%"'
+        )
+    if least_risk and not limits and not floors:
+        raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
+    utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
+    named = (*filter(None, (utility, risk)), *limits, *floors)
+    wanted = list(measures)
+    check_bounds(chosen_measures(wanted, named), limits, floors)
+    asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
+    data = read(file, schema, **vars(dialect))
+    usual = default_measures(data, population=population)
+    by_default = axis(usual, "risk")
+    bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
+    wanted = wanted or ([] if utility or risk else [chosen.measure for chosen in usual])
+    wanted = [bounded if measure == by_default or repr(measure) == by_default else measure for measure in wanted]
+    utility, risk = utility or axis(usual, "utility"), risk or bounded
+    judging = of_population(chosen_measures(wanted, (risk, utility, *named)), population)
+    refuse_unknown(judging, data)
+    paths = tuple(candidates)
+    tables = _protected_elsewhere(paths, data, dialect, tell)
+    check_keys(data, judging, {risk, utility, *limits, *floors})
+    check_weights(data, judging, {risk, *limits}, population, tell)
+    make_folder(out)
+    settled, bounds = remembered_seed(out, seed, tell), {**limits, **floors}
+    ways = named_candidates(asked, begun)
+    if also_composed or not asked:
+        ways += composed_candidates(data, judging, bounds, breadth, first=begun, seed=settled, tell=tell)
+    if not ways and not tables:
+        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
+    made = {repr(way.method): way for way in reversed(ways)}  # of equal ones the first
+    labels = {**{label: made[label].method for label in reversed(made)}, **dict.fromkeys(tables)}
+    plan = Plan(
+        file=file,
+        data=data,
+        methods=tuple(method for method in labels.values() if method is not None),
+        measures=tuple(judging),
+        candidates=tables,
+        replicates=replicates,
+        seed=settled,
+        workers=workers_or_default(workers),
+        risk=risk,
+        utility=utility,
+        at_most=limits,
+        at_least=floors,
+        out=out,
+        least_risk=least_risk,
+        bootstrap=bootstrap,
+        whys={label: way.why for label, way in made.items() if way.why},
+        keep_order=keep_order,
+        keep_weights=keep_weights,
+        keep_households=keep_households,
+        despite_audit=despite_audit,
+        choose=None if choose is None else label_of(choose, labels, begun),
+        first=begun,
+        dialect=dialect,
+        candidate_files=tuple(map(Path, paths)),
+    )
+    remind(data, tell)
+    return plan
+
+
+def _protected_elsewhere(
+    paths: Iterable[str | Path], data: "Microdata", dialect: Dialect, tell: Tell
+) -> "dict[str, Microdata]":
+    """Read the files that were protected elsewhere, by their names."""
+    from sfumato.project.tables import read_protected
+
+    tables: dict[str, Microdata] = {}
+    for path in map(Path, paths):
+        if path.name in tables:
+            raise DataError(f"two candidates are called {path.name}; rename one of the files")
+        tables[path.name] = read_protected(path, data, tell=tell, **vars(dialect))
+    return tables
