@@ -73,7 +73,9 @@ def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behav
     behaving = {(one.name, one.behaves): one.evidence for one in found}
     specials: tuple[Special, ...] = ("weight", "household", "id")
     proposed = [
-        Proposed(name, special, (name, special) in named, (name, special) in behaving, _why(name, special, named, behaving))
+        Proposed(
+            name, special, (name, special) in named, (name, special) in behaving, _why(name, special, named, behaving)
+        )
         for special in specials
         if data.schema.special().get(special) is None
         for name in data.names
