@@ -13,6 +13,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
 from sfumato.cli.protect import protect
+from sfumato.cli.sign import sign
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
 from sfumato.cli.tune import tune
@@ -97,7 +98,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, hierarchy, sweep, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, sign, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 
 
