@@ -35,7 +35,7 @@ categories, which is the weight, and under [scenarios.NAME] what each intruder k
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
 chooses the most useful one of which no intruder finds more than 5 % of the records, says whether to publish it, and \
-writes report and protected table.
+writes report and protected table. `sfumato sign sweep --by NAME --reason TEXT` puts a name under it.
 
 4. `sfumato compare census.csv protected.csv` measures a file protected elsewhere.
 
