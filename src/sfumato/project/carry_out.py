@@ -43,6 +43,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         release_key,
         write_chosen,
     )
+    from sfumato.project.scripts import write_scripts
     from sfumato.project.tables import is_written
     from sfumato.show.report import write_report
     from sfumato.show.summarise import summarise
@@ -79,6 +80,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         schema=schema_text(plan.data.schema),
     )
     recorder.phase("report")
+    write_scripts(plan, tell)
     if table is None or not summary.verdict.publish:
         forget_release(plan, tell)
         summary = _with_decision(summary, plan, tell)
