@@ -36,6 +36,15 @@ def sweep(
             help='Such as "MDAV(k=[3, 5, 10])"; may be said several times. Composed to fit the table if not said.'
         ),
     ] = None,
+    also_composed: Annotated[
+        bool, typer.Option("--also-composed", help="Compose candidates beside the methods that are named.")
+    ] = False,
+    first: Annotated[
+        str | None,
+        typer.Option(
+            help="What every candidate begins with, such as \"GlobalRecoding(bins={'age': 5})\"; alone it is one too."
+        ),
+    ] = None,
     breadth: Annotated[
         int, typer.Option(min=1, max=3, help="How many candidates to compose where no method is named: 1, 2 or 3.")
     ] = 1,
@@ -72,6 +81,12 @@ def sweep(
     keep_weights: KeepWeights = False,
     keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            help="Release this candidate, by its label or short name, instead of the best; it has to keep the bounds."
+        ),
+    ] = None,
     seed: Seed = None,
     workers: Workers = None,
     out: Annotated[
@@ -105,6 +120,8 @@ def sweep(
         file,
         schema,
         methods=method or (),
+        also_composed=also_composed,
+        first=first,
         breadth=breadth,
         measures=measure or (),
         at_most=read_bounds("--at-most", at_most or ()),
@@ -120,6 +137,7 @@ def sweep(
         keep_weights=keep_weights,
         keep_households=keep_households,
         despite_audit=despite_audit,
+        choose=choose,
         seed=seed,
         workers=workers,
         out=out,

@@ -9,7 +9,7 @@ the scenario's k.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -36,6 +36,7 @@ from sfumato.pair import Half
 from sfumato.pair.keys import countable
 from sfumato.risk import ExposedAmounts
 
+Measures = Collection[Measure]
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
 WORTH = 3  # other values that are blanked rather than one of these
 MANY = 20  # different values from which a number is an amount, whatever its role
@@ -70,14 +71,14 @@ class _Table:
 
 
 def compose(
-    data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1
+    data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1, done: Measures = ()
 ) -> tuple[Candidate, ...]:
     """Return candidates that fit a table, some 10 to 25 at ``breadth`` 1, more at 2 and 3.
 
     ``measures`` are those that will judge, ``bounds`` those that decide by class name or repr. The keys are those of
     the scenarios, or the variables of that role and those that a bounded measure names. Where a bounded measure has a
     ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
-    and 10.
+    and 10. Of risks against which something was ``done`` already, a candidate need not mask what they read.
 
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
@@ -97,7 +98,8 @@ def compose(
         made = _of_numbers(table, judging, breadth)
     else:
         made = _of_keys(table, judging, breadth)
-    touching = (candidate for candidate in made if _touches(candidate.method, data, bounded))
+    asking = [measure for measure in bounded if measure not in done]
+    touching = (candidate for candidate in made if _touches(candidate.method, data, asking))
     return tuple({repr(candidate.method): candidate for candidate in touching}.values())
 
 
@@ -365,9 +367,6 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
             yield _joined(first, then)
     if not numbers:
         yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
-
-
-# sentences and checks
 
 
 def _joined(first: Part, then: Part) -> Candidate:

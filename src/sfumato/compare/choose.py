@@ -48,6 +48,8 @@ class Choice(Preformatted):
     shortfalls: tuple[Shortfall, ...] = ()  # one for each bound if nothing is chosen
     passed_over: tuple[str, ...] = ()  # feasible, and not wanted for another reason
     idle: tuple[str, ...] = ()  # bounds on risk that the original keeps as it is: they ask for nothing
+    best: str | None = None  # that the figures speak for: the chosen one, unless that was chosen by hand
+    by_hand: bool = False
     names: Mapping[str, str] = field(default_factory=dict)  # short ones, by candidate
     sentence: str = ""
     results: "Results | None" = field(default=None, repr=False, compare=False)  # what was chosen from
@@ -82,6 +84,7 @@ def choose(
     at_most: Mapping[Any, float] | None = None,
     at_least: Mapping[Any, float] | None = None,
     passed_over: Collection[str] = (),
+    by_hand: str | None = None,
 ) -> Choice:
     """Choose the best mean of one measure, ``utility`` or ``risk``, among the candidates that keep the bounds.
 
@@ -89,7 +92,7 @@ def choose(
     keeps a bound if its mean over the replicates does and the table that would be written, the first, too. Candidates
     that are ``passed_over`` are not chosen, for a reason that no figure here tells. Of equal
     candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
-    first by name.
+    first by name. One chosen ``by_hand`` takes the place of the best if it keeps the bounds, and is refused if not.
     """
     objective, bounds = wishes(results, "choose", utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     figures = results.figures
@@ -99,7 +102,9 @@ def choose(
         return (*(_cost(row.means[key], figures[key]) for key in (objective, *bounds)), row.candidate)
 
     feasible = sorted((row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items())), key=worth)
-    best = next((row for row in feasible if row.candidate not in passed_over), None)
+    best = leading = next((row for row in feasible if row.candidate not in passed_over), None)
+    if by_hand is not None:
+        best = _by_hand(results, by_hand, feasible, left_out, bounds)
     ties = [row for row in feasible if best not in (None, row) and _same(row, best, objective)]
     unsure = [
         row
@@ -119,10 +124,53 @@ def choose(
         shortfalls=() if feasible else _shortfalls(rows, bounds, figures),
         passed_over=tuple(row.candidate for row in feasible if row.candidate in passed_over),
         idle=idle_bounds(results, bounds),
+        best=None if leading is None else leading.candidate,
+        by_hand=by_hand is not None,
     )
     names = short_names({row.candidate: row.method for row in results.rows})
     sentence = _nobody(choice, figures, names) if best is None else _somebody(choice, best, len(rows), figures, names)
+    if choice.by_hand and leading is not None:
+        sentence = f"{sentence} {_instead(choice, leading, figures, names)}"
     return replace(choice, names=names, sentence=sentence, results=results)
+
+
+def _by_hand(
+    results: "Results",
+    candidate: str,
+    feasible: list["Row"],
+    left_out: Mapping[str, Reason],
+    bounds: Mapping[str, float],
+) -> "Row":
+    """Return the candidate that was chosen by hand; refuse one that is unknown, not measured, or breaks a bound."""
+    found = next((row for row in feasible if row.candidate == candidate), None)
+    if found is not None:
+        return found
+    if candidate in left_out:
+        raise ParameterError(f"{candidate} cannot be chosen, for it lacks a figure ({left_out[candidate]})")
+    if candidate not in {row.candidate for row in results.rows}:
+        known = listed(tuple(row.candidate for row in results.rows))
+        raise ParameterError(f"there is no candidate {candidate!r} to choose; there are {known}")
+    row, broken = results.row(candidate), []
+    for key, limit in bounds.items():
+        about = results.figures[key]
+        if not keeps(row, key, limit, about):
+            reached = _cost(_reached(row, key, about), about)
+            over, side = abs(reached - limit), "at most" if about.better == "lower" else "at least"
+            off = f"{100 * over:.3g} percentage points" if about.unit == "share" else written(over, about.unit)
+            broken.append(
+                f"{about.title} is {written(reached, about.unit)}, and {side} {written(limit, about.unit)} is asked "
+                f"for ({off} {'too much' if about.better == 'lower' else 'too little'})"
+            )
+    raise ParameterError(f"{candidate} cannot be chosen, for it breaks a bound: {'; '.join(broken)}")
+
+
+def _instead(choice: Choice, best: "Row", figures: Mapping[str, MeasureAbout], names: Mapping[str, str]) -> str:
+    """Say which candidate would have been taken if none had been chosen by hand."""
+    if choice.chosen == best.candidate:
+        return "It was chosen by hand, and would have been taken anyway."
+    about, key = figures[choice.objective], choice.objective
+    has = f"{about.title} {written(best.means[key], about.unit, best.errors[key])}"
+    return f"It was chosen by hand; by its figures {names[best.candidate]} would have been taken ({has})."
 
 
 def wishes(
@@ -239,6 +287,8 @@ def _somebody(
     judged = f"{total} candidate{'s' if total != 1 else ''}{' that could be judged' if choice.left_out else ''}"
     among = f"the {count} of {judged}" if count > 1 else f"the only one of {judged}"
     lead = f"{names[best.candidate]} has the {most} {about.title} of" if count > 1 else f"{names[best.candidate]} is"
+    if choice.by_hand and count > 1:
+        lead = f"{names[best.candidate]} is one of"
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.passed_over:
         said.append(

@@ -113,12 +113,13 @@ class Results:
         at_most: Mapping[Any, float] | None = None,
         at_least: Mapping[Any, float] | None = None,
         passed_over: Collection[str] = (),
+        by_hand: str | None = None,
     ) -> "Choice":
-        """Choose the candidate of most utility, or of least risk, among those within the bounds."""
+        """Choose the candidate of most utility, or of least risk, among those within the bounds, or one ``by_hand``."""
         from sfumato.compare.choose import choose
 
         wish = {"utility": utility, "risk": risk, "at_most": at_most, "at_least": at_least}
-        return choose(self, **wish, passed_over=passed_over)
+        return choose(self, **wish, passed_over=passed_over, by_hand=by_hand)
 
     def protect(self, candidate: str) -> Microdata:
         """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""

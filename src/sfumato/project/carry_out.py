@@ -71,6 +71,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         checked=checked,
         despite_audit=plan.despite_audit,
         passed_over=passed_over,
+        by_hand=plan.choose,
         file=plan.file.name,
         released=protected_path(plan).name,
         command=command,

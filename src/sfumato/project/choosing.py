@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sfumato.errors import ParameterError
+from sfumato.project.release import checked_release
 from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
@@ -26,12 +28,14 @@ def chosen_table(
     the first few all give values back, the best of them is told of, and not written.
     """
     from sfumato.compare.examine import ProtectedTable
-    from sfumato.project.release import checked_release
 
     if not plan.at_most and not plan.at_least:
         return None, None, ()
     wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
-    choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)
+    choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least, by_hand=plan.choose)
+    if plan.choose is not None:
+        recorder.phase("audit", total=1, candidate=plan.choose)
+        return *_by_hand(results, ProtectedTable(results, plan.choose), plan, tell), ()
     tried: list[tuple[ProtectedTable, Checked]] = []
     at_a_loss: tuple[ProtectedTable, Checked, tuple[str, ...]] | None = None
     judged = choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]
@@ -55,6 +59,17 @@ def chosen_table(
         found = at_a_loss
     table, checked, before = found
     return table, _with_utility_after(results, table, checked, plan, tell), before
+
+
+def _by_hand(results: "Results", table: "ProtectedTable", plan: "Plan", tell: Tell) -> "tuple[ProtectedTable, Checked]":
+    """Check the candidate that the steward chose; one that breaks a bound as it goes out is refused."""
+    checked = checked_release(results, table, plan)
+    broken = _broken(results, table, checked, plan) if checked.altered else ""
+    if broken:
+        raise ParameterError(f"{table.candidate} cannot be chosen: it {broken}")
+    if checked.passed and checked.lost:
+        tell(f"{table.candidate} loses {', '.join(checked.lost)}")
+    return table, _with_utility_after(results, table, checked, plan, tell)
 
 
 def _with_utility_after(

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, NotApplicable, ParameterError
+from sfumato.project.candidates import composed_candidates, label_of, named_candidates
 from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
 from sfumato.project.reading import (
     bounds_by_name,
     chosen_measures,
     measure_name,
     of_population,
+    read_method,
     read_methods,
     refuse_unknown,
 )
@@ -19,7 +21,6 @@ from sfumato.project.settle import make_folder, remembered_seed, workers_or_defa
 from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
-    from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
 
@@ -57,6 +58,10 @@ class Plan:
     keep_weights: bool = False  # whether weights that give protected values back are released as they are
     keep_households: bool = False  # whether the households' numbers are, if a protected size can be counted from them
     despite_audit: bool = False  # whether a table that gives values back is released all the same
+    choose: str | None = None  # the label of the candidate that the steward chose; None: the best by its figures
+    first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
+    dialect: Dialect = Dialect()
+    candidate_files: tuple[Path, ...] = ()  # what ``candidates`` was read from
 
 
 def planned(
@@ -64,6 +69,8 @@ def planned(
     schema: str | Path | None = None,
     *,
     methods: "Iterable[str | Method]" = (),
+    also_composed: bool = False,
+    first: "str | Method | None" = None,
     breadth: int = 1,
     measures: "Iterable[str | Measure]" = (),
     at_most: Mapping[Any, float] | None = None,
@@ -79,6 +86,7 @@ def planned(
     keep_weights: bool = False,
     keep_households: bool = False,
     despite_audit: bool = False,
+    choose: str | None = None,
     seed: int | None = None,
     workers: int | None = None,
     out: str | Path = "sfumato-sweep",
@@ -90,20 +98,26 @@ def planned(
     """Read the table and all that was asked for, refuse what cannot be, and settle what was left open.
 
     Methods and measures are texts, as on the command line, or made already. Without methods, candidates are composed to
-    fit the table; without measures, those that fit it decide. The folder ``out`` is made and keeps the seed.
+    fit the table, and ``also_composed`` beside those named; without measures, those that fit it decide. Every candidate
+    begins with the method ``first``, which alone is one too. The candidate to ``choose`` is named by its label, its
+    short name or its method. The folder ``out`` is made and keeps the seed.
     """
     from sfumato.compare.defaults import axis, default_measures
     from sfumato.data.files import read
 
     file, out, dialect = Path(file), Path(out), Dialect(encoding, delimiter, decimal)
     limits, floors = bounds_by_name(at_most or {}), bounds_by_name(at_least or {})
+    if choose is not None and not limits and not floors:
+        raise ParameterError(
+            '--choose needs a bound for the chosen one to keep, such as --at-most "Reidentification=5%"'
+        )
     if least_risk and not limits and not floors:
         raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
     utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
     named = (*filter(None, (utility, risk)), *limits, *floors)
     wanted = list(measures)
     check_bounds(chosen_measures(wanted, named), limits, floors)
-    asked = read_methods(methods)
+    asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
     data = read(file, schema, **vars(dialect))
     usual = default_measures(data, population=population)
     by_default = axis(usual, "risk")
@@ -113,19 +127,27 @@ def planned(
     utility, risk = utility or axis(usual, "utility"), risk or bounded
     judging = of_population(chosen_measures(wanted, (risk, utility, *named)), population)
     refuse_unknown(judging, data)
-    tables = _protected_elsewhere(candidates, data, dialect, tell)
+    paths = tuple(candidates)
+    tables = _protected_elsewhere(paths, data, dialect, tell)
     check_keys(data, judging, {risk, utility, *limits, *floors})
     check_weights(data, judging, {risk, *limits}, population, tell)
     make_folder(out)
-    found = () if asked else _composed(data, judging, {**limits, **floors}, breadth)
+    settled, bounds = remembered_seed(out, seed, tell), {**limits, **floors}
+    ways = named_candidates(asked, begun)
+    if also_composed or not asked:
+        ways += composed_candidates(data, judging, bounds, breadth, first=begun, seed=settled, tell=tell)
+    if not ways and not tables:
+        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
+    made = {repr(way.method): way for way in reversed(ways)}  # of equal ones the first
+    labels = {**{label: made[label].method for label in reversed(made)}, **dict.fromkeys(tables)}
     plan = Plan(
         file=file,
         data=data,
-        methods=tuple(asked) or tuple(candidate.method for candidate in found),
+        methods=tuple(method for method in labels.values() if method is not None),
         measures=tuple(judging),
         candidates=tables,
         replicates=replicates,
-        seed=remembered_seed(out, seed, tell),
+        seed=settled,
         workers=workers_or_default(workers),
         risk=risk,
         utility=utility,
@@ -134,11 +156,15 @@ def planned(
         out=out,
         least_risk=least_risk,
         bootstrap=bootstrap,
-        whys={repr(candidate.method): candidate.why for candidate in found},
+        whys={label: way.why for label, way in made.items() if way.why},
         keep_order=keep_order,
         keep_weights=keep_weights,
         keep_households=keep_households,
         despite_audit=despite_audit,
+        choose=None if choose is None else label_of(choose, labels, begun),
+        first=begun,
+        dialect=dialect,
+        candidate_files=tuple(map(Path, paths)),
     )
     remind(data, tell)
     return plan
@@ -156,15 +182,3 @@ def _protected_elsewhere(
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, tell=tell, **vars(dialect))
     return tables
-
-
-def _composed(
-    data: "Microdata", measures: "list[Measure]", bounds: Mapping[str, float], breadth: int
-) -> "tuple[Candidate, ...]":
-    """Return the candidates that fit the table and the bounds; say so where there is none."""
-    from sfumato.compare.candidates import compose
-
-    found = compose(data, measures, bounds, breadth=breadth)
-    if not found:
-        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
-    return found

@@ -21,6 +21,16 @@ def read_methods(texts: "Iterable[str | Method]") -> "list[Method]":
     return _read(texts, Method, "method", "sfumato methods")
 
 
+def read_method(said: "str | Method", option: str) -> "Method":
+    """Read the text of one method, or of one chain."""
+    found = read_methods([said])
+    if len(found) != 1:
+        raise ParameterError(
+            f"{option} takes one method; {said!r} stands for {len(found)}: give each parameter one value"
+        )
+    return found[0]
+
+
 def read_measures(texts: "Iterable[str | Measure]") -> "list[Measure]":
     """Read measure texts such as ``Reidentification``; a measure is taken as it is."""
     from sfumato.core import Measure

@@ -35,6 +35,7 @@ def summarise(
     checked: Checked | None = None,
     despite_audit: bool = False,
     passed_over: Collection[str] = (),
+    by_hand: str | None = None,
     file: str = "the table",
     released: str = "",
     command: str = "",
@@ -45,11 +46,12 @@ def summarise(
     Chosen is the one of best utility within the bounds, or with ``least_risk`` the one of least risk. The chosen one is
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
     sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
-    its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs.
+    its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs. The steward
+    may choose another that keeps the bounds ``by_hand``.
     """
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = (
-        results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=passed_over)
+        results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=passed_over, by_hand=by_hand)
         if at_most or at_least
         else None
     )

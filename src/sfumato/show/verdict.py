@@ -44,7 +44,7 @@ def verdict_of(
     elif leaks and not despite_audit:
         publish, words = False, f"Do not publish yet: {name} keeps the bounds, but the file gives values back"
     else:
-        publish, words = True, f"Publish: {name}"
+        publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}"
     return Verdict(
         publish=publish,
         words=words,
@@ -52,6 +52,7 @@ def verdict_of(
         found=_found(results, row, bounds),
         price=_price(examination) if examination is not None else (),
         warnings=(
+            *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *_given_back(checked),
         ),
@@ -78,6 +79,15 @@ def _repairs(checked: Checked | None) -> tuple[str, ...]:
         return ()
     told = tuple(f"{repair[:1].upper()}{repair[1:]}." for repair in checked.audit.repairs)
     return (*told, "Or release it all the same, with --despite-audit, if you know why that does no harm.")
+
+
+def _by_hand(results: Results, row: Row | None, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Say which candidate a choice by hand was preferred to, and what that costs or saves."""
+    if choice.by_hand and row is not None and choice.best not in (None, row.candidate):
+        about = results.figures[choice.objective]
+        taken, chosen = (written(r.means[choice.objective], about.unit) for r in (results.row(choice.best), row))
+        name = names.get(choice.best, choice.best)
+        yield f"Chosen by hand: by its figures {name} would have been taken ({about.title} {taken}, not {chosen})."
 
 
 def already_kept(bound: Bound, measure: MeasureLine, value: float) -> str:

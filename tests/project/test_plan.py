@@ -1,0 +1,136 @@
+"""What a sweep is to do: candidates named, composed, and begun with what the steward does first."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato
+from sfumato import ExposedAmounts, GlobalRecoding, KAnonymity, LocalSuppression, Method, Noise, VariableRemoval
+from sfumato.compare.seeds import generator
+from sfumato.errors import ParameterError
+from sfumato.project.plan import Plan, planned
+
+BANDS = GlobalRecoding(bins={"age": 10})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    survey = sfumato.household_survey(150)
+    sfumato.write(survey, folder / "survey.csv")
+    sfumato.write_schema(survey.schema, folder / "schema.toml")
+    return folder / "survey.csv", folder / "schema.toml"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def test_named_methods_stand_behind_the_first_which_alone_is_one_too(files: tuple[Path, Path], out: Path) -> None:
+    plan = planned(*files, methods=["LocalSuppression(k=[3, 5])", Noise(0.1)], first=repr(BANDS), seed=1, out=out)
+    assert list(plan.methods) == [BANDS, BANDS + LocalSuppression(3), BANDS + LocalSuppression(5), BANDS + Noise(0.1)]
+    assert plan.first == BANDS and plan.whys == {}
+
+
+def test_without_a_first_the_methods_are_as_they_were_named(files: tuple[Path, Path], out: Path) -> None:
+    plan = planned(*files, methods=[LocalSuppression(3), "LocalSuppression(k=3)"], seed=1, out=out)
+    assert plan.methods == (LocalSuppression(3),) and plan.first is None
+
+
+def test_composed_candidates_apply_to_what_the_first_leaves(files: tuple[Path, Path], out: Path) -> None:
+    plan = planned(*files, first=BANDS, at_most={"KAnonymity": 0.0, "ExposedAmounts": 0.0}, seed=1, out=out)
+    assert plan.methods[0] == BANDS and len(plan.methods) > 3
+    for method in plan.methods[1:]:
+        assert repr(method).startswith(repr(BANDS) + " + ")
+        protected = method.protect(plan.data, rng=generator(1, method, 0))
+        assert protected.schema["age"].kind == "ordinal"
+    best = plan.methods[1].protect(plan.data, rng=generator(1, plan.methods[1], 0))
+    assert KAnonymity().evaluate(plan.data, best).value == 0  # by the original's keys
+    assert set(plan.whys) == {repr(method) for method in plan.methods[1:]}
+    assert all(why.startswith("Age is given in bands") and "Then: " in why for why in plan.whys.values())
+
+
+def test_where_the_first_does_enough_for_the_keys_amounts_are_still_masked(files: tuple[Path, Path], out: Path) -> None:
+    keys = sfumato.read(*files).schema.analysed(role="key")
+    plan = planned(
+        *files,
+        first=VariableRemoval(variables=keys[1:]),
+        at_most={KAnonymity(2): 0.0, ExposedAmounts(): 0.0},
+        seed=1,
+        out=out,
+    )
+    kept = keys[0]  # nothing is left to do to the one key that stays
+
+    def exposed(method: Method) -> float:
+        return ExposedAmounts().evaluate(plan.data, method.protect(plan.data, rng=generator(1, method, 0))).value
+
+    amounts = [method for method in plan.methods[1:] if kept not in repr(method).removeprefix(repr(plan.first))]
+    assert amounts and min(map(exposed, amounts)) < exposed(plan.methods[0])
+
+
+def test_named_and_composed_ones_together(files: tuple[Path, Path], out: Path) -> None:
+    bounds = {"KAnonymity": 0.0}
+    composed = planned(*files, at_most=bounds, seed=1, out=out)
+    both = planned(*files, methods=[Noise(0.1)], also_composed=True, at_most=bounds, seed=1, out=out)
+    assert both.methods == (Noise(0.1), *composed.methods)
+    assert both.whys == composed.whys
+
+
+def test_a_first_that_is_random_is_pointed_out(files: tuple[Path, Path], out: Path) -> None:
+    heard: list[str] = []
+    planned(*files, first=Noise(0.1), at_most={"KAnonymity": 0.0}, seed=2**50, out=out, tell=heard.append)
+    assert any("Noise(scale=0.1) is random" in line and "draws it anew" in line for line in heard)
+
+
+def test_a_first_that_stands_for_several_or_does_not_apply_is_refused(files: tuple[Path, Path], out: Path) -> None:
+    with pytest.raises(ParameterError, match="--first takes one method"):
+        planned(*files, first="Noise([0.1, 0.2])", out=out)
+    with pytest.raises(sfumato.SfumatoError, match="nosuch"):
+        planned(*files, first="Noise(0.1, variables=['nosuch'])", out=out)
+
+
+@pytest.mark.parametrize(
+    "said", ["GlobalRecoding(bins={'age': 10}) + LocalSuppression(k=3)", "LocalSuppression(3)", "coarse 1 · k=3"]
+)
+def test_a_candidate_is_chosen_by_label_method_or_short_name(files: tuple[Path, Path], out: Path, said: str) -> None:
+    from sfumato.compare.naming import short_names
+
+    label = repr(BANDS + LocalSuppression(3))
+    common: dict[str, Any] = {
+        "first": BANDS,
+        "methods": ["LocalSuppression(k=[3, 5])"],
+        "at_most": {"KAnonymity": 0.5},
+        "seed": 1,
+    }
+    plan = planned(*files, **common, out=out)
+    name = short_names({repr(method): method for method in plan.methods})[label]
+    plan = planned(*files, **common, choose=name if "·" in said else said, out=out)
+    assert plan.choose == label
+
+
+def test_an_unknown_choice_is_refused_before_anything_is_computed(files: tuple[Path, Path], out: Path) -> None:
+    with pytest.raises(ParameterError, match=r"no candidate 'MDAV\(k=4\)'; did you mean 'MDAV\(k=3\)'"):
+        planned(*files, methods=["MDAV(k=3)"], at_most={"KAnonymity": 0.5}, choose="MDAV(k=4)", out=out)
+    with pytest.raises(ParameterError, match="--choose needs a bound"):
+        planned(*files, methods=["MDAV(k=3)"], choose="MDAV(k=3)", out=out)
+
+
+def test_the_seed_of_a_folder_is_kept(files: tuple[Path, Path], out: Path) -> None:
+    def seed_of(said: int | None) -> int:
+        return planned(*files, methods=["Noise(0.1)"], seed=said, out=out).seed
+
+    drawn = seed_of(None)
+    assert seed_of(None) == drawn == int((out / "seed").read_text())
+    assert seed_of(7) == 7 == seed_of(None)
+
+
+def test_bounds_may_be_measures_or_any_way_to_write_them(files: tuple[Path, Path], out: Path) -> None:
+    plan: Plan = planned(
+        *files, methods=["Noise(0.1)"], at_most={"Suppressed(region)": 0.1, sfumato.KAnonymity(5): 0.2}, seed=1, out=out
+    )
+    assert dict(plan.at_most) == {"Suppressed(variables=('region',))": 0.1, "KAnonymity(k=5)": 0.2}
+    assert {"Suppressed(variables=('region',))", "KAnonymity(k=5)"} <= set(map(repr, plan.measures))
+    assert replace(plan) == plan
