@@ -305,7 +305,7 @@ def test_parameters_that_contradict_each_other_are_refused() -> None:
         (lambda: GlobalRecoding(1), "groups must be a whole number of at least 2"),
         (lambda: GlobalRecoding(rare=5), r"rare must be in \(0, 1\]; got 5 \(did you mean 0\.05"),
         (lambda: GlobalRecoding(3, by="size"), "by must be one of"),  # type: ignore[arg-type]
-        (lambda: GlobalRecoding(map={"a": {"x": "y"}}, bins={"a": 5}), "a: give a map, bins or a hierarchy"),
+        (lambda: GlobalRecoding(map={"a": {"x": "y"}}, bins={"a": 5}), "a: give a map, bins, a hierarchy or a share"),
         (lambda: GlobalRecoding(map={"a": {"x": "y"}}, variables=("a",)), "variables goes with groups or rare"),
         (lambda: GlobalRecoding(map={"a": {"x": None}}), "map of 'a' must be a dict"),
         (lambda: GlobalRecoding(map={"a": "b"}), "map of 'a' must be a dict"),  # type: ignore[dict-item]

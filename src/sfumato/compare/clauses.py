@@ -130,11 +130,12 @@ def _ways(step: GlobalRecoding, schema: Schema | None) -> Iterable[tuple[str, st
     for name, bins in (step.bins or {}).items():
         yield name, _bands(bins)
     stated = step.named()
+    by_share = step.rare if isinstance(step.rare, Mapping) else {}
     for name in stated:
         if name not in (step.bins or ()):
-            yield name, "in broader categories"
+            yield name, "with rare categories merged" if name in by_share else "in broader categories"
     groups = f"in {step.groups} groups" if step.groups is not None else ""
-    rare = "with rare categories merged" if step.rare is not None else ""
+    rare = "with rare categories merged" if isinstance(step.rare, float) else ""
     for name in (n for n in step.variables or () if n not in stated):
         if not (groups and rare):
             yield name, groups or rare

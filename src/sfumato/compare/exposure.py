@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.compare.counts import Counts, Known, Population, chances, count
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
 from sfumato.data.scenario import Scenario
-from sfumato.data.units import units
-from sfumato.kernels.groups import class_sizes
 from sfumato.kernels.uniques import minimal_uniques
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
 from sfumato.pair.statistics import KeyClasses
+from sfumato.risk.suda import Found, score_of
 
 SHOWN = 8  # combinations that are listed
 WIDEST = 3  # keys of a combination
@@ -31,20 +30,14 @@ class Combination:
     values: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class ScenarioExposure:
-    """What one intruder finds in the file as it is."""
+@dataclass(frozen=True, kw_only=True)
+class ScenarioExposure(Counts):
+    """What one intruder finds in the file as it is: the counts, which key makes it so, and who is found most easily."""
 
-    name: str
-    keys: tuple[str, ...]
-    k: int
-    unique: int  # records that are alone with their keys
-    below: int  # records that fewer than k agree with
-    households: int | None  # with such a record, where the schema names a household
     without: Mapping[str, int]  # by key: records that would still be below k if it were not known, the fewest first
     alone_on: tuple[int, ...]  # records alone on one key, on two but not one, on three but not two
     riskiest: tuple[Combination, ...]
-    left_out: tuple[str, ...] = ()  # keys that are continuous, so that counting over them says nothing
+    contributions: Mapping[str, float]  # by key, the most first: its share of the special uniques' scores (SUDA2)
 
 
 @dataclass(frozen=True)
@@ -70,49 +63,53 @@ def exposure(data: Microdata) -> Exposure:
     if not intruders and schema.analysed("ordinal", "nominal", "date"):
         intruders = (Scenario(ASSUMED, schema.analysed("ordinal", "nominal", "date")),)
     half = Half.of(data)
-    seen = (_seen(half, data, intruder) for intruder in intruders)
+    population = Population.of(half)
+    seen = (_seen(half, population, intruder) for intruder in intruders)
     return Exposure(len(data), tuple(one for one in seen if one is not None), behaviours(data))
 
 
-def _seen(half: Half, data: Microdata, intruder: Scenario) -> ScenarioExposure | None:
-    keys = tuple(name for name in intruder.keys if countable(half, (name,)))
+def _seen(half: Half, population: Population, intruder: Scenario) -> ScenarioExposure | None:
+    known = Known.of(intruder, {v.name: v for v in half.schema}, lambda name: countable(half, (name,)))
+    keys = known.keys
     if not keys:
         return None
     found = half.classes(keys)
-    below = found.counts < intruder.k
+    chance = chances(found, population, knows_membership=intruder.knows_membership)
     without = {}
     for place, name in enumerate(keys):
         fewer = found.of_keys([other for other in range(len(keys)) if other != place])
         without[name] = int(fewer.sizes[fewer.counts < intruder.k].sum()) if len(keys) > 1 else 0
-    alone_on, riskiest = _riskiest(half, keys, found)
+    special = _special(found)
+    alone_on, riskiest = ((), ()) if special is None else _riskiest(half, keys, special)
     return ScenarioExposure(
-        name=intruder.name,
-        keys=keys,
-        k=intruder.k,
-        unique=int(found.sizes[found.counts == 1].sum()),
-        below=int(found.sizes[below].sum()),
-        households=_households(data, found, below),
+        **vars(count(intruder, known, found, chance, population)),
         without=dict(sorted(without.items(), key=lambda entry: (entry[1], entry[0]))),
         alone_on=alone_on,
         riskiest=riskiest,
-        left_out=tuple(name for name in intruder.keys if name not in keys),
+        contributions={} if special is None else _contributions(keys, special),
     )
 
 
-def _households(data: Microdata, found: KeyClasses, below: NDArray[np.bool_]) -> int | None:
-    if data.schema.household is None or found.cell_of is None:
+def _special(found: KeyClasses) -> Found | None:
+    """Find the fewest keys, up to three, on which records are alone: the minimal sample uniques of SUDA2."""
+    keys = found.cells.shape[1]
+    if keys > MOST_KEYS:
         return None
-    unit = units(data)
-    several = class_sizes(unit[:, None]) > 1
-    return len(np.unique(unit[below[found.cell_of] & several]))
+    widest = min(WIDEST, keys)
+    score = np.array([score_of("sdcmicro", size, keys, widest) for size in range(widest + 1)])
+    return Found(found, *minimal_uniques(found.cells, found.counts == 1, widest), score)
 
 
-def _riskiest(half: Half, keys: tuple[str, ...], found: KeyClasses) -> tuple[tuple[int, ...], tuple[Combination, ...]]:
+def _contributions(keys: tuple[str, ...], special: Found) -> dict[str, float]:
+    shares = special.contributions()
+    order = np.argsort(-shares, kind="stable")
+    return {keys[place]: float(shares[place]) for place in order}
+
+
+def _riskiest(half: Half, keys: tuple[str, ...], special: Found) -> tuple[tuple[int, ...], tuple[Combination, ...]]:
     """Count the records by the fewest keys on which they are alone, and spell out the riskiest of these sets."""
-    if len(keys) > MOST_KEYS or found.cell_of is None:
-        return (), ()
-    cell, sets = minimal_uniques(found.cells, found.counts == 1, min(WIDEST, len(keys)))
-    size = np.array([int(one).bit_count() for one in sets.tolist()], dtype=np.int64)
+    found, cell, sets, size = special.classes, special.cell, special.keys, special.size
+    assert found.cell_of is not None
     fewest = np.full(len(found), WIDEST + 1)
     np.minimum.at(fewest, cell, size)
     counted = tuple(int((fewest == number).sum()) for number in range(1, min(WIDEST, len(keys)) + 1))

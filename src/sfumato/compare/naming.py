@@ -189,7 +189,8 @@ def _coarseness(run: Run) -> float:
         left += [CENTURY / span.days for span in spans if span is not None]
         left += [len(set(groups.values())) for groups in (step.map or {}).values()]
         several = 1 if step.variables is None else len(step.variables)
-        each = [float(n) for n in (step.groups, 1 / step.rare if step.rare else None) if n is not None]
+        left += [1 / share for share in (step.rare.values() if isinstance(step.rare, Mapping) else ())]
+        each = [float(n) for n in (step.groups, 1 / step.rare if isinstance(step.rare, float) else None) if n]
         if each:
             taken += several * math.log(FINEST / (sum(each) / len(each)))
         taken += sum(math.log(FINEST / max(n, 1)) for n in left)

@@ -75,7 +75,7 @@ class GlobalRecoding(Method):
       number or date there) or of the same width (``by="width"``). One with no more values than that stays as it is.
     - ``rare=0.05``: of all other nominal variables, the categories with a smaller share of the records are called
       'other', and the next rarest too until 'other' itself has that share. A variable of which fewer than two
-      categories would be left stays as it is.
+      categories would be left stays as it is. ``rare={"job": 0.05, "town": 0.01}`` for some variables only.
 
     ``groups`` and ``rare`` work on ``variables``, or if there are none on the keys, or if the schema names none on all.
     Groups of an ordinal variable must be neighbours, and stay ordered. Numbers become ordinal: "18-24" holds both ends,
@@ -89,7 +89,7 @@ class GlobalRecoding(Method):
 
     groups: int | None = None
     by: Literal["frequency", "width"] = field(default="frequency", kw_only=True)
-    rare: float | None = field(default=None, kw_only=True)
+    rare: float | Mapping[str, float] | None = field(default=None, kw_only=True)
     map: Mapping[str, Mapping[Any, Any]] | None = field(default=None, kw_only=True)
     bins: Mapping[str, Any] | None = field(default=None, kw_only=True)
     hierarchy: Mapping[str, Any] | None = field(default=None, kw_only=True)
@@ -100,8 +100,7 @@ class GlobalRecoding(Method):
         parameters.one_of(self, "by", ("frequency", "width"))
         if self.groups is not None:
             parameters.whole(self, "groups", least=2)
-        if self.rare is not None:
-            parameters.share(self, "rare")
+        self._check_rare()
         parameters.by_variable(self, "map", "{'region': {'north': 'N', 'east': 'N'}}")
         parameters.by_variable(self, "bins", "{'age': [18, 65]}")
         parameters.by_variable(self, "hierarchy", "{'region': {'Aix': ['south', 'France']}}")
@@ -114,18 +113,32 @@ class GlobalRecoding(Method):
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
         _check_levels(self, self._levels())
-        named = [name for stated in (self.map, self.bins, self._levels()) for name in stated or ()]
+        named = self.named()
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
-            raise parameters.refuse(self, f"{', '.join(twice)}: give a map, bins or a hierarchy, not two of them")
+            raise parameters.refuse(self, f"{', '.join(twice)}: give a map, bins, a hierarchy or a share, not two of them")
         if not named and self.groups is None and self.rare is None:
             raise parameters.refuse(self, "say how: groups=5, rare=0.05, map={...}, bins={...} or level={'age': 2}")
-        if self.variables is not None and self.groups is None and self.rare is None:
+        if self.variables is not None and self.groups is None and not isinstance(self.rare, float):
             raise parameters.refuse(self, "variables goes with groups or rare; map, bins and hierarchy name their own")
 
+    def _check_rare(self) -> None:
+        if not isinstance(self.rare, Mapping):
+            if self.rare is not None:
+                parameters.share(self, "rare")
+            return
+        parameters.by_variable(self, "rare", "{'job': 0.05}")
+        for name, share in self.rare.items():
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+                raise parameters.refuse(self, f"rare of {name!r} must be in (0, 1]; got {share!r}")
+
+    def _rare(self) -> Mapping[str, float]:
+        """Return the share below which categories are rare of each variable that is named with one."""
+        return self.rare if isinstance(self.rare, Mapping) else {}
+
     def named(self) -> tuple[str, ...]:
-        """Name the variables of which is said how they are recoded: by bins, a map or a level of a hierarchy."""
-        return tuple(name for stated in (self.bins, self.map, self._levels()) for name in stated or ())
+        """Name the variables of which is said how they are recoded: by bins, a map, a level of a hierarchy or a share."""
+        return tuple(name for stated in (self.bins, self.map, self._levels(), self._rare()) for name in stated or ())
 
     def _levels(self) -> dict[str, int]:
         """Return the level of each variable that goes by a hierarchy."""
@@ -139,7 +152,7 @@ class GlobalRecoding(Method):
         named = self.named()
         checked(data, (*named, *(self.variables or ())))
         ordered: tuple[Kind, ...] = ("numeric", "date", "ordinal") if self.groups is not None else ()
-        kinds: tuple[Kind, ...] = (*ordered, "nominal") if self.rare is not None else ordered
+        kinds: tuple[Kind, ...] = (*ordered, "nominal") if isinstance(self.rare, float) else ordered
         if self.variables is None:
             others = keys_or_all(data, kinds, named) if kinds else ()
         else:
@@ -172,7 +185,7 @@ class GlobalRecoding(Method):
             return self._binned(variable, column, (self.bins or {})[name])
         if name in self._levels():
             return self._at_level(variable, column)
-        if variable.kind == "nominal":
+        if variable.kind == "nominal" or name in self._rare():
             return self._without_rare(variable, column)
         return self._grouped(variable, column)
 
@@ -277,8 +290,12 @@ class GlobalRecoding(Method):
         return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]), ends=OPEN)
 
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
+        if variable.kind != "nominal":
+            hint = "merge neighbours by a map" if variable.kind == "ordinal" else "give bins"
+            raise NotApplicable(f"variable {variable.name!r} is {a_kind(variable.kind)}, so no category is rare; {hint}")
+        share = self.rare.get(variable.name, 0.0) if isinstance(self.rare, Mapping) else self.rare or 0.0
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
-        other = set(rarest(counts, self.rare or 0.0).tolist())
+        other = set(rarest(counts, share).tolist())
         if not other:
             return variable, column
         other |= {code for code, category in enumerate(variable.categories) if category == OTHER}

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.units import units
+from sfumato.data.units import counted, units
 from sfumato.kernels.expected_inverse import expected_inverse
+from sfumato.kernels.groups import class_sums
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS
@@ -17,6 +18,7 @@ from sfumato.pair.statistics import UnitSums
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @catalogued(
@@ -120,3 +122,13 @@ def any_member(safe: Floats) -> Floats:
     [0.6, 0.1]
     """
     return -np.expm1(safe)
+
+
+def household_chances(chance: Floats, unit: Integers) -> Floats:
+    """Return the chance of each household that at least one member is found, given that of each record.
+
+    >>> household_chances(np.array([0.5, 0.2, 1.0]), np.array([0, 0, 1])).round(3).tolist()
+    [0.6, 1.0]
+    """
+    with np.errstate(divide="ignore"):  # who is certain to be found: log 0
+        return any_member(class_sums(unit, np.log1p(-np.minimum(chance, 1.0)), counted(unit)))

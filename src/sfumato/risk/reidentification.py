@@ -25,7 +25,7 @@ from sfumato.registry import catalogued
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.distance_linkage import own_is_nearest_mixed
 from sfumato.risk.household_attack import Unit, alike_households
-from sfumato.risk.individual import any_member
+from sfumato.risk.individual import household_chances
 from sfumato.risk.mixed_points import points
 from sfumato.risk.seen_keys import codes_of, scores_of
 
@@ -252,7 +252,7 @@ def _judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> _Judged:
         chances[GOWER] = own_is_nearest_mixed(*points(pair, keys), share=True)[0]
     weights = None
     if not scenario.knows_membership:
-        weights, said = _weights(pair)
+        weights, said = population_weights(pair)
         notes = (*notes, f"{scenario.name}: {said}")
     if unit is not None:
         return _Judged(scenario, *_of_households(chances, codes, unit, weights), None, notes)
@@ -302,9 +302,7 @@ def _households(pair: Pair, homes: Half | None) -> Integers:
 
 def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
     """Return the mean over records and the largest of the chance that a member of the household is found."""
-    with np.errstate(divide="ignore"):  # who is certain to be found: log 0
-        safe = class_sums(unit, np.log1p(-np.minimum(chance, 1.0)), counted(unit))
-    together = any_member(safe)
+    together = household_chances(chance, unit)
     return {
         "records, with their household": float(together[unit].mean()),
         "largest of a household": float(together.max()),
@@ -351,7 +349,7 @@ def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] |
     return lowered
 
 
-def _weights(pair: Pair) -> tuple[Floats | None, str]:
+def population_weights(pair: Pair) -> tuple[Floats | None, str]:
     """Return how many units of the population each record stands for, and what to say of it; None: itself alone."""
     try:
         half, notes = design_weights(pair)

@@ -61,6 +61,13 @@ class Found:
         values = np.flatnonzero((counts * (self.score > 0)).any(axis=1))
         return values, counts[values] @ self.score
 
+    def contributions(self) -> Floats:
+        """Return the share of all scores that is due to sets with each key; 0 of all where nothing scores."""
+        scores = self.score[self.size]
+        total = float(scores.sum()) or 1.0
+        keys = range(self.classes.cells.shape[1])
+        return np.array([float(scores[self.keys & 1 << key != 0].sum() / total) for key in keys])
+
 
 @catalogued(
     MeasureAbout(
@@ -149,7 +156,7 @@ class SUDA2(Measure):
                 "minimal sample uniques": float(len(found.cell)),
                 "largest score": float(scores.max()),
             },
-            by_variable={name: float(sums.sum() / total) for name, (_, sums) in zip(keys.names, levels, strict=True)},
+            by_variable=dict(zip(keys.names, found.contributions().tolist(), strict=True)),
             by_record=classes.by_record(risk),
             tables={
                 "levels": _levels(keys, levels, total),

@@ -1,12 +1,31 @@
-"""Words that the commands and the code shown on several screens have in common."""
+"""The commands and the code that say what the pages say: the file, how it is read, and the whole sweep."""
 
-from sfumato.workbench.desk import SCHEMA
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
+
+if TYPE_CHECKING:
+    from sfumato.compare.defaults import Chosen
+    from sfumato.core import Measure, Method
+
+KEPT = ("keep_order", "keep_weights", "keep_households", "despite_audit")
 
 
 def reading(draft: Draft) -> list[str]:
     """Return the words of a command that say which file is read, and how."""
-    words = [draft.source]
+    return [_file(draft), *_dialect(draft)]
+
+
+def _file(draft: Draft) -> str:
+    """Return the file as a word that is never taken for an option."""
+    return f"./{draft.source}" if draft.source.startswith("-") else draft.source
+
+
+def _dialect(draft: Draft) -> list[str]:
+    words = []
     for option in ("encoding", "delimiter", "decimal"):
         said = getattr(draft, option)
         words += [f"--{option}", said] if said else []
@@ -18,3 +37,114 @@ def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     said = [repr(draft.source), *([repr(schema)] if schema else [])]
     said += [f"{o}={getattr(draft, o)!r}" for o in ("encoding", "delimiter", "decimal") if getattr(draft, o)]
     return f"sfumato.read({', '.join(said)})"
+
+
+def recoded_first(draft: Draft) -> "Method | None":
+    """Return the recodings that every candidate begins with as one method; None where nothing is recoded."""
+    from sfumato.compare.recodings import Recodings
+
+    return Recodings.of(json.loads(draft.recodings)).method() if draft.recodings else None
+
+
+def judging(desk: Desk, draft: Draft) -> "list[Measure]":
+    """Return the measures that a sweep of the draft computes: those that fit the table, of its uses and its bounds."""
+    from sfumato.project.reading import chosen_measures, of_population
+
+    usual = [repr(one.measure) for one in usual_measures(desk, draft)]
+    return of_population(chosen_measures([*usual, *draft.uses], [*draft.at_most, *draft.at_least]), draft.population)
+
+
+def usual_measures(desk: Desk, draft: Draft) -> "tuple[Chosen, ...]":
+    """Return the measures that follow from the table and its schema."""
+    from sfumato.compare.defaults import default_measures
+
+    return desk.kept(
+        "usual measures",
+        f"{desk.source(draft)} {stamp(desk.source(draft))} {draft.schema} {draft.population} {_dialect(draft)}",
+        lambda: default_measures(desk.table(draft), population=draft.population),
+    )
+
+
+def sweep_asked(desk: Desk, draft: Draft) -> dict[str, Any]:
+    """Return what ``sfumato.sweep`` is asked for, by parameter, without what it does anyway; the folder is ``.``."""
+    asked: dict[str, Any] = {"schema": SCHEMA} if draft.schema else {}
+    first = recoded_first(draft)
+    methods = list(draft.own)
+    if first is not None and not methods and not draft.proposed:
+        methods, first = [repr(first)], None  # the recodings are the one candidate
+    if first is not None:
+        asked["first"] = repr(first)
+    if methods:
+        asked["methods"] = methods
+    if methods and draft.proposed:
+        asked["also_composed"] = True
+    if draft.breadth != 1 and (draft.proposed or not methods):
+        asked["breadth"] = draft.breadth
+    if draft.uses:
+        usual = [repr(one.measure) for one in usual_measures(desk, draft)]
+        asked["measures"] = list(dict.fromkeys([*usual, *draft.uses]))
+    for side in ("at_most", "at_least"):
+        if getattr(draft, side):
+            asked[side] = {_briefly(name, desk, draft): bound for name, bound in getattr(draft, side).items()}
+    if draft.population is not None:
+        asked["population"] = draft.population
+    if draft.elsewhere:
+        asked["candidates"] = list(draft.elsewhere)
+    if draft.replicates != Draft.replicates:
+        asked["replicates"] = draft.replicates
+    asked |= {name: True for name in KEPT if getattr(draft, name)}
+    if draft.choose is not None:
+        asked["choose"] = draft.choose
+    asked["out"] = "."
+    return asked | {o: getattr(draft, o) for o in ("encoding", "delimiter", "decimal") if getattr(draft, o)}
+
+
+def _briefly(name: str, desk: Desk, draft: Draft) -> str:
+    """Return a measure's name as one writes it: without empty brackets, if no other of its class is computed."""
+    alike = [measure for measure in judging(desk, draft) if type(measure).__name__ == name.removesuffix("()")]
+    return name.removesuffix("()") if len(alike) == 1 else name
+
+
+SAID_SEVERAL_TIMES = {"methods": "--method", "measures": "--measure", "candidates": "--candidate"}
+
+
+def sweep_words(desk: Desk, draft: Draft) -> list[str]:
+    """Return the command of the draft's sweep: the words after ``sfumato``, run in the project's folder."""
+    words = ["sweep", _file(draft)]
+    for name, value in sweep_asked(desk, draft).items():
+        option = SAID_SEVERAL_TIMES.get(name, f"--{name.replace('_', '-')}")
+        if value is True:
+            words.append(option)
+        elif isinstance(value, Mapping):
+            words += [word for measure, bound in value.items() for word in (option, f"{measure}={_bound(bound)}")]
+        else:
+            said = value if isinstance(value, list) else [value]
+            words += [word for one in said for word in (option, _number(one) if isinstance(one, float) else str(one))]
+    return words
+
+
+def sweep_call(desk: Desk, draft: Draft) -> str:
+    """Return the call of ``sfumato.sweep`` that does the same, a line for each parameter."""
+    said = [repr(draft.source)]
+    for name, value in sweep_asked(desk, draft).items():
+        if isinstance(value, list) and len(value) > 1:
+            inside = "".join(f"        {one!r},\n" for one in value)
+            said.append(f"{name}=[\n{inside}    ]")
+        else:
+            said.append(f"{name}={value!r}")
+    lines = "".join(f"    {one},\n" for one in said)
+    return f"sfumato.sweep(\n{lines})"
+
+
+def _bound(bound: float) -> str:
+    """Write a bound as it is read, in percent if it is between 0 and 1 and nothing is lost by it.
+
+    >>> _bound(0.05), _bound(1 / 3), _bound(20.0), _bound(0.0)
+    ('5%', '0.3333333333333333', '20', '0')
+    """
+    percent = f"{100 * bound:.12g}"
+    return f"{percent}%" if 0 < bound < 1 and float(percent) / 100 == bound else _number(bound)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.agreement import matching_sums
+from sfumato.kernels.agreement import own_sums
 from sfumato.kernels.groups import class_sums, classes, first_in_order, first_records
 from sfumato.pair.statistics.statistic import Statistic
 
@@ -74,7 +74,7 @@ class KeyClasses(Statistic):
 
     def agreeing(self, sums: Floats) -> Floats:
         """Return, for each combination, the sum over the combinations that agree with it, itself included."""
-        return sums if self.complete else matching_sums(self.cells, self.cells, sums)
+        return sums if self.complete else own_sums(self.cells, sums)
 
     def share(self, cells: NDArray[np.bool_]) -> float:
         """Return the share of records in some of the combinations."""
