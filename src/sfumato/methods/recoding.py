@@ -139,7 +139,7 @@ class GlobalRecoding(Method):
         return self.rare if isinstance(self.rare, Mapping) else {}
 
     def named(self) -> tuple[str, ...]:
-        """Name the variables of which is said how they are recoded: by bins, a map, a level of a hierarchy or a share."""
+        """Name the variables of which is said how they are recoded: by bins, a map, a level or a share."""
         return tuple(name for stated in (self.bins, self.map, self._levels(), self._rare()) for name in stated or ())
 
     def _levels(self) -> dict[str, int]:
