@@ -75,19 +75,9 @@ def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behav
     specials: tuple[Special, ...] = ("weight", "household", "id")
     unnamed = [special for special in specials if data.schema.special().get(special) is None]
     proposed = [
-<<<<<<< HEAD
-        Proposed(
-            name, special, (name, special) in named, (name, special) in behaving, _why(name, special, named, behaving)
-        )
-        for special in specials
-        if data.schema.special().get(special) is None
-        for name in data.names
-        if (name, special) in named or (name, special) in behaving
-=======
         # what its values show says more than its name
         Proposed(*both, both in said, both in shown, shown.get(both) or said[both])
         for both in product(data.names, unnamed)
         if both in said or both in shown
->>>>>>> live
     ]
     return tuple(sorted(proposed, key=lambda one: (specials.index(one.special), -one.by_behaviour, -one.by_name)))
