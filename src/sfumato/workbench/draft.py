@@ -22,6 +22,7 @@ class Draft:
     schema: str = ""  # as schema.toml says it
     dismissed: tuple[str, ...] = ()  # proposals for the schema that the steward has declined
     recodings: str = ""  # JSON of the recodings that every candidate begins with
+    removed: tuple[str, ...] = ()  # variables that every candidate leaves out
     own: tuple[str, ...] = ()  # methods put together by hand
     proposed: bool = True  # whether candidates are composed to fit the table and the bounds
     breadth: int = 1  # how many of these: 1, 2 or 3
