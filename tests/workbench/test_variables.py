@@ -10,11 +10,11 @@ from pages import Bench, bench, empty_bench, said
 import sfumato
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema
+from sfumato.data.thumbnail import Thumbnail
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.variable_cards import cards
+from sfumato.workbench.screens.variable_cards import cards, look
 from sfumato.workbench.screens.variable_rows import drawn, rows
 from sfumato.workbench.screens.variables import done
-from sfumato.data.thumbnail import Thumbnail
 
 PEOPLE = """name,home,members,sex,degree,born,started,income,age,cohort
 """
@@ -180,10 +180,9 @@ def test_what_is_refused_of_several_changes_none(people_bench: Bench, fields: di
 def test_weight_household_and_id_are_chosen_and_freed(people_bench: Bench) -> None:
     people_bench.post("variables", "choose", household="home")
     assert stated(people_bench).household == "home"
-    people_bench.post("variables", "choose", id="home")  # a column can be only one of them
-    assert stated(people_bench).household == "home"
-    answer = people_bench.post("variables", "choose", id="home")
+    answer = people_bench.post("variables", "choose", id="home")  # it does not tell records apart
     assert answer.status_code == 422 and 'id="problem-id"' in answer.text
+    assert stated(people_bench).household == "home"
     people_bench.post("variables", "choose", id="name")
     people_bench.post("variables", "choose", household="")
     assert (stated(people_bench).household, stated(people_bench).id) == (None, "name")
@@ -192,14 +191,18 @@ def test_weight_household_and_id_are_chosen_and_freed(people_bench: Bench) -> No
 
 
 def test_proposals_name_the_household_the_id_copies_and_codes(people_bench: Bench) -> None:
-    quick = {card.key for card in cards(people_bench.desk, people_bench.draft, closely=False)}
+    quick = {card.key for card in cards(people_bench.desk, people_bench.draft)}
     assert "codes sex" in quick and "dates born" in quick and "nearly numbers income" in quick
-    close = {card.key: card for card in cards(people_bench.desk, people_bench.draft, closely=True)}
+    seen = look(people_bench.desk, people_bench.draft)
+    close = {card.key: card for card in cards(people_bench.desk, people_bench.draft, seen)}
     assert close["id name"].answers[0].wish.special == "id"
     assert close["household home"].answers[0].wish.special == "household"
     assert close["link cohort age"].answers[0].wish.linked == ("age",)
     assert "cohort is a copy of age" in close["link cohort age"].question
-    assert [answer.words for answer in close["dates started"].answers] == ["Dates: day/month/year", "Dates: month/day/year"]
+    assert [answer.words for answer in close["dates started"].answers] == [
+        "Dates: day/month/year",
+        "Dates: month/day/year",
+    ]
 
 
 def test_an_accepted_proposal_is_in_the_schema_and_asked_no_more(people_bench: Bench) -> None:
@@ -213,6 +216,15 @@ def test_an_accepted_proposal_is_in_the_schema_and_asked_no_more(people_bench: B
     assert stated(people_bench)["income"].missing == ("refused",)
     again = people_bench.post("variables", "accept", card="dates started", answer="1")
     assert again.status_code == 422 and "no longer holds" in said(again)
+
+
+def test_a_change_of_a_kind_keeps_what_was_looked_for_and_offers_to_look_again(people_bench: Bench) -> None:
+    assert "Looking for copies" in people_bench.text("variables")
+    assert "Look again" not in people_bench.text("variables?look=now")
+    people_bench.post("variables", "say", name="sex", kind="nominal")
+    page = people_bench.text("variables")
+    assert "cohort is a copy of age" in page and "Look again" in page and "Looking for copies" not in page
+    assert "Look again" not in people_bench.text("variables?look=now")
 
 
 def test_the_size_of_the_household_is_proposed_as_a_key(people_bench: Bench) -> None:

@@ -7,7 +7,7 @@ from sfumato.data.schema import Kind, Level, Role, Special
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused
-from sfumato.workbench.screens.variable_cards import cards, looked_already
+from sfumato.workbench.screens.variable_cards import cards, latest_look
 from sfumato.workbench.screens.variable_wishes import Wish, codes_of, granted
 
 
@@ -63,7 +63,7 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def accept(desk: Desk, draft: Draft, form: Form) -> Done:
     """Take proposals: the answer chosen, or the first of each of several."""
-    open_cards = {card.key: card for card in cards(desk, draft, closely=looked_already(desk, draft))}
+    open_cards = {card.key: card for card in cards(desk, draft, latest_look(desk, draft))}
     wanted = [open_cards[key] for key in form.texts("card") if key in open_cards and open_cards[key].answers]
     if not wanted:
         raise Refused("", "this proposal no longer holds; the page shows those that do")
