@@ -67,7 +67,8 @@ def test_where_the_first_does_enough_for_the_keys_amounts_are_still_masked(files
     def exposed(method: Method) -> float:
         return ExposedAmounts().evaluate(plan.data, method.protect(plan.data, rng=generator(1, method, 0))).value
 
-    amounts = [method for method in plan.methods[1:] if kept not in repr(method).removeprefix(repr(plan.first))]
+    behind = {method: repr(method).removeprefix(repr(plan.first)) for method in plan.methods[1:]}
+    amounts = [method for method, told in behind.items() if kept not in told and "PRAM" not in told]
     assert amounts and min(map(exposed, amounts)) < exposed(plan.methods[0])
 
 

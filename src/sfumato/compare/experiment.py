@@ -132,6 +132,24 @@ class Experiment:
         results = self._results(plan, cells, scope, perf_counter() - start)
         return replace(results, unprotected=unprotected)
 
+    def finished(self, *, store: str | os.PathLike[str]) -> Results:
+        """Return what a store holds of this experiment; compute nothing. Candidates that lack a figure are left out.
+
+        So a run that goes on elsewhere can be looked at, and its candidates be chosen from.
+        """
+        start, place = perf_counter(), Path(store)
+        seed = settled_seed(place, self.data.fingerprint, self._secret) if self.seed is None else self.seed
+        scope = Scope(place.absolute(), self.data.fingerprint, seed)
+        with Store(scope) as kept:
+            cells = kept.finished()
+        whole = _measured(self._plan(scope, by_record=True), cells)
+        results = self._results(whole, cells, scope, perf_counter() - start)
+        alone = replace(self, seed=seed, methods=(), candidates={UNPROTECTED: self.data})
+        original = _measured(alone._plan(scope, by_record=True), cells)
+        if not original:
+            return results
+        return replace(results, unprotected=alone._results(original, cells, scope, 0.0).rows[0])
+
     @cached_property
     def _secret(self) -> int:
         return drawn_seed()
@@ -235,6 +253,12 @@ def _table(table: Any, original: Microdata) -> Microdata | SfumatoError:
         return Microdata.beside(original, table)
     except SfumatoError as error:
         return error
+
+
+def _measured(plan: Sequence[Task], cells: Mapping[Key, Cell]) -> list[Task]:
+    """Return the tasks of the candidates of which every figure is there."""
+    lacking = {task.name for task in plan if any(key not in cells for _, key in task.wanted)}
+    return [task for task in plan if task.name not in lacking]
 
 
 def _random(source: Source) -> bool:

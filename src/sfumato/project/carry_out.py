@@ -33,6 +33,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     from sfumato.compare.experiment import Experiment
     from sfumato.data.schema_file import schema_text
     from sfumato.project.choosing import chosen_table
+    from sfumato.project.record import STORE, Record
     from sfumato.project.release import (
         forget_release,
         protected_path,
@@ -53,7 +54,8 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         seed=plan.seed,
         candidates=plan.candidates,
     )
-    store = plan.out / "results.sqlite"
+    Record.of(plan).save(plan.out)
+    store = plan.out / STORE
     _warn(experiment.measure_original(store=store), plan, tell)
     results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
     table, checked, passed_over = chosen_table(results, plan, tell, recorder)

@@ -117,7 +117,7 @@ def _note_of(path: Path) -> "dict[str, Any] | None":
         return None
     try:
         told = json.loads(note.read_text(encoding="utf-8"))
-        return told if told["sha256"] == _digest(path) else None
+        return told if told["sha256"] == digest(path) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -155,9 +155,9 @@ def write_protected(
     told = {
         "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
         "table": path.name,
-        "sha256": _digest(path),
+        "sha256": digest(path),
         "records": len(protected),
-        "made_from": {"file": source.name, "sha256": _digest(source)},
+        "made_from": {"file": source.name, "sha256": digest(source)},
         "method": repr(method) if method is not None else None,
         "seed": seed,
         "order": "as in the original" if order_key is None else RANDOM,
@@ -183,7 +183,7 @@ def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     there = path.is_file() and protected_schema_path(note).is_file()
-    return there and made == (key, _digest(path), _digest(source))
+    return there and made == (key, digest(path), digest(source))
 
 
 def _publishable(protected: "Microdata") -> "Schema":
@@ -215,7 +215,8 @@ def protected_schema_path(note: Path) -> Path:
     return note.with_name(note.name.removesuffix(".provenance.json") + ".schema.toml")
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     import hashlib
 
     from sfumato.data.atomic import reason

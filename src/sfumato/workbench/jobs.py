@@ -1,15 +1,153 @@
-"""Runs: processes of their own that outlive the page and the server."""
+"""Runs: processes of their own that outlive the page and the server.
 
+A run is the command that the page shows, started in the project's folder. It holds the folder's lock and tells how far
+it is in progress.json, so that any server, and any terminal, sees the same; what it finishes is safe in the store. One
+that was killed or cancelled goes on where it was when the same command is started again.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Literal
+
+from sfumato.compare import plain
+from sfumato.data.atomic import replacing
+from sfumato.errors import FileError, SfumatoError
+from sfumato.project.lock import refuse_running, running
+from sfumato.project.progress import Progress
+from sfumato.show.wording import duration
+
+NAME, LOG = "run.json", "run.log"
+PHASES = {
+    "original": "measuring the original",
+    "candidates": "protecting and measuring candidates",
+    "audit": "attacking the best candidates",
+    "examination": "looking closely at the chosen one",
+    "report": "writing the report",
+    "release": "writing the release",
+}
+State = Literal["starting", "running", "done", "failed", "stopped"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """How a run goes or went."""
+
+    state: State
+    words: str
+    running: bool
+    share: float | None = None  # done of the phase; None: not known
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    log: tuple[str, ...] = ()  # what it said last, if it failed
 
 
 class Jobs:
-    """The run of one folder."""
+    """The run of one folder: at most one at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._child: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
 
-    def told(self) -> dict[str, Any] | None:
-        """Tell what is running, or how the last run ended."""
-        return None
+    def start(self, words: Sequence[str]) -> None:
+        """Start ``sfumato`` with these words in the folder; refuse while another run is at work."""
+        with self._lock:
+            refuse_running(self.folder)
+            if self._child is not None and self._child.poll() is None:
+                raise FileError("a run is just being started; wait a moment")
+            place = self.folder / LOG
+            with suppress(OSError):
+                (self.folder / "progress.json").unlink()  # that of an earlier run would be taken for this one's
+            try:
+                with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
+                    self._child = subprocess.Popen(
+                        [sys.executable, "-m", "sfumato", *words],
+                        cwd=self.folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.DEVNULL,
+                        stderr=log,
+                        start_new_session=True,  # Ctrl-C in the server's terminal does not reach it
+                        env={**os.environ, "COLUMNS": "200", "NO_COLOR": "1"},
+                    )
+            except OSError as error:
+                raise FileError(f"the run could not be started: {error.strerror}") from None
+            with replacing(self.folder / NAME, private=True) as out:
+                out.write(json.dumps({"pid": self._child.pid, "words": list(words)}).encode())
+
+    def cancel(self) -> None:
+        """Stop the run; what it has finished is kept."""
+        with self._lock:
+            holder = running(self.folder)
+            child = self._child
+            pid = holder.pid if holder is not None else child.pid if child is not None and child.poll() is None else 0
+            if pid:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGTERM)
+
+    def told(self) -> Told | None:
+        """Tell what is running, or how the last run ended; None if there was none."""
+        with self._lock:
+            child = self._child
+            starting = child is not None and child.poll() is None
+        try:
+            progress = Progress.read(self.folder)
+        except SfumatoError:
+            progress = None
+        if progress is None:
+            if starting:
+                return Told("starting", "Starting", running=True)
+            return self._fallen()
+        if progress.state == "running":
+            return Told(
+                "running",
+                _words(progress),
+                running=True,
+                share=progress.done / progress.total if progress.total else None,
+                phase=progress.phase,
+                done=progress.done,
+                total=progress.total,
+            )
+        if progress.state == "done":
+            return Told("done", "The last run is done", running=False)
+        if progress.state == "stopped":
+            said = "The run was stopped; what was finished is kept. Start it again to go on."
+            return Told("stopped", said, running=False)
+        return Told("failed", f"The run ended: {progress.message}", running=False, log=self._log())
+
+    def _fallen(self) -> Told | None:
+        """Tell of a run that ended before it could say how far it was: refused, most likely."""
+        try:
+            json.loads((self.folder / NAME).read_text(encoding="utf-8"))["pid"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        lines = self._log()
+        said = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
+        return Told("failed", f"The run ended: {said.removeprefix('sfumato: ')}", running=False, log=lines)
+
+    def _log(self) -> tuple[str, ...]:
+        try:
+            text = (self.folder / LOG).read_bytes()[-20_000:].decode("utf-8", "replace")
+        except OSError:
+            return ()
+        return tuple(line.rstrip() for line in text.splitlines() if line.strip())[-12:]
+
+    def plain(self) -> object:
+        """Return what is told as plain data, for the pulse."""
+        told = self.told()
+        return None if told is None else plain.to_plain(told)
+
+
+def _words(progress: Progress) -> str:
+    said = PHASES.get(progress.phase, progress.phase)
+    of = f", {progress.done:,} of {progress.total:,}" if progress.total else ""
+    left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
+    return f"{said[:1].upper()}{said[1:]}{of}{left}"

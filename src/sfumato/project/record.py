@@ -1,0 +1,96 @@
+"""The plan of a sweep, kept in its folder as plain data: what is tried, measured and bounded.
+
+So that who looks at the folder while a sweep goes on, or after it, knows what it is about, and can choose among what is
+finished without running anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import FileError
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results
+    from sfumato.data.microdata import Microdata
+    from sfumato.project.plan import Plan
+
+NAME = "plan.json"
+STORE = "results.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What a sweep is about; methods and measures as the texts that the command line takes."""
+
+    fingerprint: str  # of the original under its schema
+    methods: tuple[str, ...]
+    whys: Mapping[str, str] = field(default_factory=dict)  # what a composed candidate does, by its text
+    measures: tuple[str, ...]
+    elsewhere: tuple[str, ...] = ()  # names of candidates that were protected elsewhere
+    replicates: int
+    seed: int
+    risk: str
+    utility: str
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    at_least: Mapping[str, float] = field(default_factory=dict)
+    least_risk: bool = False
+
+    @classmethod
+    def of(cls, plan: "Plan") -> "Record":
+        """Return what is kept of a plan."""
+        return cls(
+            fingerprint=plan.data.fingerprint,
+            methods=tuple(map(repr, plan.methods)),
+            whys=dict(plan.whys),
+            measures=tuple(map(repr, plan.measures)),
+            elsewhere=tuple(plan.candidates),
+            replicates=plan.replicates,
+            seed=plan.seed,
+            risk=plan.risk,
+            utility=plan.utility,
+            at_most=dict(plan.at_most),
+            at_least=dict(plan.at_least),
+            least_risk=plan.least_risk,
+        )
+
+    def save(self, folder: Path) -> Path:
+        """Write the record into a folder, for its owner alone: it holds the seed."""
+        from sfumato.compare.plain import to_json
+        from sfumato.show.page import save
+
+        return save(folder / NAME, to_json(self, indent=1, exact=True).encode())
+
+    @staticmethod
+    def read(folder: str | Path) -> "Record | None":
+        """Return the record of the last sweep into a folder; None where there was none."""
+        from sfumato.compare.plain import from_json
+
+        try:
+            text = (Path(folder) / NAME).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FileError(f"cannot read {Path(folder) / NAME}: {error.strerror}") from None
+        return from_json(Record, text)
+
+    def results(
+        self, data: "Microdata", folder: str | Path, tables: "Mapping[str, Microdata] | None" = None
+    ) -> "Results":
+        """Return what is finished of the sweep, without computing anything.
+
+        ``data`` is the original under the schema of the sweep, ``tables`` are the candidates protected elsewhere.
+        """
+        from sfumato.compare.experiment import Experiment
+        from sfumato.project.reading import read_measures, read_methods
+
+        experiment = Experiment(
+            data,
+            methods=read_methods(self.methods),
+            measures=read_measures(self.measures),
+            replicates=self.replicates,
+            seed=self.seed,
+            candidates={name: table for name, table in (tables or {}).items() if name in self.elsewhere},
+        )
+        return experiment.finished(store=Path(folder) / STORE)

@@ -1,0 +1,220 @@
+"""The workbench as tests use it: its pages over HTTP and through the guard, a server of its own, and a browser.
+
+A test module imports the fixtures it wants: ``from pages import Bench, bench``; for a browser ``from pages import
+browser, enter, needs_browser, running_server``, with ``pytestmark = needs_browser``.
+"""
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import sfumato
+from sfumato.workbench.app import make_app
+from sfumato.workbench.desk import Desk
+from sfumato.workbench.draft import Draft
+from sfumato.workbench.guard import ENTER, Sessions
+from sfumato.workbench.server import running_address
+
+PORT = 8123
+HERE = f"http://127.0.0.1:{PORT}"
+HOUSEHOLDS = 120
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+needs_browser = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
+    pytest.mark.filterwarnings("ignore"),  # of the browser's own pipes, closed at the end
+]
+
+
+def write_demo(folder: Path, households: int = HOUSEHOLDS) -> Path:
+    """Write the demo survey as survey.csv."""
+    path = folder / "survey.csv"
+    sfumato.write(sfumato.household_survey(households), path)
+    return path
+
+
+@dataclass
+class Bench:
+    """A desk and a browser without a window: it sends the cookie, the csrf and the latest page's revision along."""
+
+    desk: Desk
+    sessions: Sessions = field(default_factory=Sessions)
+    headers: dict[str, str] = field(default_factory=lambda: {"origin": HERE})
+
+    def __post_init__(self) -> None:
+        cookie = self.send("GET", f"{ENTER}?token={self.sessions.token()}").headers["set-cookie"].split(";")[0]
+        self.headers["cookie"] = cookie
+        self.csrf = self.sessions.csrf(cookie.partition("=")[2]) or ""
+
+    def send(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """Send one request to the server's application; ``path`` begins with a slash."""
+
+        async def answered() -> httpx.Response:
+            transport = httpx.ASGITransport(make_app(self.desk, self.sessions, PORT))
+            async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=None) as client:
+                headers = {**self.headers, **more.pop("headers", {})}
+                return await client.request(method, path, headers=headers, **more)
+
+        return asyncio.run(answered())
+
+    @property
+    def draft(self) -> Draft:
+        """The draft that holds."""
+        return self.desk.now().draft
+
+    def address(self, place: str) -> str:
+        """Return the address of a page, below the room that keeps the cookie from other ports."""
+        return f"/{self.sessions.room}/{place}"
+
+    def get(self, place: str) -> httpx.Response:
+        """Ask for a page: a screen's slug, perhaps with a query."""
+        return self.send("GET", self.address(place))
+
+    def text(self, place: str) -> str:
+        """Return what a page says, without tags, after checking that it came."""
+        answer = self.get(place)
+        assert answer.status_code == 200, answer.text
+        return said(answer)
+
+    def post(self, slug: str, action: str, *, follow: bool = True, **fields: Any) -> httpx.Response:
+        """Send a form as the page that holds now would: a list is a field several times; then follow to the page.
+
+        ``revision`` and ``once`` may be given, to play an old page or a double click.
+        """
+        sent: dict[str, Any] = {"csrf": self.csrf, "revision": str(self.desk.now().revision), "once": "", **fields}
+        path = f"{slug}/{action}" if slug else action
+        answer = self.send("POST", self.address(path), data=sent)
+        if follow and answer.status_code == 303:
+            answer = self.send("GET", str(httpx.URL(self.address(path)).join(answer.headers["location"])))
+        return answer
+
+    def upload(self, name: str, content: bytes) -> httpx.Response:
+        """Drop a file on the page."""
+        return self.send(
+            "PUT", self.address("upload"), params={"name": name}, content=content, headers={"X-CSRF": self.csrf}
+        )
+
+
+def said(answer: httpx.Response) -> str:
+    """Return the words of a page, blanks made one."""
+    inside = re.sub(r"(?s)<(script|style)\b.*?</\1>", " ", answer.text)
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", inside)).split())
+
+
+@pytest.fixture
+def empty_bench(tmp_path: Path) -> Bench:
+    """A desk on which no file lies yet."""
+    return Bench(Desk(tmp_path / "project"))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A desk with the demo survey in its folder, opened and confirmed."""
+    made = Bench(Desk(tmp_path / "project"))
+    write_demo(made.desk.folder)
+    assert made.post("open", "choose", name="survey.csv").status_code == 200
+    assert made.post("open", "confirm").status_code == 200
+    return made
+
+
+@dataclass(frozen=True)
+class Running:
+    """A workbench in a process of its own."""
+
+    folder: Path
+    process: "subprocess.Popen[bytes]"
+
+    def address(self) -> str:
+        """Return a new address that lets a browser in once."""
+        found = running_address(self.folder)
+        assert found is not None, "the server does not answer"
+        return found
+
+
+@contextmanager
+def served(folder: Path, *words: object) -> Iterator[Running]:
+    """Run ``sfumato open`` on a project's folder, or with these words instead, until the end of the block."""
+    command = [sys.executable, "-m", "sfumato", "open", *map(str, words or (folder,)), "--no-browser"]
+    process = subprocess.Popen(
+        command, cwd=folder.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        until = time.monotonic() + 60
+        while running_address(folder) is None:
+            assert process.poll() is None and time.monotonic() < until, "the server did not start"
+            time.sleep(0.1)
+        yield Running(folder, process)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+@pytest.fixture
+def running_server(tmp_path: Path) -> Iterator[Running]:
+    """A real server on the demo survey, not yet confirmed."""
+    file = write_demo(tmp_path)
+    with served(tmp_path / "survey.sfumato", file) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser without a window."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def enter(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Let the browser into a server: ``page = enter(running_server, width=390)``.
+
+    ``page.problems`` lists errors of scripts, what the content policy blocked and dialogs; it is to be empty.
+    """
+    contexts = []
+
+    def entered(running: Running, *, width: int = 1280, to: str = "") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda line: page.problems.append(line.text) if _is_fault(line) else None)
+        page.on("dialog", lambda dialog: page.problems.append(f"a dialog: {dialog.message}"))
+        page.goto(running.address())
+        page.wait_for_selector("main h1")
+        page.wait_for_function("document.title.includes('Sfumato')")
+        if to:
+            page.goto(page.evaluate("document.baseURI") + to)
+            page.wait_for_selector("main h1")
+        return page
+
+    yield entered
+    for context in contexts:
+        context.close()
+
+
+def _is_fault(line: Any) -> bool:
+    """Tell whether a line of the console is an error; a refused form, which is shown again, is none."""
+    return line.type == "error" and not re.search(r"status of (409|413|422)", line.text)
