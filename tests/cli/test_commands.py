@@ -70,7 +70,11 @@ def test_inspect_shows_what_the_file_gives_away(
     text = run("inspect", survey, "--schema", schema, "--risk").stdout
     told = text[text.index("What the file gives away") :]
     assert "alone with these values" in told and "records with fewer than 5 alike" in told
-    assert "re-identifications to be expected" in told and "The largest chance of a record" in told and max(map(len, told.splitlines())) <= 80
+    assert (
+        "re-identifications to be expected" in told
+        and "The largest chance of a record" in told
+        and max(map(len, told.splitlines())) <= 80
+    )
     plain = json.loads(run("inspect", survey, "--schema", schema, "--risk", "--json").stdout)
     seen = plain["risk"]["scenarios"][0]
     assert set(seen["contributions"]) == set(seen["keys"]) and set(seen["violating"]) == {"2", "3", "5"}

@@ -30,8 +30,11 @@ def test_dates_end_as_texts() -> None:
 
 
 def test_categories_by_hand() -> None:
-    table = pa.table({"job": list("abbcccc") + [None], "school": list("lhlmhhl") + [None]})
-    stated = Variable("job", "nominal", labels=(("c", "clerk"),)), Variable("school", "ordinal", categories=tuple("lmh"))
+    table = pa.table({"job": [*"abbcccc", None], "school": [*"lhlmhhl", None]})
+    stated = (
+        Variable("job", "nominal", labels=(("c", "clerk"),)),
+        Variable("school", "ordinal", categories=tuple("lmh")),
+    )
     data = Microdata.from_frame(table, Schema(stated))
     assert thumbnail(data.schema["job"], data.columns["job"], bars=2) == Thumbnail(
         (4, 2), 1, names=(data.schema["job"].spelled("c"), "b"), others=1

@@ -34,7 +34,7 @@ class Browser:
 
     def ask(self, method: str, path: str, **said: object) -> httpx.Response:
         async def asked() -> httpx.Response:
-            transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)  # type: ignore[arg-type]
+            transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url=BASE, cookies=self.cookies) as client:
                 return await client.request(method, path, **said)  # type: ignore[arg-type]
 

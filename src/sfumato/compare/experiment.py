@@ -118,7 +118,7 @@ class Experiment:
                 # closed at once when something goes wrong, so that no worker runs on
                 with (
                     watch(len(tasks), known, shown=progress) as bar,
-                    closing(outcomes(tasks, workers, bar)) as finished,
+                    closing(outcomes(self.data, tasks, workers, bar)) as finished,
                 ):
                     for cell in finished:
                         if kept is not None:
@@ -175,8 +175,6 @@ class Experiment:
         return [
             Task(
                 name=name,
-                original=self.data,
-                fingerprint=self.data.fingerprint,
                 source=source,
                 seed=scope.seed,
                 replicate=replicate,

@@ -15,12 +15,26 @@ if TYPE_CHECKING:
 
 
 def named_candidates(methods: "Iterable[Method]", first: "Method | None") -> "list[Candidate]":
-    """Return the methods that were named, each behind ``first``, which alone is a candidate too."""
+    """Return the methods that were named, each behind ``first``, which alone is a candidate too.
+
+    One that begins with ``first`` already stays as it is.
+    """
     from sfumato.compare.candidates import Candidate
 
     if first is None:
         return [Candidate(method, "") for method in methods]
-    return [Candidate(first, ""), *(Candidate(first + method, "") for method in methods)]
+    return [Candidate(first, ""), *(Candidate(behind(first, method), "") for method in methods)]
+
+
+def behind(first: "Method", method: "Method") -> "Method":
+    """Return a method that begins with ``first``: the one given, if it does.
+
+    >>> from sfumato import MDAV, Rounding
+    >>> behind(Rounding(10), MDAV(3)), behind(Rounding(10), Rounding(10) + MDAV(3)), behind(Rounding(10), Rounding(10))
+    (Rounding(base=10) + MDAV(k=3), Rounding(base=10) + MDAV(k=3), Rounding(base=10))
+    """
+    given, begun = (getattr(one, "steps", (one,)) for one in (method, first))
+    return method if given[: len(begun)] == begun else first + method
 
 
 def composed_candidates(

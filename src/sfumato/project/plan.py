@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import DataError, NotApplicable, ParameterError
+from sfumato.errors import DataError, NotApplicable, ParameterError, SfumatoError
 from sfumato.project.candidates import composed_candidates, label_of, named_candidates
 from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
 from sfumato.project.reading import (
@@ -13,6 +13,7 @@ from sfumato.project.reading import (
     chosen_measures,
     measure_name,
     of_population,
+    read_measures,
     read_method,
     read_methods,
     refuse_unknown,
@@ -21,6 +22,7 @@ from sfumato.project.settle import make_folder, remembered_seed, workers_or_defa
 from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
+    from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
 
@@ -62,6 +64,10 @@ class Plan:
     first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
     dialect: Dialect = Dialect()
     candidate_files: tuple[Path, ...] = ()  # what ``candidates`` was read from
+    composed: bool = False  # whether candidates were composed to fit the table
+    breadth: int = 1  # how many of these
+    asked: tuple[str, ...] = ()  # measures that were named, as texts
+    population: float | None = None
 
 
 def planned(
@@ -116,6 +122,7 @@ def planned(
     utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
     named = (*filter(None, (utility, risk)), *limits, *floors)
     wanted = list(measures)
+    by_name = tuple(map(repr, read_measures(wanted)))
     check_bounds(chosen_measures(wanted, named), limits, floors)
     asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
     data = read(file, schema, **vars(dialect))
@@ -156,7 +163,7 @@ def planned(
         out=out,
         least_risk=least_risk,
         bootstrap=bootstrap,
-        whys={label: way.why for label, way in made.items() if way.why},
+        whys=_whys(ways, labels, out),
         keep_order=keep_order,
         keep_weights=keep_weights,
         keep_households=keep_households,
@@ -165,9 +172,25 @@ def planned(
         first=begun,
         dialect=dialect,
         candidate_files=tuple(map(Path, paths)),
+        composed=also_composed or not asked,
+        breadth=breadth,
+        asked=by_name,
+        population=population,
     )
     remind(data, tell)
     return plan
+
+
+def _whys(ways: "Iterable[Candidate]", labels: Mapping[str, Any], out: Path) -> dict[str, str]:
+    """Say what candidates do; of one that an earlier sweep into the folder composed, and that is named now, too."""
+    from sfumato.project.record import Record
+
+    try:
+        earlier = Record.read(out)
+    except SfumatoError:  # of another version: it is written anew
+        earlier = None
+    said = {label: why for label, why in (earlier.whys if earlier else {}).items() if label in labels}
+    return said | {repr(way.method): way.why for way in ways if way.why}
 
 
 def _protected_elsewhere(

@@ -36,10 +36,27 @@ class Record:
     at_most: Mapping[str, float] = field(default_factory=dict)
     at_least: Mapping[str, float] = field(default_factory=dict)
     least_risk: bool = False
+    first: str | None = None  # what every candidate begins with
+    composed: bool = False  # whether candidates were composed to fit the table
+    breadth: int = 1  # how many of these
+    asked: tuple[str, ...] = ()  # measures that were named; those that fit the table follow from it
+    population: float | None = None
+    choose: str | None = None  # the label of the candidate that the steward chose
+    keep_order: bool = False
+    keep_weights: bool = False
+    keep_households: bool = False
+    despite_audit: bool = False
+    file: str = ""  # the original, from the root of the file system
+    schema: str = ""  # as schema.toml says it
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
 
     @classmethod
     def of(cls, plan: "Plan") -> "Record":
         """Return what is kept of a plan."""
+        from sfumato.data.schema_file import schema_text
+
         return cls(
             fingerprint=plan.data.fingerprint,
             methods=tuple(map(repr, plan.methods)),
@@ -53,6 +70,19 @@ class Record:
             at_most=dict(plan.at_most),
             at_least=dict(plan.at_least),
             least_risk=plan.least_risk,
+            first=None if plan.first is None else repr(plan.first),
+            composed=plan.composed,
+            breadth=plan.breadth,
+            asked=plan.asked,
+            population=plan.population,
+            choose=plan.choose,
+            keep_order=plan.keep_order,
+            keep_weights=plan.keep_weights,
+            keep_households=plan.keep_households,
+            despite_audit=plan.despite_audit,
+            file=str(plan.file.resolve()),
+            schema=schema_text(plan.data, folder=plan.out),
+            **vars(plan.dialect),
         )
 
     def save(self, folder: Path) -> Path:

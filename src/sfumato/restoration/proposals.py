@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 from sfumato.data.behaviour import Behaviour, behaviours
@@ -66,23 +67,17 @@ def proposals(data: Microdata) -> Proposals:
 
 
 def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behaviour, ...]) -> tuple[Proposed, ...]:
-    named = {}
+    said: dict[tuple[str, str], str] = {}
     for finding in findings:
         if finding.suggestion is not None and finding.suggestion.doubt in SAID:
-            named[finding.name, SAID[finding.suggestion.doubt]] = finding.suggestion.sentence
-    behaving = {(one.name, one.behaves): one.evidence for one in found}
+            said[finding.name, SAID[finding.suggestion.doubt]] = finding.suggestion.sentence
+    shown: dict[tuple[str, str], str] = {(one.name, one.behaves): one.evidence for one in found}
     specials: tuple[Special, ...] = ("weight", "household", "id")
+    unnamed = [special for special in specials if data.schema.special().get(special) is None]
     proposed = [
-        Proposed(name, special, (name, special) in named, (name, special) in behaving, _why(name, special, named, behaving))
-        for special in specials
-        if data.schema.special().get(special) is None
-        for name in data.names
-        if (name, special) in named or (name, special) in behaving
+        # what its values show says more than its name
+        Proposed(*both, both in said, both in shown, shown.get(both) or said[both])
+        for both in product(data.names, unnamed)
+        if both in said or both in shown
     ]
     return tuple(sorted(proposed, key=lambda one: (specials.index(one.special), -one.by_behaviour, -one.by_name)))
-
-
-def _why(
-    name: str, special: str, named: dict[tuple[str, str], str], behaving: dict[tuple[str, str], str]
-) -> str:  # what its values show says more than its name
-    return behaving.get((name, special)) or named[name, special]

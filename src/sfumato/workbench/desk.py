@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.files import read
@@ -17,6 +17,9 @@ from sfumato.errors import FileError
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
 from sfumato.workbench.journal import Journal, Now
+
+if TYPE_CHECKING:
+    from sfumato.workbench.latest import Latest
 
 T = TypeVar("T")
 SCHEMA = "schema.toml"
@@ -128,6 +131,18 @@ class Desk:
         form = [(v.name, v.kind, v.categories, v.missing, v.format, v.labels, v.kind_by_rule) for v in stated]
         columns = self.kept("table", f"{file} {form} {stated.special()}", whole)
         return self.kept("table and schema", f"{file} {draft.schema}", lambda: _under(columns, stated))
+
+    # the last run
+
+    def latest(self, draft: Draft) -> "Latest":
+        """Return the last run in the folder, and whether it is of this draft."""
+        from sfumato.workbench.latest import latest
+
+        return latest(self, draft)
+
+    def current(self, draft: Draft) -> str:
+        """Say why the last run is not of this draft; nothing if it is."""
+        return self.latest(draft).why_old
 
     # what was worked out
 
