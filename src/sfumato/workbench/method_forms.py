@@ -7,7 +7,7 @@ import ast
 import math
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -228,13 +228,22 @@ def _spared(rows: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
 def _names(one: Field, form: Form) -> tuple[str, ...]:
     """Return the variables that were ticked; each box has a name of its own, so that an address can hold them."""
     begins = f"{one.sent}."
-    return tuple(form.texts(name)[-1] for name in form.names() if name.startswith(begins))
+    return tuple(variable(form.texts(name)[-1], one.variables) for name in form.names() if name.startswith(begins))
+
+
+def variable(said: str, known: Iterable[str]) -> str:
+    """Return the variable that a form names: a browser sends every line end as two characters."""
+    return next((name for name in known if _lines(name) == _lines(said)), said)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _rows(one: Field, form: Form) -> Iterator[tuple[str, str]]:
     places = (name for name in form.names() if name.startswith(f"{one.sent}.") and name.endswith(".variable"))
     for place in places:
-        yield form.texts(place)[-1], form.text(place.removesuffix("variable") + "value")
+        yield variable(form.texts(place)[-1], one.variables), form.text(place.removesuffix("variable") + "value")
 
 
 def _said(one: Field, form: Form) -> str | None:
@@ -306,12 +315,11 @@ def _is_call(said: str) -> bool:
         found = ast.parse(said, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
-    call = found.func if isinstance(found, ast.Call) else None
-    return isinstance(found, ast.BinOp) and _calls(found) or isinstance(call, ast.Name | ast.Attribute)
+    return _calls(found)
 
 
 def _calls(node: ast.expr) -> bool:
-    """Tell whether something is a chain of calls."""
+    """Tell whether something is a call, or several joined by +."""
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Add) and _calls(node.left) and _calls(node.right)
     return isinstance(node, ast.Call)

@@ -8,7 +8,7 @@ from typing import Literal
 from sfumato.core import Method, Within
 from sfumato.data.microdata import Microdata
 from sfumato.methods import LocalSuppression
-from sfumato.workbench.method_forms import Field, fields_of, read_step
+from sfumato.workbench.method_forms import Field, fields_of, read_step, variable
 from sfumato.workbench.screens.screen import Form, Refused
 
 Which = Literal["role", "scenarios", "chosen", "sets"]
@@ -33,8 +33,8 @@ class SuppressionForm:
 
     which: Which
     sets: str
-    keys: tuple[Key, ...]  # those that somebody knows or that the step names, then the others
-    known: int  # how many of these come first
+    keys: tuple[Key, ...]  # those that somebody knows or that the step names
+    others: tuple[str, ...]
     scenarios: tuple[str, ...]
     fields: tuple[Field, ...]
 
@@ -53,7 +53,6 @@ def suppression_form(step: Method, method: LocalSuppression, data: Microdata) ->
     named = [*(method.variables or ()), *stated, *(method.importance or {}), *(method.caps or {}), *knows]
     named += [*schema.analysed(role="key")]
     first = list(dict.fromkeys(named))
-    others = [name for name in schema.analysed() if name not in first]
     which: Which = "chosen" if method.variables is not None else "role"
     if method.sets is not None:
         which = "scenarios" if method.sets == "scenarios" else "sets"
@@ -61,14 +60,14 @@ def suppression_form(step: Method, method: LocalSuppression, data: Microdata) ->
     return SuppressionForm(
         which=which,
         sets=repr(method.sets) if which == "sets" else "",
-        keys=tuple(_key(name, method, data, name in keys) for name in (*first, *others)),
-        known=len(first),
+        keys=tuple(_key(name, method, data, ticked=name in keys) for name in first),
+        others=tuple(name for name in schema.analysed() if name not in first),
         scenarios=tuple(intruder.name for intruder in schema.scenarios),
         fields=tuple(one for one in fields_of(step, data) if one.name not in ELSEWHERE),
     )
 
 
-def _key(name: str, method: LocalSuppression, data: Microdata, ticked: bool) -> Key:  # noqa: FBT001 - one of five
+def _key(name: str, method: LocalSuppression, data: Microdata, *, ticked: bool) -> Key:
     cap = (method.caps or {}).get(name)
     worth = (method.importance or {}).get(name)
     return Key(
@@ -83,10 +82,10 @@ def _key(name: str, method: LocalSuppression, data: Microdata, ticked: bool) -> 
 
 def read_suppression(step: Method, form: Form, data: Microdata) -> Method:
     """Return the suppression that a form says."""
-    return read_step(step, Form([*_translated(form)]), data)
+    return read_step(step, Form([*_translated(form, data)]), data)
 
 
-def _translated(form: Form) -> Iterator[tuple[str, str]]:
+def _translated(form: Form, data: Microdata) -> Iterator[tuple[str, str]]:
     """Say what the list of keys says by parameter, as the form of any method does."""
     apart = tuple(f"parameter.{name}" for name in ELSEWHERE)
     yield from ((name, form.texts(name)[-1]) for name in form.names() if not name.startswith(apart))
@@ -98,10 +97,16 @@ def _translated(form: Form) -> Iterator[tuple[str, str]]:
             raise Refused("parameter.sets", "write the sets of keys, such as ((('region', 'age'), 3), (('job',), 5))")
         yield "parameter.sets", form.text("parameter.sets")
     places = [name.removesuffix(".name") for name in form.names() if name.startswith("key.") and name.endswith(".name")]
-    if which == "chosen" and not any(form.has(f"{place}.ticked") for place in places):
+    others = [name for name in form.names() if name.startswith("other.")]
+    if which == "chosen" and not others and not any(form.has(f"{place}.ticked") for place in places):
         raise Refused("parameter.variables", "tick at least one key")
+    if which == "chosen":
+        yield from (
+            (name.replace("other.", "parameter.variables.o"), variable(form.texts(name)[-1], data.names))
+            for name in others
+        )
     for number, place in enumerate(places):
-        name, ticked = form.texts(f"{place}.name")[-1], form.has(f"{place}.ticked")
+        name, ticked = variable(form.texts(f"{place}.name")[-1], data.names), form.has(f"{place}.ticked")
         if which == "chosen" and ticked:
             yield f"parameter.variables.{number}", name
         if which == "chosen" and not ticked:

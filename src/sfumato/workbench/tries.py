@@ -27,7 +27,7 @@ class Change:
     name: str
     blank: int = 0  # values made missing
     share: float = 0.0  # of all values that were there
-    changed: float | None = None  # the share of values that are others now; None: it cannot be told by record
+    changed: float | None = None  # the share of records with another value, a blank apart; None: records do not match
     classes: int | None = None  # categories that are left, where they are coarser
     gone: bool = False
 
@@ -111,9 +111,10 @@ def _change(name: str, data: "Microdata", after: "Microdata") -> Change | None:
     there = ~data.missing(name)
     blank = int((there & after.missing(name)).sum()) if len(after) == len(data) and after.matched else 0
     classes = len(after.schema[name].categories) if found.recoded or found.gone else None
-    if not blank and classes is None and found.changed == 0:
+    changed = None if found.changed is None else max(found.changed - blank / max(len(data), 1), 0.0)
+    if not blank and classes is None and changed == 0:
         return None
-    return Change(name, blank, blank / max(int(there.sum()), 1), found.changed, classes)
+    return Change(name, blank, blank / max(int(there.sum()), 1), changed, classes)
 
 
 def _too_many(records: int) -> str:
