@@ -32,6 +32,11 @@ def _dialect(draft: Draft) -> list[str]:
     return words
 
 
+def of_table(desk: Desk, draft: Draft) -> str:
+    """Name all that the table depends on, for what is kept of it."""
+    return f"{desk.source(draft)} {stamp(desk.source(draft))} {_dialect(draft)} {draft.schema}"
+
+
 def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     """Return the call that reads the file in Python."""
     said = [repr(draft.source), *([repr(schema)] if schema else [])]
@@ -68,7 +73,7 @@ def usual_measures(desk: Desk, draft: Draft) -> "tuple[Chosen, ...]":
 
     return desk.kept(
         "usual measures",
-        f"{desk.source(draft)} {stamp(desk.source(draft))} {draft.schema} {draft.population} {_dialect(draft)}",
+        f"{of_table(desk, draft)} {draft.population}",
         lambda: default_measures(desk.table(draft), population=draft.population),
     )
 
