@@ -1,7 +1,25 @@
-"""How results show themselves in a notebook: tables and blocks in which every text stays text."""
+"""How text of a file is shown: what cannot be seen by its number, and in a notebook as text that stays text."""
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
+
+# controls but tab and line feed (a terminal obeys them, a chart renderer dies of them), line separators, marks that
+# turn the direction of what follows, halves of surrogate pairs, and what is no character
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+
+
+def visible(text: str) -> str:
+    r"""Write what cannot be seen, and might be obeyed, by its number; line breaks and tabs stay.
+
+    >>> visible("\x1b[31mred")
+    '\\x1b[31mred'
+    """
+    return _UNSEEN.sub(lambda found: _by_number(ord(found[0])), text)
+
+
+def _by_number(code: int) -> str:
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 class Preformatted:

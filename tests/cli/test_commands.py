@@ -69,11 +69,44 @@ def test_inspect_shows_what_the_file_gives_away(
     monkeypatch.setenv("COLUMNS", "80")
     text = run("inspect", survey, "--schema", schema, "--risk").stdout
     told = text[text.index("What the file gives away") :]
-    assert "alone with these values" in told and max(map(len, told.splitlines())) <= 80
+    assert "alone with these values" in told and "records with fewer than 5 alike" in told
+    assert (
+        "re-identifications to be expected" in told
+        and "The largest chance of a record" in told
+        and max(map(len, told.splitlines())) <= 80
+    )
     plain = json.loads(run("inspect", survey, "--schema", schema, "--risk", "--json").stdout)
     seen = plain["risk"]["scenarios"][0]
+    assert set(seen["contributions"]) == set(seen["keys"]) and set(seen["violating"]) == {"2", "3", "5"}
+    assert seen["violating"]["2"] == seen["unique"] <= seen["expected"]
     assert set(seen["without"]) == set(seen["keys"]) and seen["unique"] <= seen["below"] <= plain["records"]
     assert "risk" not in json.loads(run("inspect", survey, "--schema", schema, "--json").stdout)
+
+
+def test_inspect_tells_who_is_found_with_whom_and_which_key_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    # A f 3 times, A m once, B f once, B m twice; 1: A f, A f; 2: A f, A m; 3: B f, B m, B m
+    rows = zip("AAAABBB", "fffmfmm", "1122333", range(30, 37), strict=True)
+    file, schema = tmp_path / "people.csv", tmp_path / "people.toml"
+    file.write_text("town,sex,home,age\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
+    stated = '[scenarios.neighbour]\nkeys = ["town", "sex", "age"]\nk = 3\nabout = ["age"]\nmembership = false\n'
+    schema.write_text(f'household = "home"\n{stated}')
+    told = run("inspect", file, "--schema", schema, "--risk").stdout
+    assert "Known about and not exactly, so not counted over: age." in told
+    for line in (
+        "2   28.6 %  records alone with these values",
+        "4   57.1 %  records with fewer than 3 alike",
+        "7    100 %  records with fewer than 5 alike",
+        "4.0   57.1 %  re-identifications to be expected",
+        # 1: 1 - (2/3)^2 = 5/9 for two; 2 and 3: 1 for five
+        "With their households 6.1 records (87.3 %) are found; the largest chance of one is 100 %.",
+        "2 households of two or more members hold a record with fewer than 3 alike",
+        "He does not know who took part: the schema names no weight: the file is taken for a census",
+        "by their SUDA contributions: town 100 %, sex 100 %.",
+    ):
+        assert line in told, told
 
 
 def test_inspect_never_overwrites_an_edited_schema(survey: Path, tmp_path: Path) -> None:

@@ -86,6 +86,39 @@ def test_least_risk_with_enough_utility() -> None:
     assert "The highest records is 99, of b" in results.choose(risk=Closeness, at_least={Rows: 100}).sentence
 
 
+def test_a_choice_by_hand_takes_the_place_of_the_best() -> None:
+    figures = {"a": ((0.1, 0.0), (9.0, 0.0)), "b": ((0.25, 0.0), (4.0, 0.0)), "c": ((0.26, 0.0), (1.0, 0.0))}
+    results = results_of(figures, (Closeness(), Loss()))
+    choice = results.choose(utility=Loss, at_most={Closeness: 0.25}, by_hand="a")
+    assert (choice.chosen, choice.best, choice.by_hand) == ("a", "b", True)
+    assert choice.feasible == ("b", "a")
+    assert choice.sentence == (
+        "a is one of the 2 of 3 candidates with closeness at most 25 % (mean change 9; closeness 10 %). "
+        "It was chosen by hand; by its figures b would have been taken (mean change 4)."
+    )
+    best = results.choose(utility=Loss, at_most={Closeness: 0.25}, by_hand="b")
+    assert best.chosen == best.best == "b" and best.sentence.endswith("and would have been taken anyway.")
+    free = results.choose(utility=Loss, at_most={Closeness: 0.25})
+    assert (free.chosen, free.best, free.by_hand) == ("b", "b", False)
+
+
+def test_a_choice_by_hand_that_breaks_a_bound_or_is_unknown_is_refused() -> None:
+    figures = {"a": ((0.1, 0.0), (90.0, 0.0)), "b": ((0.3, 0.0), (99.0, 0.0)), "c": ((math.nan, 0.0), (99.0, 0.0))}
+    results = results_of(figures, (Closeness(), Rows()))
+    few = "records is 90, and at least 95 is asked for (5 too little)"
+    with pytest.raises(ParameterError) as refusal:
+        results.choose(risk=Closeness, at_least={Rows: 95}, by_hand="a")
+    assert few in str(refusal.value)
+    with pytest.raises(
+        ParameterError, match=r"closeness is 30 %, and at most 25 % is asked for \(5 percentage points too"
+    ):
+        results.choose(risk=Closeness, at_most={Closeness: 0.25}, by_hand="b")
+    with pytest.raises(ParameterError, match="there is no candidate 'd' to choose; there are a, b"):
+        results.choose(risk=Closeness, at_least={Rows: 90}, by_hand="d")
+    with pytest.raises(ParameterError, match="c cannot be chosen, for it lacks a figure"):
+        results.choose(risk=Closeness, at_least={Rows: 90}, by_hand="c")
+
+
 def test_several_bounds_must_all_be_kept() -> None:
     figures = {"a": ((0.1, 0.0), (0.5, 0.0), (1.0, 0.0)), "b": ((0.1, 0.0), (0.2, 0.0), (2.0, 0.0))}
     results = results_of(figures, (Closeness(), Guess(), Loss()))

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from sfumato import KAnonymity, Microdata, SampleUniques, Scenario, Schema, Variable
+from sfumato import SUDA2, IndividualRisk, KAnonymity, Microdata, SampleUniques, Scenario, Schema, Variable
 from sfumato.compare.exposure import coarsen_first, exposure
+from sfumato.compare.live import Live
 from tables import persons
 
 
@@ -35,6 +36,9 @@ def test_by_hand() -> None:
         (5, {"town": "B", "sex": "f"}),
     ]
     assert coarsen_first(seen) == ("sex", "town")
+    # 3 x 1/3 + 1 + 1 + 2 x 1/2, and every set on which somebody is alone has both keys
+    assert (seen.expected, seen.largest, seen.violating) == (4, 1, {2: 2, 3: 4, 5: 7})
+    assert seen.contributions == {"town": 1, "sex": 1} and seen.with_household is None
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -71,6 +75,26 @@ def test_it_agrees_with_the_measures() -> None:
     (seen,) = exposure(data).scenarios
     assert seen.name == "all keys" and seen.below / len(data) == KAnonymity(3).evaluate(data, data).value
     assert seen.unique / len(data) == SampleUniques().evaluate(data, data).value
+
+
+@pytest.mark.parametrize("member", [True, False])
+def test_what_is_found_is_what_the_measures_say(member: bool) -> None:
+    data = persons()
+    keys = ("region", "sex", "education", "age")
+    stated = Scenario("x", keys, 4, knows_membership=member)
+    data = replace(data, schema=replace(data.schema, scenarios=(stated,)))
+    (seen,) = exposure(data).scenarios
+    judged = replace(data, schema=replace(data.schema, weight=None)) if member else data
+    parts = IndividualRisk(variables=keys).evaluate(judged, judged).parts
+    assert seen.expected == pytest.approx(parts["expected re-identifications"], rel=1e-12)
+    assert seen.largest == pytest.approx(parts["largest"], rel=1e-12)
+    assert seen.with_household == pytest.approx(parts["records, with their household"], rel=1e-12)
+    assert seen.largest_of_household == pytest.approx(parts["largest of a household"], rel=1e-12)
+    scores = SUDA2(3, variables=keys).evaluate(data, data).by_variable
+    assert dict(seen.contributions) == pytest.approx(dict(scores), rel=1e-12)
+    assert [*seen.contributions.values()] == sorted(scores.values(), reverse=True)
+    live = Live(data).counts(stated)
+    assert live is not None and all(getattr(seen, name) == value for name, value in vars(live).items())
 
 
 def test_without_keys_all_categories_are_looked_at() -> None:

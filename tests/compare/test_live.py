@@ -93,7 +93,13 @@ def test_by_hand() -> None:
     live = Live(Microdata.from_frame(table, Schema(household="home")))
     found = live.counts(Scenario("neighbour", ("town", "sex", "pay"), 3))
     assert found is not None
-    assert (found.keys, found.left_out, found.records, found.unique, found.below) == (("town", "sex"), ("pay",), 7, 2, 4)
+    assert (found.keys, found.left_out, found.records, found.unique, found.below) == (
+        ("town", "sex"),
+        ("pay",),
+        7,
+        2,
+        4,
+    )
     assert found.violating == {2: 2, 3: 4, 5: 7} and found.expected == 4 and found.largest == 1
     # households 2 and 3 hold a record below 3; the one alone is no household of several
     assert found.households == 2 and found.largest_of_household == 1
@@ -172,14 +178,72 @@ def check_effect(live: Live, recodings: Recodings, scenarios: Iterable[Scenario]
 
 
 WAYS: dict[str, list[Recode]] = {
-    "region": [Recode(merge=[("north", "N"), ("east", "N")]), Recode(rare=0.25), Recode(merge=[("west", "south")])],
-    "education": [Recode(merge=[("bachelor", "higher"), ("master", "higher")]), Recode(top="bachelor")],
-    "age": [Recode(cuts=[30, 60]), Recode(cuts=[25, 40, 70]), Recode(width=10), Recode(share=0.05)],
-    "income": [Recode(top=2000, bottom=300), Recode(share=0.02, ends="top"), Recode(cuts=[500, 1000, 2000])],
+    "region": [
+        Recode(
+            merge=(
+                ("north", "N"),
+                ("east", "N"),
+            )
+        ),
+        Recode(rare=0.25),
+        Recode(merge=(("west", "south"),)),
+    ],
+    "education": [
+        Recode(
+            merge=(
+                ("bachelor", "higher"),
+                ("master", "higher"),
+            )
+        ),
+        Recode(top="bachelor"),
+    ],
+    "age": [
+        Recode(
+            cuts=(
+                30,
+                60,
+            )
+        ),
+        Recode(
+            cuts=(
+                25,
+                40,
+                70,
+            )
+        ),
+        Recode(width=10),
+        Recode(share=0.05),
+    ],
+    "income": [
+        Recode(top=2000, bottom=300),
+        Recode(share=0.02, ends="top"),
+        Recode(
+            cuts=(
+                500,
+                1000,
+                2000,
+            )
+        ),
+    ],
     "cohort": [Recode(width=20)],
-    "stage": [Recode(merge=[("young", "not old"), ("middle", "not old")])],
-    "town": [Recode(level=1), Recode(merge=[("t0", "t1"), ("t5", "t1")])],
-    "born": [Recode(width="10 years"), Recode(cuts=["1955-01-01"])],
+    "stage": [
+        Recode(
+            merge=(
+                ("young", "not old"),
+                ("middle", "not old"),
+            )
+        )
+    ],
+    "town": [
+        Recode(level=1),
+        Recode(
+            merge=(
+                ("t0", "t1"),
+                ("t5", "t1"),
+            )
+        ),
+    ],
+    "born": [Recode(width="10 years"), Recode(cuts=("1955-01-01",))],
 }
 
 
@@ -208,8 +272,16 @@ def test_what_does_not_fit_is_said_at_its_variable_and_the_rest_goes_on() -> Non
     live = SURVEYS[False]
     wrong = (
         NOTHING.with_cuts("region", [3])
-        .put("education", Recode(merge=[("primary", "x"), ("master", "x")]))
-        .put("sex", Recode(merge=[("woman", "x")]))
+        .put(
+            "education",
+            Recode(
+                merge=(
+                    ("primary", "x"),
+                    ("master", "x"),
+                )
+            ),
+        )
+        .put("sex", Recode(merge=(("woman", "x"),)))
         .with_cuts("wages", [5])
         .with_width("household", 5)
         .with_level("age", 2)

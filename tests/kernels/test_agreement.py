@@ -1,11 +1,13 @@
 """Frequencies with missing values that match anything, against all pairs compared."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
+from sfumato.kernels.agreement import own
 from sfumato.kernels.agreement.sums import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums
 from sfumato.kernels.groups import class_sizes
 
@@ -44,6 +46,19 @@ def test_a_further_missing_value_never_lowers_a_frequency(codes: Codes, data: st
     more = codes.copy()
     more[row, column] = -1
     assert (frequencies(more) >= frequencies(codes)).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables)
+def test_down_a_sorted_table_as_all_pairs_compared(codes: Codes) -> None:
+    rows = np.unique(codes, axis=0)
+    values = np.random.default_rng(len(rows)).integers(1, 50, len(rows)) / 8
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own, "worth_compiling", lambda records: True)
+        patch.setattr(own, "MOST_GAPS", 10)
+        assert np.array_equal(own.own_sums(rows, values), agreement(rows, rows) @ values)
+        patch.setattr(own, "_MOST", 1)  # too many to pack into a number
+        assert np.array_equal(own.own_sums(rows, values), agreement(rows, rows) @ values)
 
 
 def test_by_hand() -> None:

@@ -14,6 +14,7 @@ from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
 from sfumato.cli.open import open_
 from sfumato.cli.protect import protect
+from sfumato.cli.sign import sign
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
 from sfumato.cli.tune import tune
@@ -35,7 +36,7 @@ categories, which is the weight, and under [scenarios.NAME] what each intruder k
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
 chooses the most useful one of which no intruder finds more than 5 % of the records, says whether to publish it, and \
-writes report and protected table.
+writes report and protected table. `sfumato sign sweep --by NAME --reason TEXT` puts a name under it.
 
 4. `sfumato compare census.csv protected.csv` measures a file protected elsewhere.
 
@@ -98,7 +99,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, hierarchy, sweep, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, sign, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 app.command("open")(open_)
 

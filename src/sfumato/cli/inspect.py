@@ -1,6 +1,6 @@
 """``sfumato inspect``: look at a file, and write the schema to edit."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -44,22 +44,19 @@ def inspect(
 
     Example: `sfumato inspect census.csv --out census.toml`
     """
-    from sfumato.data.describe import describe
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
-    from sfumato.restoration.dependencies import dependencies
+    from sfumato.restoration.proposals import proposals
 
     data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    findings = describe(data)
-    weights = {one.name for one in findings if one.suggestion is not None and one.suggestion.doubt == "weight"}
-    linked = dependencies(data)
-    # what looks like a survey weight is made of other variables, and is no source of them
-    linked = replace(linked, found=tuple(one for one in linked.found if weights.isdisjoint(one.sources)))
+    looked = proposals(data)
+    findings, linked = looked.findings, looked.links
     exposed = _exposed(data) if risk else None
     proposed = _hierarchies(data, file, schema)
     if json:
         plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
         plain["links"] = {**asdict(linked), "lines": {one.name: one.line for one in linked.found}}
+        plain["proposed"] = [asdict(one) for one in looked.specials]
         plain["hierarchies"] = proposed
         print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
@@ -133,7 +130,7 @@ def _write(text: str, out: Path | None, schema: Path | None, *, force: bool) -> 
     return save(target, text.encode())
 
 
-def _print(file: Path, records: int, findings: "list[Finding]") -> None:
+def _print(file: Path, records: int, findings: "Sequence[Finding]") -> None:
     from rich.table import Table
     from rich.text import Text
 

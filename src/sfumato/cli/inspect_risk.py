@@ -62,11 +62,25 @@ def _print_scenario(out: "Console", seen: "ScenarioExposure", records: int) -> N
     _line(out, f"\n{seen.name}: knows {', '.join(seen.keys)}; k = {seen.k}", "  ", style="bold")
     if seen.left_out:
         _line(out, f"  Continuous, so not counted over: {', '.join(seen.left_out)}.", "  ")
-    for words, number in (("alone with these values", seen.unique), (f"with fewer than {seen.k} alike", seen.below)):
+    if seen.known_about:
+        _line(out, f"  Known about and not exactly, so not counted over: {', '.join(seen.known_about)}.", "  ")
+    levels = sorted({*seen.violating, seen.k})
+    alike = {level: seen.violating.get(level, seen.below) for level in levels if level > 2}
+    counted = {"alone with these values": seen.unique} | {f"with fewer than {n} alike": m for n, m in alike.items()}
+    for words, number in counted.items():
         _line(out, f"  {number:>9,}  {percentage(number / records):>7}  records {words}", "    ")
+    found = f"{seen.expected:,.1f}"
+    _line(out, f"  {found:>9}  {percentage(seen.expected / records):>7}  re-identifications to be expected", "    ")
+    _line(out, f"  The largest chance of a record to be found is {percentage(seen.largest)}.", "    ")
+    if seen.with_household is not None and seen.largest_of_household is not None:
+        expected = f"{seen.with_household * records:,.1f} records ({percentage(seen.with_household)})"
+        largest = percentage(seen.largest_of_household)
+        _line(out, f"  With their households {expected} are found; the largest chance of one is {largest}.", "    ")
     if seen.households:
-        several = count(seen.households, "household")
-        _line(out, f"  {several} of two or more members hold such a record: who finds it finds all.", "    ")
+        several = f"{count(seen.households, 'household')} of two or more members hold a record"
+        _line(out, f"  {several} with fewer than {seen.k} alike: who finds it finds all.", "    ")
+    for note in seen.notes:
+        _line(out, f"  He does not know who took part: {note}.", "    ")
     alone = [f"on {keys} {number:,}" for keys, number in zip(NUMBERS, seen.alone_on, strict=False) if number]
     if alone:
         _line(out, f"  Records that few values suffice to find: {', '.join(alone)}.", "    ")
@@ -74,6 +88,9 @@ def _print_scenario(out: "Console", seen: "ScenarioExposure", records: int) -> N
     if first:
         effects = ", ".join(f"{name} ({seen.without[name]:,} left below {seen.k} without it)" for name in first)
         _line(out, f"  To coarsen first: {effects}.", "    ")
+    if any(seen.contributions.values()):
+        shares = ", ".join(f"{name} {percentage(share)}" for name, share in seen.contributions.items())
+        _line(out, f"  Keys that make records alone on few values, by their SUDA contributions: {shares}.", "    ")
     if seen.riskiest:
         _line(out, "  Riskiest combinations, each of one record:")
     for one in seen.riskiest:

@@ -118,7 +118,7 @@ class Experiment:
                 # closed at once when something goes wrong, so that no worker runs on
                 with (
                     watch(len(tasks), known, shown=progress) as bar,
-                    closing(outcomes(tasks, workers, bar)) as finished,
+                    closing(outcomes(self.data, tasks, workers, bar)) as finished,
                 ):
                     for cell in finished:
                         if kept is not None:
@@ -133,7 +133,7 @@ class Experiment:
         return replace(results, unprotected=unprotected)
 
     def finished(self, *, store: str | os.PathLike[str]) -> Results:
-        """Return what a store holds of this experiment, and compute nothing: candidates that lack a figure are left out.
+        """Return what a store holds of this experiment; compute nothing. Candidates that lack a figure are left out.
 
         So a run that goes on elsewhere can be looked at, and its candidates be chosen from.
         """
@@ -175,8 +175,6 @@ class Experiment:
         return [
             Task(
                 name=name,
-                original=self.data,
-                fingerprint=self.data.fingerprint,
                 source=source,
                 seed=scope.seed,
                 replicate=replicate,

@@ -241,8 +241,8 @@ def _refuse_wrong(name: str, recode: Recode) -> None:
 
 def _method(stated: Iterable[tuple[str, Recode]]) -> Method | None:
     """Put together the methods of some recodings."""
-    recoding: dict[str, dict[str, Any]] = {}
-    limits: dict[Ends, dict[str, dict[str, Any]]] = {}
+    recoding: dict[str, Any] = {}
+    limits: dict[Ends, dict[str, Any]] = {}
     for name, recode in stated:
         if recode.way == "limits":
             own = limits.setdefault(recode.ends, {})

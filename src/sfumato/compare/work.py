@@ -1,16 +1,16 @@
 """Carrying out an experiment: mask once, measure what is lacking, in this process or in several."""
 
-import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from pickle import PicklingError
-from time import perf_counter, sleep
+from time import perf_counter
 
 from sfumato.compare.archive import kept
+from sfumato.compare.processes import Shared, shared, workers
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store
@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
 from sfumato.pair import Half, Pair
 
-SHARED_FROM = 100_000  # bytes: longer columns are put on disk once for all workers instead of sent with every task
+TRIES = 3  # rounds in a row in which a worker may die before anything is finished: then it is not by chance
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,8 +31,6 @@ class Task:
     """
 
     name: str
-    original: Microdata
-    fingerprint: str  # of the original
     source: Method | Microdata | SfumatoError  # how to get the table, the table itself, or why there is none
     seed: int
     replicate: int
@@ -41,40 +39,24 @@ class Task:
     by_record: bool = True  # whether figures by record are kept
 
 
-def outcomes(tasks: Sequence[Task], workers: int, watch: Watch) -> Generator[Cell, None, None]:
-    """Yield every cell as it is finished; in which order depends on the workers, what is in it does not."""
-    workers = min(workers, len(tasks))
-    if workers > 1:
-        yield from _in_processes(tasks, workers, watch)
+def outcomes(original: Microdata, tasks: Sequence[Task], processes: int, watch: Watch) -> Generator[Cell, None, None]:
+    """Yield every cell as it is finished; in which order depends on the processes, what is in it does not."""
+    processes = min(processes, len(tasks))
+    if processes > 1:
+        yield from _in_processes(original, tasks, processes, watch)
         return
-    halves = Originals()
+    half = Half.of(original)  # with the statistics computed of it so far, shared by all candidates
     for task in tasks:
         watch.running(task.name)
-        yield from carry_out(task, halves.of(task))
+        yield from carry_out(task, half)
         watch.finished(task.name)
-
-
-class Originals:
-    """The original with the statistics computed of it so far, shared by all candidates that a process measures."""
-
-    def __init__(self) -> None:
-        self.known: tuple[str, Half] | None = None
-
-    def of(self, task: Task) -> Half:
-        """Return the original of a task; another one takes the place of the last."""
-        if self.known is None or self.known[0] != task.fingerprint:
-            self.known = task.fingerprint, Half.of(task.original)
-        return self.known[1]
-
-
-IN_THIS_PROCESS = Originals()  # of a worker, which sees one task after the other
 
 
 def carry_out(task: Task, original: Half) -> Iterator[Cell]:
     """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty."""
     start = perf_counter()
     try:
-        table = _table(task)
+        table = _table(task, original.parts[0])
     except Exception as error:
         elapsed = perf_counter() - start
         for _, key in task.wanted:
@@ -102,12 +84,12 @@ def carry_out(task: Task, original: Half) -> Iterator[Cell]:
         yield cell
 
 
-def _table(task: Task) -> Microdata:
+def _table(task: Task, original: Microdata) -> Microdata:
     if isinstance(task.source, SfumatoError):
         raise task.source
     if isinstance(task.source, Microdata):
         return task.source
-    return task.source.protect(task.original, rng=generator(task.seed, task.source, task.replicate))
+    return task.source.protect(original, rng=generator(task.seed, task.source, task.replicate))
 
 
 def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds: float = 0.0) -> Cell:
@@ -117,33 +99,59 @@ def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds:
     return Cell(key=key, reason=reason, finished=finished, seconds=seconds, protect_seconds=protect_seconds)
 
 
-def _in_processes(tasks: Sequence[Task], workers: int, watch: Watch) -> Iterator[Cell]:
-    from joblib import Parallel, delayed, parallel_config
+def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, watch: Watch) -> Iterator[Cell]:
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     left = dict(enumerate(tasks))
-    waiting = iter(tasks)  # joblib hands them out in this order, to as many processes as there are
-    for task in islice(waiting, workers):
-        watch.running(task.name)
-    # one thread per process: the processes already fill the machine
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        parallel = Parallel(
-            n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=SHARED_FROM, mmap_mode="r"
-        )
-        with _ended(parallel(delayed(_in_process)(number, task) for number, task in enumerate(tasks))) as finished:
+    scope = tasks[0].store
+    folder = scope.path.parent if scope is not None and scope.path is not None else None
+    fruitless = 0  # rounds in a row that ended with the death of a worker and finished nothing
+    with shared(original, folder) as table:
+        while left and fruitless < TRIES:
+            before = len(left)
             try:
-                for number, cells in finished:
-                    yield from cells
-                    watch.finished(left.pop(number).name)
-                    for task in islice(waiting, 1):
-                        watch.running(task.name)
+                yield from _round(left, table, processes, watch)
             except TerminatedWorkerError:
-                yield from _lost(left.values())
+                found = _kept_by_the_dead(left.values())
+                yield from found.values()
+                for number, task in tuple(left.items()):
+                    lacking = tuple((measure, key) for measure, key in task.wanted if key not in found)
+                    left[number] = replace(task, wanted=lacking)
+                    if not lacking:
+                        watch.finished(left.pop(number).name)
+                fruitless = 0 if found or len(left) < before else fruitless + 1
             except PicklingError as error:
                 why = str(error.__cause__ or error).strip('"\n ').rpartition("\n")[2]  # the last line of its traceback
                 raise ParameterError(
                     f"a method or measure cannot be sent to another process ({why}); run with workers=1"
                 ) from error
+    yield from _lost(left.values())
+
+
+def _round(left: dict[int, Task], table: Shared | Microdata, processes: int, watch: Watch) -> Iterator[Cell]:
+    """Carry out what is left, and take out what is done; all ends where a worker dies."""
+    from joblib import delayed
+
+    waiting = iter(tuple(left.values()))  # joblib hands them out in this order, to as many processes as there are
+    for task in islice(waiting, processes):
+        watch.running(task.name)
+    jobs = (delayed(_in_process)(number, task, table) for number, task in tuple(left.items()))
+    with _ended(workers(processes)(jobs)) as finished:
+        for number, cells in finished:
+            yield from cells
+            watch.finished(left.pop(number).name)
+            for task in islice(waiting, 1):
+                watch.running(task.name)
+
+
+def _kept_by_the_dead(left: Iterable[Task]) -> dict[Key, Cell]:
+    """Return the cells that were stored before a worker died: they are not computed again."""
+    wanted = {key: task.store for task in left for _, key in task.wanted}
+    scope = next(iter(wanted.values()))
+    if scope is None:
+        return {}
+    with Store(scope, known=True) as store:
+        return {key: cell for key, cell in store.finished().items() if key in wanted}
 
 
 @contextmanager
@@ -157,37 +165,29 @@ def _ended(finished: Generator[tuple[int, list[Cell]], None, None]) -> Iterator[
             finished.close()
 
 
-def _in_process(number: int, task: Task) -> tuple[int, list[Cell]]:
-    import signal
-
-    _end_with_the_parent()
-    # Ctrl-C reaches every process of the terminal; the one that writes the store decides what becomes of the others
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return number, list(_kept(task))
+def _in_process(number: int, task: Task, original: Shared | Microdata) -> tuple[int, list[Cell]]:
+    return number, list(_kept(task, _half(original)))
 
 
-@cache
-def _end_with_the_parent() -> None:
-    """Watch, once per process, whether the process that writes the results is still there; end if it was killed."""
-    import threading
-
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _half(original: Shared | Microdata) -> Half:
+    """Return the original with the statistics that this process computed of it for one task after the other."""
+    if isinstance(original, Microdata):  # sent anew with every task
+        return Half.of(original)
+    return _half_of_shared(original)
 
 
-def _kept(task: Task) -> Iterator[Cell]:
+@lru_cache(maxsize=1)
+def _half_of_shared(original: Shared) -> Half:
+    return Half.of(original.read())
+
+
+def _kept(task: Task, original: Half) -> Iterator[Cell]:
     """Carry out a task and keep each cell as soon as it is finished."""
     if task.store is None:
-        yield from carry_out(task, IN_THIS_PROCESS.of(task))
+        yield from carry_out(task, original)
         return
     with Store(task.store, known=True) as store:
-        for cell in carry_out(task, IN_THIS_PROCESS.of(task)):
+        for cell in carry_out(task, original):
             store.add(cell)
             yield replace(cell, content=None)  # on disk, and not to be sent about
 

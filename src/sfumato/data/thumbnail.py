@@ -75,4 +75,6 @@ def _categories(variable: Variable, codes: NDArray[Any], bars: int) -> Thumbnail
     shown = np.argsort(-counts, kind="stable")[:bars]
     shown = shown[counts[shown] > 0] if variable.kind == "nominal" else np.sort(shown)
     names = tuple(variable.spelled(variable.categories[code]) for code in shown)
-    return Thumbnail(tuple(counts[shown].tolist()), missing, names=names, others=int(counts.sum() - counts[shown].sum()))
+    return Thumbnail(
+        tuple(counts[shown].tolist()), missing, names=names, others=int(counts.sum() - counts[shown].sum())
+    )

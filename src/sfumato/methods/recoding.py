@@ -116,7 +116,9 @@ class GlobalRecoding(Method):
         named = self.named()
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
-            raise parameters.refuse(self, f"{', '.join(twice)}: give a map, bins, a hierarchy or a share, not two of them")
+            raise parameters.refuse(
+                self, f"{', '.join(twice)}: give a map, bins, a hierarchy or a share, not two of them"
+            )
         if not named and self.groups is None and self.rare is None:
             raise parameters.refuse(self, "say how: groups=5, rare=0.05, map={...}, bins={...} or level={'age': 2}")
         if self.variables is not None and self.groups is None and not isinstance(self.rare, float):
@@ -137,7 +139,7 @@ class GlobalRecoding(Method):
         return self.rare if isinstance(self.rare, Mapping) else {}
 
     def named(self) -> tuple[str, ...]:
-        """Name the variables of which is said how they are recoded: by bins, a map, a level of a hierarchy or a share."""
+        """Name the variables of which is said how they are recoded: by bins, a map, a level or a share."""
         return tuple(name for stated in (self.bins, self.map, self._levels(), self._rare()) for name in stated or ())
 
     def _levels(self) -> dict[str, int]:
@@ -292,7 +294,9 @@ class GlobalRecoding(Method):
     def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
         if variable.kind != "nominal":
             hint = "merge neighbours by a map" if variable.kind == "ordinal" else "give bins"
-            raise NotApplicable(f"variable {variable.name!r} is {a_kind(variable.kind)}, so no category is rare; {hint}")
+            raise NotApplicable(
+                f"variable {variable.name!r} is {a_kind(variable.kind)}, so no category is rare; {hint}"
+            )
         share = self.rare.get(variable.name, 0.0) if isinstance(self.rare, Mapping) else self.rare or 0.0
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
         other = set(rarest(counts, share).tolist())

@@ -1,5 +1,6 @@
 """What becomes of a plan: run, reported, the chosen table written, and all of it told."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.project.tell import Tell, unheard
@@ -42,6 +43,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         release_key,
         write_chosen,
     )
+    from sfumato.project.scripts import write_scripts
     from sfumato.project.tables import is_written
     from sfumato.show.report import write_report
     from sfumato.show.summarise import summarise
@@ -78,20 +80,38 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         schema=schema_text(plan.data.schema),
     )
     recorder.phase("report")
+    write_scripts(plan, tell)
     if table is None or not summary.verdict.publish:
         forget_release(plan, tell)
+        summary = _with_decision(summary, plan, tell)
         write_report(summary, plan.out)
         return summary
     key = release_key(results, table, summary)
     there = is_written(protected_path(plan), note=provenance_path(plan), source=plan.file, key=key)
-    if not there:
+    if there:
+        summary = _with_decision(summary, plan, tell)
+    else:
         forget_release(plan, tell)
     write_report(summary, plan.out)
     write_report(summary, release_folder(plan), audience="external")
     recorder.phase("release", candidate=table.candidate)
     if not there:
         write_chosen(results, table, plan, summary, key, tell)
+        signed = _with_decision(summary, plan, tell)  # it holds if the file is the same, byte for byte
+        if signed.decision is not None:
+            write_report(signed, plan.out)
+        return signed
     return summary
+
+
+def _with_decision(summary: "Summary", plan: "Plan", tell: Tell) -> "Summary":
+    """Add the signature under the release, if there is one; say if it is void."""
+    from sfumato.project import decision
+
+    found = decision.read(plan.out)
+    if found is not None and found.void:
+        tell(f"the approval by {found.by} of {found.signed} is void: {found.void}")
+    return replace(summary, decision=found)
 
 
 def _warn(before: "Row", plan: "Plan", tell: Tell) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 State = Literal["running", "done", "failed", "stopped"]
 Phase = Literal["original", "candidates", "audit", "examination", "report", "release"]
 NAME = "progress.json"
-SELDOM = 0.2  # seconds between two writes, unless the phase or the state is another
+SELDOM = 0.2  # seconds between two writes; another phase or state is written at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Recorder:
 
     def __init__(self, folder: Path, *, hears: Hears | None = None, bars: bool = False) -> None:
         self._place, self._hears, self._bars = folder / NAME, hears, bars
-        self._written = self._began = monotonic()
+        self._began, self._changed, self._one_by_one = monotonic(), False, Lock()
         self.now = Progress(started=_utc(), pid=os.getpid())
 
     def phase(self, phase: Phase, *, total: int = 0, candidate: str = "") -> None:
@@ -127,15 +128,22 @@ class Recorder:
         return replace(now, done=done, seconds_left=left)
 
     def _tell(self, now: Progress, *, at_once: bool = False) -> None:
+        self.now = replace(now, updated=_utc())
+        self._changed = True
+        if self._hears is not None:
+            self._hears(self.now)
+        if at_once:
+            self.write()
+
+    def write(self) -> None:
+        """Write what has changed since it was written last."""
         from sfumato.compare.plain import to_json
         from sfumato.show.page import save
 
-        self.now = replace(now, updated=_utc())
-        if self._hears is not None:
-            self._hears(self.now)
-        if at_once or monotonic() - self._written >= SELDOM:
-            save(self._place, to_json(self.now, indent=1).encode())
-            self._written = monotonic()
+        with self._one_by_one:
+            if self._changed:
+                self._changed = False
+                save(self._place, to_json(self.now, indent=1).encode())
 
 
 class _Tables:
@@ -175,7 +183,8 @@ def recorded(folder: Path, *, hears: Hears | None = None, bars: bool = False) ->
     recorder = Recorder(folder, hears=hears, bars=bars)
     recorder.phase("original", total=1)
     try:
-        yield recorder
+        with _now_and_then(recorder.write):
+            yield recorder
     except BaseException as error:
         stopped = isinstance(error, KeyboardInterrupt | SystemExit)
         said = str(error) if isinstance(error, SfumatoError) or stopped else f"{type(error).__name__}: {error}"
@@ -183,6 +192,25 @@ def recorded(folder: Path, *, hears: Hears | None = None, bars: bool = False) ->
             recorder.close("stopped" if stopped else "failed", said)
         raise
     recorder.close("done")
+
+
+@contextmanager
+def _now_and_then(write: Callable[[], None]) -> Iterator[None]:
+    """Write beside the work, so that what happened last is never left unwritten for long."""
+    ended = Event()
+
+    def go_on() -> None:
+        while not ended.wait(SELDOM):
+            with suppress(FileError):  # the work itself will meet the same disk, and say so
+                write()
+
+    writer = Thread(target=go_on, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
 
 
 def _utc() -> str:

@@ -46,10 +46,17 @@ class Record:
     keep_weights: bool = False
     keep_households: bool = False
     despite_audit: bool = False
+    file: str = ""  # the original, from the root of the file system
+    schema: str = ""  # as schema.toml says it
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
 
     @classmethod
     def of(cls, plan: "Plan") -> "Record":
         """Return what is kept of a plan."""
+        from sfumato.data.schema_file import schema_text
+
         return cls(
             fingerprint=plan.data.fingerprint,
             methods=tuple(map(repr, plan.methods)),
@@ -73,6 +80,9 @@ class Record:
             keep_weights=plan.keep_weights,
             keep_households=plan.keep_households,
             despite_audit=plan.despite_audit,
+            file=str(plan.file.resolve()),
+            schema=schema_text(plan.data, folder=plan.out),
+            **vars(plan.dialect),
         )
 
     def save(self, folder: Path) -> Path:

@@ -13,12 +13,29 @@ import sfumato
 from sfumato.errors import ParameterError
 from sfumato.project.reading import read_measures, read_methods
 from sfumato.project.tables import digest
+from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.project.plan import Plan
 
 OUT, SCHEMA = "sweep", "schema.toml"
+SHELL, PYTHON = "reproduce.sh", "reproduce.py"
+
+
+def write_scripts(plan: "Plan", tell: Tell = unheard) -> None:
+    """Write both scripts into the folder of a plan, for its owner alone; say so if it cannot be told as text."""
+    from sfumato.show.page import save
+
+    try:
+        written = {SHELL: shell_script(plan), PYTHON: python_script(plan)}
+    except ParameterError as refusal:
+        for name in (SHELL, PYTHON):
+            (plan.out / name).unlink(missing_ok=True)  # those of another plan would mislead
+        tell(f"no script that makes the release again: {refusal}")
+        return
+    for name, text in written.items():
+        save(plan.out / name, text.encode())
 
 
 def shell_script(plan: "Plan") -> str:

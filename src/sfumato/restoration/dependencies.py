@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import toml_text
-from sfumato.data.behaviour import behaviours
+from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
 from sfumato.errors import SchemaError
@@ -60,6 +60,11 @@ class Dependency:
     formula: str = ""
 
     @property
+    def copy(self) -> bool:
+        """Whether it and its one source tell each other, as under another name or in another unit."""
+        return len(self.sources) == 1 and min(self.holds, self.tells) > NEARLY
+
+    @property
     def line(self) -> str:
         """What to write under the variable in schema.toml."""
         return f"linked = {toml_text.names(self.sources)}"
@@ -90,13 +95,15 @@ class Dependencies:
     notes: tuple[str, ...] = ()  # what of a wide table was not tried
 
 
-def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) -> Dependencies:
+def dependencies(
+    data: Microdata, *, found: Iterable[Behaviour] | None = None, rng: np.random.Generator | int | None = 0
+) -> Dependencies:
     """Find the variables of a table that one other, a few together or a sum determine, wholly or nearly.
 
     A variable is proposed if nine tenths of what the best guess leaves open are told by its sources, record by record
     from the others, and by more than luck: with a chance of 1 % of any false proposal in a table. Variables that are
     linked already, that have one value, and ids, households and weights are not; nor is what tells little of its
-    source.
+    source. ``found`` is what behaves like an id or a household, if that is known already.
 
     >>> import pyarrow as pa
     >>> ages = [18 + 7 * i % 60 for i in range(120)]
@@ -108,18 +115,17 @@ def dependencies(data: Microdata, *, rng: np.random.Generator | int | None = 0) 
         return Dependencies(len(data), 0, ())
     generator = np.random.default_rng(rng)
     rows = generator.permutation(len(data))[:LOOKED]  # not as they stood, because of each household the first teaches
-    search = _Search(data.take(rows), _naming(data), generator)
-    found = tuple(search.proposals())
-    return Dependencies(len(data), len(rows), found, tuple(search.apart()), tuple(search.notes))
+    search = _Search(data.take(rows), _naming(data, behaviours(data) if found is None else found), generator)
+    return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()), tuple(search.notes))
 
 
-def _naming(data: Microdata) -> frozenset[str]:
+def _naming(data: Microdata, found: Iterable[Behaviour]) -> frozenset[str]:
     """Name the columns that behave like ids, or like numbers of households whose members stand together.
 
     What does not stand together may as well be an age with its copies, which are constant in each age.
     """
     named = []
-    for one in behaviours(data):
+    for one in found:
         column = data.columns[one.name]
         runs = 1 + int(np.count_nonzero(column[1:] != column[:-1]))
         if one.behaves == "id" or (one.behaves == "household" and runs == len(np.unique(column))):

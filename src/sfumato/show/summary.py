@@ -22,6 +22,7 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.figures import Figure, numberless
 from sfumato.outcome import Reason, Status
 from sfumato.restoration.findings import Checked
+from sfumato.show.decision import Decision
 
 Grade = Literal["not for", "with care", "coarser", "as before", "not compared"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
@@ -301,6 +302,7 @@ class Summary:
     notes: tuple[str, ...] = ()
     original: CandidateLine | None = None  # the original, measured like a candidate
     checked: Checked | None = None  # what was done before the file goes out, and what it then gives back
+    decision: Decision | None = None  # who approved the release, if somebody has
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""

@@ -7,6 +7,8 @@ the reader's browser.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.display import visible
+
 Spec = dict[str, Any]
 INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
 BEFORE, AFTER = "#8a8578", "#0b6e8a"
@@ -52,11 +54,26 @@ CONFIG: Spec = {
 }
 BARE = {"ticks": False, "domain": False}  # an axis of names
 TABLES = ("original", "protected")
+_LOOKS_LIKE = str.maketrans({"\n": "↵", "\\": "\N{SET MINUS}"})
 
 
 def dressed(spec: Mapping[str, Any]) -> Spec:
-    """Give a picture the same clothes as all others."""
-    return {**spec, "config": CONFIG}
+    """Give a picture the same clothes as all others, and only text that can be drawn.
+
+    Here the text of files enters a picture. The renderer ends the whole process at a control character and refuses a
+    title with a line break; Vega-Lite puts titles into expressions, where after a backslash a text becomes a program.
+    """
+    return {**_drawable(spec), "config": CONFIG}
+
+
+def _drawable(thing: Any) -> Any:
+    if isinstance(thing, str):
+        return visible(thing).translate(_LOOKS_LIKE)
+    if isinstance(thing, Mapping):
+        return {key: _drawable(value) for key, value in thing.items()}
+    if isinstance(thing, list | tuple):
+        return [_drawable(entry) for entry in thing]
+    return thing
 
 
 def number(field: str, **said: Any) -> Spec:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.compare import processes
 from sfumato.compare.progress import watch
 from sfumato.compare.work import versions
 from sfumato.core import Method
@@ -260,9 +261,9 @@ def _repeated(
         if workers == 1:
             done = (repetition(number, seed, sizes) for number in range(repetitions))
         else:
-            from joblib import Parallel, delayed
+            from joblib import delayed
 
-            parallel = Parallel(n_jobs=workers, return_as="generator")
+            parallel = processes.workers(workers, unordered=False)
             done = parallel(delayed(repetition)(number, seed, sizes) for number in range(repetitions))
         for number, found in enumerate(done):
             bar.finished(f"sample {number + 1}")

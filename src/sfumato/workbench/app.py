@@ -20,6 +20,7 @@ from sfumato.workbench.journal import Now, Stale
 from sfumato.workbench.pages import Page, page_of
 from sfumato.workbench.screens import SCREENS
 from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
+from sfumato.workbench.uploads import MOST as MOST_UPLOADED
 from sfumato.workbench.uploads import plain_name, received
 
 MOST_IN_A_FORM = 4 * 1024**2  # bytes
@@ -97,7 +98,7 @@ class Pages:
 
         def carry_out() -> Response:
             now = self.desk.now()
-            revision = int(form.text("revision") or 0)
+            revision = _revision(form)
             try:
                 done = action(self.desk, now.draft, form)
                 self._apply(done, screen, revision, form.text("once"))
@@ -132,7 +133,7 @@ class Pages:
 
         def carry_out() -> Response:
             try:
-                move(int(form.text("revision") or 0))
+                move(_revision(form))
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
             return RedirectResponse(screen.slug, 303)
@@ -152,7 +153,7 @@ class Pages:
         """Take a file that was dropped on the page."""
         _proved(request, "")
         name = plain_name(request.query_params.get("name", ""))
-        path = await received(self.desk.folder, name, request.stream())
+        path = await received(self.desk.folder, name, request.stream(), most=MOST_UPLOADED)
         self.desk.journal.note("open", f"{name} was put into the project's folder")
         return JSONResponse({"name": path.name})
 
@@ -204,6 +205,12 @@ def _screen(request: Request) -> Screen:
     if screen is None:
         raise HTTPException(404)
     return screen
+
+
+def _revision(form: Form) -> int:
+    """Return the revision of the page that a form was on; 0, which none has, if it says none."""
+    said = form.text("revision")
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 18 else 0
 
 
 def _stale() -> SfumatoError:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
+from sfumato.project.record import Record
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 
@@ -15,6 +16,11 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
     if file is None:
         if schema is not None:
             raise FileError("--schema goes with a file: sfumato open survey.csv --schema schema.toml")
+        record = None if now.draft.source else Record.read(desk.folder)
+        if record is not None and record.file:
+            desk.change(
+                lambda draft: _swept(record, desk), screen="open", what="taken over from a sweep in the terminal"
+            )
         return
     source = str(file.resolve())
     if now.draft.source:
@@ -27,6 +33,35 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
     text = _schema(desk, schema)
     desk.change(
         lambda draft: Draft(source=source, schema=text).but(**dialect), screen="open", what=f"opened {file.name}"
+    )
+
+
+def _swept(record: Record, desk: Desk) -> Draft:
+    """Return the draft of a sweep that was run in the terminal, so that the page goes on with it."""
+    place = desk.folder / SCHEMA
+    named = tuple(text for text in record.methods if text not in record.whys)
+    own = tuple(path.name for path in desk.folder.iterdir() if path.name in record.elsewhere)
+    return Draft(
+        source=record.file,
+        encoding=record.encoding,
+        delimiter=record.delimiter,
+        decimal=record.decimal,
+        confirmed=True,
+        schema=place.read_text(encoding="utf-8-sig") if place.is_file() else record.schema,
+        own=named,
+        proposed=record.composed,
+        breadth=record.breadth,
+        elsewhere=own,
+        uses=record.asked,
+        at_most=record.at_most,
+        at_least=record.at_least,
+        population=record.population,
+        replicates=record.replicates,
+        choose=record.choose,
+        keep_order=record.keep_order,
+        keep_weights=record.keep_weights,
+        keep_households=record.keep_households,
+        despite_audit=record.despite_audit,
     )
 
 

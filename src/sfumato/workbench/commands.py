@@ -40,10 +40,18 @@ def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
 
 
 def recoded_first(draft: Draft) -> "Method | None":
-    """Return the recodings that every candidate begins with as one method; None where nothing is recoded."""
+    """Return what every candidate begins with as one method: variables left out, then recodings; None for nothing."""
     from sfumato.compare.recodings import Recodings
+    from sfumato.methods import VariableRemoval
 
-    return Recodings.of(json.loads(draft.recodings)).method() if draft.recodings else None
+    recodings = Recodings.of(json.loads(draft.recodings)) if draft.recodings else Recodings()
+    for name in draft.removed:
+        recodings = recodings.without(name)
+    recoded = recodings.method()
+    if not draft.removed:
+        return recoded
+    removal = VariableRemoval(variables=draft.removed)
+    return removal if recoded is None else removal + recoded
 
 
 def judging(desk: Desk, draft: Draft) -> "list[Measure]":

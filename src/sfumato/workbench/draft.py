@@ -21,6 +21,7 @@ class Draft:
     confirmed: bool = False  # whether the steward has looked at how the file is read
     schema: str = ""  # as schema.toml says it
     recodings: str = ""  # JSON of the recodings that every candidate begins with
+    removed: tuple[str, ...] = ()  # variables that every candidate leaves out
     own: tuple[str, ...] = ()  # methods put together by hand
     proposed: bool = True  # whether candidates are composed to fit the table and the bounds
     breadth: int = 1  # how many of these: 1, 2 or 3

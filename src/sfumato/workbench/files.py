@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
 # what a reader may be led to; the original, the store, the journal and the seed are not among them
-PLACES = ("report.html", "report.md", "results.json", "schema.toml", "decision.json")
+PLACES = ("report.html", "report.md", "results.json", "schema.toml", "decision.json", "reproduce.sh", "reproduce.py")
 FOLDERS = ("release", "plots")
 # a page of ours with scripts inside it: it runs as if it came from nowhere, so that it reaches nothing of this server
 APART = (

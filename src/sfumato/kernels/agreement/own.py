@@ -23,7 +23,7 @@ def own_sums(rows: Codes, values: NDArray[np.generic]) -> Floats:
     >>> own_sums(np.array([[0, 1], [0, -1], [2, 1]]), np.array([1.5, 2.0, 4.0]))
     array([3.5, 3.5, 4. ])
     """
-    gaps = rows < 0
+    gaps: NDArray[np.bool_] = np.less(rows, 0)
     if not worth_compiling(len(rows)) or gaps.sum() > MOST_GAPS * len(rows):
         return matching_sums(rows, rows, values)
     from sfumato.kernels.agreement.compiled import add_to_each_other
@@ -33,7 +33,7 @@ def own_sums(rows: Codes, values: NDArray[np.generic]) -> Floats:
     order = _order(rows, keys)
     columns = np.ascontiguousarray(rows.T[keys][:, order], dtype=np.int32)
     sums = np.asarray(values, dtype=np.float64)[order]
-    asking = np.flatnonzero(gaps.any(axis=1)[order])
+    asking = np.flatnonzero(gaps[order].any(axis=1))
     found = sums.copy()
     add_to_each_other(columns, sums, asking, found)
     result = np.empty(len(rows))

@@ -1,16 +1,87 @@
-"""Screen: Decide."""
+"""Screen 11, Decide: the verdict on one page, and the signature under it."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from sfumato.errors import SfumatoError
+from sfumato.project import decision as decisions
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Screen
+from sfumato.workbench.latest import latest
+from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+
+MOST_SAID = 20_000  # characters of a reason
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
-    """Show nothing yet."""
-    return {}
+    """Show the verdict of the last run, and who signed it."""
+    found = latest(desk, draft)
+    return {
+        "found": found,
+        "summary": found.summary,
+        "decision": decisions.read(desk.folder),
+        "can_sign": _can_sign(desk, draft) == "",
+        "cannot": _can_sign(desk, draft),
+    }
+
+
+def _can_sign(desk: Desk, draft: Draft) -> str:
+    """Say why the release cannot be signed; nothing if it can."""
+    found = latest(desk, draft)
+    if found.summary is None or found.why_old:
+        return found.why_old or "Nothing has been run yet."
+    if not found.summary.verdict.publish:
+        return "There is no release to sign: the verdict is not to publish."
+    return ""
+
+
+def sign(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Sign the release: who approves it, and why."""
+    by, reasons = form.text("by"), form.text("reasons")
+    if not by:
+        raise Refused("by", "name the person who approves")
+    if len(reasons) < 10:
+        raise Refused("reasons", "write down why this release is right: a decision without a reason cannot be defended")
+    if len(by) > 200 or len(reasons) > MOST_SAID:
+        raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MOST_SAID:,} characters")
+    why_not = _can_sign(desk, draft)
+    if why_not:
+        raise Refused("", f"{why_not} Run again, then sign.")
+    there = decisions.read(desk.folder)
+    said = tuple(line.strip() for line in reasons.splitlines() if line.strip())
+    if there is not None and not there.void and (there.by, there.reasons) == (by, said):
+        return Done(goto="release")  # a second click
+    made = decisions.sign(desk.folder, by=by, reasons=said)
+    return Done(None, f"release of {made.file} signed by {made.by}", goto="release", said="Signed.")
+
+
+def decline(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Write down that nothing is released, and why."""
+    by, reasons = form.text("by"), form.text("reasons")
+    if not by:
+        raise Refused("by", "name the person who decides")
+    if len(reasons) < 10:
+        raise Refused("reasons", "write down why nothing is released")
+    return Done(None, f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}", said="Kept in the journal.")
+
+
+def same(desk: Desk, draft: Draft) -> Same | None:
+    """Say how a release is signed elsewhere."""
+    there = decisions.read(desk.folder)
+    by, reasons = (there.by, there.reasons) if there is not None else ("NAME", ("REASON",))
+    words = ["sfumato", "sign", ".", "--by", by]
+    command = shlex.join([*words, *(word for reason in reasons for word in ("--reason", reason))])
+    code = f"from sfumato.project.decision import sign\n\nsign({'.'!r}, by={by!r}, reasons={list(reasons)!r})"
+    return Same(command, code)
+
+
+def _signed(desk: Desk, draft: Draft) -> bool:
+    try:
+        there = decisions.read(desk.folder) if (desk.folder / decisions.NAME).exists() else None
+    except SfumatoError:
+        return False
+    return there is not None and not there.void and not latest(desk, draft).why_old
 
 
 SCREEN = Screen(
@@ -20,5 +91,8 @@ SCREEN = Screen(
     "lose.",
     practice="read it to a colleague, write down the reasons, and name who approved.",
     view=view,
+    actions={"sign": sign, "decline": decline},
     ready=lambda desk, draft: "" if draft.confirmed else "Open a file first, and confirm how it is read.",
+    done=_signed,
+    same=same,
 )

@@ -1,0 +1,100 @@
+"""The steward's signature under a release, kept in the sweep's folder and shown in its internal report."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import FileError, NotApplicable, ParameterError
+from sfumato.project.lock import held
+from sfumato.project.tables import digest, provenance_path
+from sfumato.show.decision import Decision
+
+if TYPE_CHECKING:
+    from sfumato.show.summary import Summary
+
+NAME = "decision.json"
+
+
+def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decision:
+    """Sign the release in a sweep's folder, and show that in its internal report; an earlier signature is replaced.
+
+    Refused where nothing is released, or where the file is not the one that was measured.
+    """
+    from sfumato.compare.plain import to_json
+    from sfumato.show.page import save
+    from sfumato.show.report import write_report
+
+    folder, said = Path(folder), tuple([reasons] if isinstance(reasons, str) else reasons)
+    if not by.strip():
+        raise ParameterError("say who signs")
+    if not said or not all(reason.strip() for reason in said):
+        raise ParameterError("say why the release is approved: a decision without a reason cannot be explained later")
+    if not folder.is_dir():
+        raise FileError(f"there is no folder {folder}")
+    with held(folder):
+        summary = _summary(folder)
+        chosen = summary.chosen
+        if chosen is None or not summary.verdict.publish:
+            raise NotApplicable(
+                f"nothing is released in {folder}, so there is nothing to sign: {summary.verdict.words}"
+            )
+        decision = Decision(
+            by=by.strip(),
+            reasons=tuple(reason.strip() for reason in said),
+            signed=datetime.now(UTC).isoformat(timespec="seconds"),
+            candidate=chosen.label,
+            file=summary.released,
+            sha256=_measured(folder, summary.released),
+            bounds=tuple(f"{bound.name} {bound.text}" for bound in summary.bounds),
+        )
+        save(folder / NAME, to_json(decision, indent=1).encode())
+        write_report(replace(summary, decision=decision), folder)
+    return decision
+
+
+def read(folder: str | Path) -> Decision | None:
+    """Return the decision that was signed in a folder, void if the release is another file by now; None if none was."""
+    from sfumato.compare.plain import from_json
+
+    folder = Path(folder)
+    try:
+        text = (folder / NAME).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"cannot read {folder / NAME}: {error.strerror}") from None
+    decision = from_json(Decision, text)
+    place = folder / "release" / decision.file
+    if not place.is_file():
+        return replace(decision, void=f"{decision.file} is not in the release any more")
+    if digest(place) != decision.sha256:
+        return replace(decision, void=f"{decision.file} is another file than the one that was signed")
+    return decision
+
+
+def _summary(folder: Path) -> "Summary":
+    from sfumato.show.summary import from_json
+
+    place = folder / "results.json"
+    try:
+        return from_json(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileError(f"{folder} holds no finished sweep: there is no results.json in it") from None
+    except OSError as error:
+        raise FileError(f"cannot read {place}: {error.strerror}") from None
+
+
+def _measured(folder: Path, name: str) -> str:
+    """Return the SHA-256 of the release, which must be that of the file that was measured and written."""
+    place, note = folder / "release" / name, provenance_path(folder / name)
+    try:
+        written = json.loads(note.read_text(encoding="utf-8"))["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FileError(f"{note} does not tell how {place} was made; run the sweep again") from None
+    found = digest(place)
+    if found != written:
+        raise FileError(f"{place} is not the file that was measured: it was changed since; run the sweep again")
+    return found

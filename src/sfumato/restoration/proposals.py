@@ -1,0 +1,83 @@
+"""What a look at a table proposes for its schema: who is weighed, grouped and named, and what follows what.
+
+``sfumato inspect`` and the page of variables show the same. Nothing is decided here: a schema decides.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+from sfumato.data.behaviour import Behaviour, behaviours
+from sfumato.data.describe import Finding, describe
+from sfumato.data.microdata import Microdata
+from sfumato.restoration.dependencies import Dependencies, dependencies
+
+Special = Literal["weight", "household", "id"]
+SAID = {"weight": "weight", "household": "household", "identifier": "id"}  # what a suggestion by name means
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A variable that may be the weight, the household or the id of the records, and why."""
+
+    name: str
+    special: Special
+    by_name: bool  # its name says so, and nothing in its values speaks against it
+    by_behaviour: bool  # its values say so, whatever its name
+    why: str
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """All that a look at a table proposes.
+
+    ``specials`` has, for each of weight, household and id that the schema does not name yet, the variables that may be
+    it: those first of which name and values say so, then those whose values do. ``links`` tells which variables others
+    determine, copies among them.
+    """
+
+    findings: tuple[Finding, ...]
+    found: tuple[Behaviour, ...]
+    specials: tuple[Proposed, ...]
+    links: Dependencies
+
+    @property
+    def copies(self) -> dict[str, str]:
+        """By variable that is a copy of another under another name or code, that other one."""
+        return {one.name: one.sources[0] for one in self.links.found if one.copy}
+
+
+def proposals(data: Microdata) -> Proposals:
+    """Look at a table: what each variable holds, what it may be, and what determines it.
+
+    >>> import pyarrow as pa
+    >>> ages = [18 + 7 * i % 60 for i in range(120)]
+    >>> table = pa.table({"home": [i // 2 for i in range(120)], "age": ages, "cohort": [2020 - age for age in ages]})
+    >>> found = proposals(Microdata.from_frame(table))
+    >>> [(one.name, one.special) for one in found.specials], found.copies
+    ([('home', 'household')], {'cohort': 'age'})
+    """
+    findings = tuple(describe(data))
+    found = behaviours(data)
+    weights = {one.name for one in findings if one.suggestion is not None and one.suggestion.doubt == "weight"}
+    linked = dependencies(data, found=found)
+    # what looks like a survey weight is made of other variables, and is no source of them
+    linked = replace(linked, found=tuple(one for one in linked.found if weights.isdisjoint(one.sources)))
+    return Proposals(findings, found, _specials(data, findings, found), linked)
+
+
+def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behaviour, ...]) -> tuple[Proposed, ...]:
+    said: dict[tuple[str, str], str] = {}
+    for finding in findings:
+        if finding.suggestion is not None and finding.suggestion.doubt in SAID:
+            said[finding.name, SAID[finding.suggestion.doubt]] = finding.suggestion.sentence
+    shown: dict[tuple[str, str], str] = {(one.name, one.behaves): one.evidence for one in found}
+    specials: tuple[Special, ...] = ("weight", "household", "id")
+    unnamed = [special for special in specials if data.schema.special().get(special) is None]
+    proposed = [
+        # what its values show says more than its name
+        Proposed(*both, both in said, both in shown, shown.get(both) or said[both])
+        for both in product(data.names, unnamed)
+        if both in said or both in shown
+    ]
+    return tuple(sorted(proposed, key=lambda one: (specials.index(one.special), -one.by_behaviour, -one.by_name)))
