@@ -116,8 +116,7 @@ class Pages:
                 return self._shown(request, screen, 422, error=error, form=form)
             if done.said:
                 self.desk.said[request.scope["csrf"]] = done.said
-            part = f"?{request.url.query}" if request.url.query else ""  # that of the page which asked is shown again
-            return RedirectResponse(f"../{done.goto or screen.slug + part}", 303)
+            return RedirectResponse(f"../{done.goto or screen.slug + _part(request)}", 303)
 
         return await run_in_threadpool(carry_out)
 
@@ -144,7 +143,7 @@ class Pages:
                 move(_revision(form))
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
-            return RedirectResponse(screen.slug, 303)
+            return RedirectResponse(screen.slug + _part(request), 303)
 
         return await run_in_threadpool(carry_out)
 
@@ -206,6 +205,11 @@ def _proved(request: Request, given: str) -> None:
 def _base(request: Request) -> str:
     """Return the address that all others of the page are seen from."""
     return f"{request.scope.get('root_path', '')}/"
+
+
+def _part(request: Request) -> str:
+    """Return the query of a change: that of the page which asked, so that it is shown again."""
+    return f"?{request.url.query}" if request.url.query else ""
 
 
 def _screen(request: Request) -> Screen:
