@@ -60,7 +60,7 @@ def page_of(desk: Desk, page: Page) -> str:
         steps=_steps(desk, draft, screen),
         before=slugs[place - 1] if place else None,
         after=slugs[place + 1] if place + 1 < len(slugs) else None,
-        titles=TITLES,
+        step_titles=TITLES,
         now=page.now,
         draft=draft,
         csrf=page.csrf,
