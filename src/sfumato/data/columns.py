@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data import dates
+from sfumato.data.declared_missing import NUMBER, declared
 from sfumato.data.schema import Kind, Variable
 from sfumato.errors import DataError, SchemaError
 
 RECURRING = 5  # times that a text stands among numbers, on average, before it is taken for a class
 EXACT = 2**53  # whole numbers up to here have an exact float64
-_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 
 
 def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDArray[Any]]:
@@ -138,15 +138,13 @@ def _without(column: Any, variable: Variable) -> Any:
     values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     if variable.kind == "date" and dates.is_moment(values.type):  # compared as dates when they are read as such
         return column
-    text = pc.cast(values, pa.string())
-    stand_ins = {str(code) for code in variable.missing}
-    if not pa.types.is_string(values.type):  # -9 is written -9 in whole numbers and -9.0 or -9 in others
-        stand_ins |= {str(float(code)) for code in variable.missing if isinstance(code, int | float)}
-    listed = pa.array(sorted(stand_ins), pa.string())
+    numeric = variable.kind == "numeric"
     if pa.types.is_dictionary(column.type):  # the order of the other categories stays
-        kept = column.dictionary.filter(pc.invert(pc.is_in(pc.cast(column.dictionary, pa.string()), value_set=listed)))
+        codes = declared(column.dictionary, variable.missing, numeric=numeric)
+        kept = column.dictionary.filter(pc.invert(codes))
         return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=kept), kept, ordered=column.type.ordered)
-    return pc.if_else(pc.is_in(text, value_set=listed), pa.scalar(None, values.type), values)
+    codes = declared(values, variable.missing, numeric=numeric)
+    return pc.if_else(codes, pa.scalar(None, values.type), values)
 
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
@@ -210,7 +208,7 @@ def _parsed(name: str, column: Any) -> Any:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid:
         pass
-    odd = pc.invert(pc.match_substring_regex(text, _NUMBER))
+    odd = pc.invert(pc.match_substring_regex(text, NUMBER))
     row, count = pc.index(odd, True).as_py(), pc.sum(odd).as_py() or 0
     if row < 0:
         raise DataError(f"variable {name!r} is numeric, but holds text that is not a number")

@@ -9,6 +9,7 @@ from sfumato.workbench.draft import Draft
 
 if TYPE_CHECKING:
     from sfumato.compare.defaults import Chosen
+    from sfumato.compare.recodings import Recodings
     from sfumato.core import Measure, Method
 
 KEPT = ("keep_order", "keep_weights", "keep_households", "despite_audit")
@@ -32,6 +33,11 @@ def _dialect(draft: Draft) -> list[str]:
     return words
 
 
+def of_table(desk: Desk, draft: Draft) -> str:
+    """Name all that the table depends on, for what is kept of it."""
+    return f"{desk.source(draft)} {stamp(desk.source(draft))} {_dialect(draft)} {draft.schema}"
+
+
 def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     """Return the call that reads the file in Python."""
     said = [repr(draft.source), *([repr(schema)] if schema else [])]
@@ -39,12 +45,18 @@ def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     return f"sfumato.read({', '.join(said)})"
 
 
+def recodings_of(draft: Draft) -> "Recodings":
+    """Return what is said to become of the variables."""
+    from sfumato.compare.recodings import Recodings
+
+    return Recodings.of(json.loads(draft.recodings)) if draft.recodings else Recodings()
+
+
 def recoded_first(draft: Draft) -> "Method | None":
     """Return what every candidate begins with as one method: variables left out, then recodings; None for nothing."""
-    from sfumato.compare.recodings import Recodings
     from sfumato.methods import VariableRemoval
 
-    recodings = Recodings.of(json.loads(draft.recodings)) if draft.recodings else Recodings()
+    recodings = recodings_of(draft)
     for name in draft.removed:
         recodings = recodings.without(name)
     recoded = recodings.method()
@@ -68,7 +80,7 @@ def usual_measures(desk: Desk, draft: Draft) -> "tuple[Chosen, ...]":
 
     return desk.kept(
         "usual measures",
-        f"{desk.source(draft)} {stamp(desk.source(draft))} {draft.schema} {draft.population} {_dialect(draft)}",
+        f"{of_table(desk, draft)} {draft.population}",
         lambda: default_measures(desk.table(draft), population=draft.population),
     )
 
