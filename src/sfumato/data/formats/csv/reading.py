@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from sfumato.data.file_form import Dialect, TextForm
-from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, without_markers
+from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, with_more_digits, without_markers
 from sfumato.data.formats.csv.detection import detect_delimiter, first_records, quoted_columns
 from sfumato.errors import DataError, FileError
 
@@ -47,10 +47,12 @@ def read_csv(
     decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
     quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
     usual = next((marker for marker in markers.values() if marker is not None), "")
-    columns, forms = [], {}
+    columns, forms, exact = [], {}, {}
     for place, (name, text) in enumerate(texts.items()):
         column, decimals = typed(text, decimal, stated=name in numeric)
         columns.append(column)
+        if pa.types.is_floating(column.type) and with_more_digits(text, column, decimal):
+            exact[name] = text
         marker = markers[name]
         forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
     return pa.table(columns, names=list(texts)), Dialect(
@@ -62,6 +64,7 @@ def read_csv(
         quoted_header=data[start : start + 1] == b'"',
         missing=usual,
         columns=forms,
+        exact=exact,
     )
 
 
