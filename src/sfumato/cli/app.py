@@ -33,7 +33,8 @@ and release the most useful table under a risk bound.
 
 1. `sfumato demo` runs it all on a made-up survey, in about a minute.
 
-2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
+2. `sfumato open census.csv` does all of what follows in the browser, step by step. Or in the terminal: \
+`sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
 categories, which is the weight, and under [scenarios.NAME] what each intruder knows.
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
