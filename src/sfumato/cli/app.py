@@ -14,6 +14,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.ending import end_on_signals, exit_code
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.look import look
 from sfumato.cli.open import open_
 from sfumato.cli.protect import protect
 from sfumato.cli.sign import sign
@@ -67,7 +68,7 @@ class Commands(TyperGroup):
             said = str(interruption) or "stopped"
             again = (
                 "; run the same command again to continue"
-                if ctx.invoked_subcommand in ("demo", "sweep", "study")
+                if ctx.invoked_subcommand in ("demo", "sweep", "study", "look")
                 else ""
             )
             with suppress(OSError):  # the terminal may be gone
@@ -108,7 +109,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, hierarchy, sweep, sign, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, look, sign, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 app.command("open")(open_)
 
