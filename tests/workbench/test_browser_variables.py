@@ -174,5 +174,7 @@ def test_no_page_is_wider_than_its_screen(running_server: Running, enter: Enter,
     page.get_by_label("More of tenure").click()
     page.locator("[data-editor]").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("[...document.querySelectorAll('input:not([type=hidden]), select')].every((i) => i.labels.length || i.ariaLabel)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('input:not([type=hidden]), select')].every((i) => i.labels.length || i.ariaLabel)"
+    )
     assert page.problems == []

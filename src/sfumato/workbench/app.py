@@ -106,7 +106,7 @@ class Pages:
 
         def carry_out() -> Response:
             now = self.desk.now()
-            revision = _revision(form)
+            revision = form.revision
             try:
                 done = action(self.desk, now.draft, form)
                 self._apply(done, screen, revision, form.text("once"))
@@ -140,7 +140,7 @@ class Pages:
 
         def carry_out() -> Response:
             try:
-                move(_revision(form))
+                move(form.revision)
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
             return RedirectResponse(screen.slug + _part(request), 303)
@@ -217,12 +217,6 @@ def _screen(request: Request) -> Screen:
     if screen is None:
         raise HTTPException(404)
     return screen
-
-
-def _revision(form: Form) -> int:
-    """Return the revision of the page that a form was on; 0, which none has, if it says none."""
-    said = form.text("revision")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 18 else 0
 
 
 def _stale() -> SfumatoError:

@@ -127,7 +127,7 @@ def with_kept(desk: Desk, draft: Draft) -> Draft:
 
 def _fresh(desk: Desk, form: Form) -> None:
     """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
-    if int(form.text("revision") or 0) != desk.now().revision:
+    if form.revision != desk.now().revision:
         raise Stale
 
 

@@ -116,7 +116,9 @@ def build(desk: Desk, draft: Draft, form: Form) -> Done:
     found = proposal(desk, draft, variable.name)
     if found is None:
         raise Refused("name", f"{variable.title} has too few values for a hierarchy; put them together by hand")
-    return _hierarchy(desk, draft, variable, found.build(desk.table(draft)), f"hierarchy of {variable.name} by {found.way}")
+    return _hierarchy(
+        desk, draft, variable, found.build(desk.table(draft)), f"hierarchy of {variable.name} by {found.way}"
+    )
 
 
 def detach(desk: Desk, draft: Draft, form: Form) -> Done:
