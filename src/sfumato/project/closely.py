@@ -59,8 +59,8 @@ def swept(folder: Path, schema: str | Path | None = None, *, tell: Tell = unhear
     data = _original(record, folder, schema)
     if data.fingerprint != record.fingerprint:
         raise DataError(
-            f"{record.file} under this schema is not the table that was swept into {folder}: the file or the schema was "
-            "changed since; sweep again, or give the schema that it was swept with: --schema"
+            f"{record.file} under this schema is not the table that was swept into {folder}: the file or the schema "
+            "was changed since; sweep again, or give the schema that it was swept with: --schema"
         )
     results = record.results(data, folder, _elsewhere(record, data, tell))
     if not results.rows:

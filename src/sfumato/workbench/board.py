@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -133,19 +134,20 @@ def elsewhere(desk: Desk, draft: Draft) -> dict[str, Microdata]:
     """Read the candidates that were protected elsewhere; one that cannot be read is left out."""
     from sfumato.project.tables import read_protected
 
-    dialect = {"encoding": draft.encoding, "delimiter": draft.delimiter, "decimal": draft.decimal}
     found = {}
+
+    def read(path: Path) -> Microdata:
+        return read_protected(
+            path, desk.table(draft), encoding=draft.encoding, delimiter=draft.delimiter, decimal=draft.decimal
+        )
+
     for name in draft.elsewhere:
         path = desk.folder / name
         try:
-            table = desk.kept(
-                f"candidate {name}",
-                f"{stamp(path)} {desk.table(draft).fingerprint} {dialect}",
-                lambda path=path: read_protected(path, desk.table(draft), **dialect),  # type: ignore[misc]
-            )
+            key = f"{stamp(path)} {desk.table(draft).fingerprint} {draft.encoding} {draft.delimiter} {draft.decimal}"
+            found[Path(name).name] = desk.kept(f"candidate {name}", key, partial(read, path))
         except SfumatoError:
             continue
-        found[Path(name).name] = table
     return found
 
 

@@ -82,7 +82,7 @@ def examined(results: Results, candidate: str, *, what: Iterable[Piece]) -> Exam
     untold = False
     for piece in _ordered(what):
         try:
-            found[piece] = look.pieces[piece](lambda done, total: None)
+            found[piece] = look.pieces[piece](_unheard)
         except _NotYet:
             if piece != "usefulness":
                 return None
@@ -98,6 +98,10 @@ def _ordered(what: Iterable[Piece]) -> tuple[Piece, ...]:
         if piece not in PIECES:
             raise ParameterError(f"examine: there is no {piece!r}; there are {', '.join(PIECES)}")
     return tuple(piece for piece in PIECES if piece in wanted)
+
+
+def _unheard(done: int, total: int) -> None:
+    """Leave untold how far a piece is."""
 
 
 class _NotYet(Exception):  # noqa: N818 - a state, not a fault

@@ -188,7 +188,7 @@ def compare(desk: Desk, draft: Draft, form: Form) -> Done:
     ticked = list(dict.fromkeys(form.texts("tick")))
     if not 2 <= len(ticked) <= 3 or not all(one.isalnum() for one in ticked):
         raise Refused("tick", "tick two or three candidates to compare them")
-    return Done(goto=f"compare?candidates={','.join(ticked)}")
+    return Done(goto="compare?" + urlencode(dict(zip(("first", "second", "third"), ticked, strict=False))))
 
 
 def _board(desk: Desk, draft: Draft) -> Board:
