@@ -106,6 +106,9 @@ def test_roles_by_keyboard_alone_one_after_the_other(running_server: Running, en
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Role of urbanity"
     assert (stated(running_server)["region"].role, stated(running_server)["urbanity"].role) == ("key", "confidential")
     assert abs(page.evaluate("window.scrollY") - top) < 200
+    after(page, lambda: page.get_by_role("button", name="Undo").click())
+    assert len(page.evaluate(SHOWN)) == 20  # the whole page, though only parts of it were asked for before
+    assert stated(running_server)["urbanity"].role == "other"
     assert not page.locator("#elsewhere").is_visible()
     assert page.problems == []
 
@@ -174,5 +177,7 @@ def test_no_page_is_wider_than_its_screen(running_server: Running, enter: Enter,
     page.get_by_label("More of tenure").click()
     page.locator("[data-editor]").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("[...document.querySelectorAll('input:not([type=hidden]), select')].every((i) => i.labels.length || i.ariaLabel)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('input:not([type=hidden]), select')].every((i) => i.labels.length || i.ariaLabel)"
+    )
     assert page.problems == []
