@@ -14,6 +14,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.ending import end_on_signals, exit_code
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.look import look
 from sfumato.cli.open import open_
 from sfumato.cli.protect import protect
 from sfumato.cli.sign import sign
@@ -33,7 +34,8 @@ and release the most useful table under a risk bound.
 
 1. `sfumato demo` runs it all on a made-up survey, in about a minute.
 
-2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
+2. `sfumato open census.csv` does all of what follows in the browser, step by step. Or in the terminal: \
+`sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
 categories, which is the weight, and under [scenarios.NAME] what each intruder knows.
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
@@ -66,7 +68,7 @@ class Commands(TyperGroup):
             said = str(interruption) or "stopped"
             again = (
                 "; run the same command again to continue"
-                if ctx.invoked_subcommand in ("demo", "sweep", "study")
+                if ctx.invoked_subcommand in ("demo", "sweep", "study", "look")
                 else ""
             )
             with suppress(OSError):  # the terminal may be gone
@@ -107,7 +109,7 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, hierarchy, sweep, sign, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, look, sign, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 app.command("open")(open_)
 

@@ -22,7 +22,6 @@ from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
 from sfumato.project.lock import refuse_running, running
 from sfumato.project.progress import Progress
-from sfumato.show.map_plot import shortened
 from sfumato.show.wording import duration
 
 NAME, LOG = "run.json", "run.log"
@@ -119,7 +118,7 @@ class Jobs:
                 phase=progress.phase,
                 done=progress.done,
                 total=progress.total,
-                now=tuple(map(shortened, progress.running)),
+                now=tuple(map(_short, progress.running)),
                 seconds_left=progress.seconds_left,
                 command=self._command(),
             )
@@ -164,7 +163,14 @@ class Jobs:
 def _words(progress: Progress) -> str:
     said = PHASES.get(progress.phase, progress.phase)
     if progress.phase == "examination" and progress.candidate:
-        said = f"looking closely at {shortened(progress.candidate)}"
+        said = f"looking closely at {_short(progress.candidate)}"
     of = f", {progress.done:,} of {progress.total:,}" if progress.total else ""
     left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
     return f"{said[:1].upper()}{said[1:]}{of}{left}"
+
+
+def _short(label: str) -> str:
+    """Name a candidate in a few words."""
+    from sfumato.show.map_plot import shortened  # which reaches far: not for the first page
+
+    return shortened(label)
