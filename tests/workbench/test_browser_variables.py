@@ -106,6 +106,9 @@ def test_roles_by_keyboard_alone_one_after_the_other(running_server: Running, en
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Role of urbanity"
     assert (stated(running_server)["region"].role, stated(running_server)["urbanity"].role) == ("key", "confidential")
     assert abs(page.evaluate("window.scrollY") - top) < 200
+    after(page, lambda: page.get_by_role("button", name="Undo").click())
+    assert len(page.evaluate(SHOWN)) == 20  # the whole page, though only parts of it were asked for before
+    assert stated(running_server)["urbanity"].role == "other"
     assert not page.locator("#elsewhere").is_visible()
     assert page.problems == []
 

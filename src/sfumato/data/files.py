@@ -16,7 +16,7 @@ from sfumato.data.formats.compression import compressing, decompressed, inner_na
 from sfumato.data.formats.csv.cells import MISSING, typed
 from sfumato.data.formats.csv.reading import read_csv
 from sfumato.data.formats.csv.writing import write_csv
-from sfumato.data.formats.excel import EXCEL, read_excel, write_excel
+from sfumato.data.formats.excel import EXCEL, read_excel, sheets_in, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
@@ -103,6 +103,18 @@ def read(
         return Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), dialect=dialect), stated)
     except DataError as error:
         raise type(error)(f"{file}: {error}") from None
+
+
+def tables_in(path: PathLike) -> tuple[str, ...]:
+    """Name the tables of a file that may hold several: sheets of Excel that are not empty, data frames of R."""
+    file, _ = located(path)
+    if file.suffix.lower() in EXCEL:
+        return sheets_in(file, _content(file))
+    if file.suffix.lower() in R:
+        from sfumato.data.formats.r.objects import frames_in
+
+        return tuple(name for name, found in frames_in(file, _content(file)).items() if "data.frame" in found.classes)
+    return ()
 
 
 def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, ...]:

@@ -67,6 +67,7 @@ def page_of(desk: Desk, page: Page) -> str:
         base=page.base,
         once=secrets.token_urlsafe(9),
         query=page.query,
+        whole={word: said for word, said in page.query.items() if word != "part"},  # what is asked for by no part alone
         error="" if error is None else str(error),
         error_field=getattr(error, "field", ""),
         form=page.form,

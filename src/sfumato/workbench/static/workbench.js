@@ -91,6 +91,7 @@ window.sfumato = { settled: [] };
     const input = place.querySelector("input[type=file]");
     const told = place.querySelector("[data-told]");
     const send = (file) => {
+      told.classList.remove("problem");
       const request = new XMLHttpRequest();
       request.open("PUT", `upload?name=${encodeURIComponent(file.name)}`);
       request.setRequestHeader("X-CSRF", csrf());
@@ -99,10 +100,12 @@ window.sfumato = { settled: [] };
       };
       request.onload = () => {
         let answer = {};
-        try { answer = JSON.parse(request.responseText); } catch { answer = { error: request.responseText }; }
+        try { answer = JSON.parse(request.responseText); } catch { /* not one of our answers */ }
         if (request.status === 200) {
           const form = place.closest("form");
-          form.querySelector("[name=name]").value = answer.name;
+          const name = form.querySelector("[name=name]");
+          if (name.options) name.append(new Option(answer.name, answer.name));
+          name.value = answer.name;
           form.requestSubmit();
         } else {
           told.textContent = answer.error || "The file could not be taken.";
