@@ -108,8 +108,8 @@ class Pages:
                 return self._shown(request, screen, 422, error=error, form=form)
             if done.said:
                 self.desk.said[request.scope["csrf"]] = done.said
-            back = f"../{done.goto or screen.slug}"
-            return RedirectResponse(back, 303)
+            part = f"?{request.url.query}" if request.url.query else ""  # that of the page which asked is shown again
+            return RedirectResponse(f"../{done.goto or screen.slug + part}", 303)
 
         return await run_in_threadpool(carry_out)
 
