@@ -9,6 +9,7 @@ from sfumato.workbench.draft import Draft
 
 if TYPE_CHECKING:
     from sfumato.compare.defaults import Chosen
+    from sfumato.compare.recodings import Recodings
     from sfumato.core import Measure, Method
 
 KEPT = ("keep_order", "keep_weights", "keep_households", "despite_audit")
@@ -44,12 +45,18 @@ def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     return f"sfumato.read({', '.join(said)})"
 
 
+def recodings_of(draft: Draft) -> "Recodings":
+    """Return what is said to become of the variables."""
+    from sfumato.compare.recodings import Recodings
+
+    return Recodings.of(json.loads(draft.recodings)) if draft.recodings else Recodings()
+
+
 def recoded_first(draft: Draft) -> "Method | None":
     """Return what every candidate begins with as one method: variables left out, then recodings; None for nothing."""
-    from sfumato.compare.recodings import Recodings
     from sfumato.methods import VariableRemoval
 
-    recodings = Recodings.of(json.loads(draft.recodings)) if draft.recodings else Recodings()
+    recodings = recodings_of(draft)
     for name in draft.removed:
         recodings = recodings.without(name)
     recoded = recodings.method()

@@ -48,6 +48,9 @@ class Told:
     done: int = 0
     total: int = 0
     log: tuple[str, ...] = ()  # what it said last, if it failed
+    now: tuple[str, ...] = ()  # what is being worked on: candidates, or what is looked at
+    seconds_left: float | None = None  # of the phase, if that is known
+    command: str = ""  # which command it is: sweep, look
 
 
 class Jobs:
@@ -104,7 +107,7 @@ class Jobs:
             progress = None
         if progress is None:
             if starting:
-                return Told("starting", "Starting", running=True)
+                return Told("starting", "Starting", running=True, command=self._command())
             return self._fallen()
         if progress.state == "running":
             return Told(
@@ -115,23 +118,34 @@ class Jobs:
                 phase=progress.phase,
                 done=progress.done,
                 total=progress.total,
+                now=tuple(map(_short, progress.running)),
+                seconds_left=progress.seconds_left,
+                command=self._command(),
             )
         if progress.state == "done":
-            return Told("done", "The last run is done", running=False)
+            return Told("done", "The last run is done", running=False, command=self._command())
         if progress.state == "stopped":
             said = "The run was stopped; what was finished is kept. Start it again to go on."
-            return Told("stopped", said, running=False)
-        return Told("failed", f"The run ended: {progress.message}", running=False, log=self._log())
+            return Told("stopped", said, running=False, command=self._command())
+        said = f"The run ended: {progress.message}"
+        return Told("failed", said, running=False, log=self._log(), command=self._command())
 
     def _fallen(self) -> Told | None:
         """Tell of a run that ended before it could say how far it was: refused, most likely."""
-        try:
-            json.loads((self.folder / NAME).read_text(encoding="utf-8"))["pid"]
-        except (OSError, ValueError, KeyError, TypeError):
+        command = self._command()
+        if not command:
             return None
         lines = self._log()
-        said = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
-        return Told("failed", f"The run ended: {said.removeprefix('sfumato: ')}", running=False, log=lines)
+        last = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
+        said = f"The run ended: {last.removeprefix('sfumato: ')}"
+        return Told("failed", said, running=False, log=lines, command=command)
+
+    def _command(self) -> str:
+        """Return which command was started last from a page; nothing where none was."""
+        try:
+            return str(json.loads((self.folder / NAME).read_text(encoding="utf-8"))["words"][0])
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return ""
 
     def _log(self) -> tuple[str, ...]:
         try:
@@ -148,6 +162,15 @@ class Jobs:
 
 def _words(progress: Progress) -> str:
     said = PHASES.get(progress.phase, progress.phase)
+    if progress.phase == "examination" and progress.candidate:
+        said = f"looking closely at {_short(progress.candidate)}"
     of = f", {progress.done:,} of {progress.total:,}" if progress.total else ""
     left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
     return f"{said[:1].upper()}{said[1:]}{of}{left}"
+
+
+def _short(label: str) -> str:
+    """Name a candidate in a few words."""
+    from sfumato.show.map_plot import shortened  # which reaches far: not for the first page
+
+    return shortened(label)

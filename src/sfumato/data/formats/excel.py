@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.columns import EXACT, short
+from sfumato.data.columns import short
 from sfumato.data.dates import is_moment
+from sfumato.data.decimals import EXACT
 from sfumato.data.formats.csv.cells import typed, without_markers
 from sfumato.data.formats.csv.reading import checked_names
 from sfumato.errors import DataError, FileError

@@ -56,7 +56,7 @@ def rows(desk: Desk, draft: Draft) -> list[Row]:
     """Return a row for each variable, in the order of the table."""
     data = desk.table(draft)
     form = desk.form(draft)
-    bars = desk.kept("bars", form, lambda: _bars(data))
+    bars = desk.kept("bars", form, lambda: bars_of(data))
     alike = desk.kept("shared", f"{form} {[v.level for v in data.schema]}", lambda: frozenset(household_level(data)))
     special = {name: word for word, name in data.schema.special().items()}
     return [
@@ -93,7 +93,8 @@ def editor(desk: Desk, draft: Draft, row: Row) -> Editor:
     )
 
 
-def _bars(data: Microdata) -> dict[str, Bars]:
+def bars_of(data: Microdata) -> dict[str, Bars]:
+    """Draw a small histogram of every variable."""
     return {name: drawn(data.schema[name], found) for name, found in thumbnails(data).items()}
 
 
