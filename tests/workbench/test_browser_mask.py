@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pages import browser, enter, needs_browser, served  # noqa: F401 - fixtures
+from pages import browser, enter, needs_browser, served
 
 import sfumato
 from sfumato.data.microdata import Microdata
@@ -39,7 +39,7 @@ def own(project: Path) -> tuple[str, ...]:
     return Desk(project).now().draft.own
 
 
-def test_a_chain_is_built_and_reordered_by_keyboard(project: Path, enter: Any) -> None:  # noqa: F811
+def test_a_chain_is_built_and_reordered_by_keyboard(project: Path, enter: Any) -> None:
     with served(project) as running:
         page = enter(running, to="mask")
         page.get_by_label("Begins with").focus()
@@ -76,7 +76,7 @@ def test_a_chain_is_built_and_reordered_by_keyboard(project: Path, enter: Any) -
         assert page.problems == []
 
 
-def test_a_step_can_be_dragged(project: Path, enter: Any) -> None:  # noqa: F811
+def test_a_step_can_be_dragged(project: Path, enter: Any) -> None:
     Desk(project).change(lambda d: d.but(own=("Rounding(scale=0.3) + Noise(scale=0.1)",)), screen="mask", what="set")
     with served(project) as running:
         page = enter(running, to="mask")
@@ -86,7 +86,7 @@ def test_a_step_can_be_dragged(project: Path, enter: Any) -> None:  # noqa: F811
         assert page.problems == []
 
 
-def test_the_estimate_follows_what_is_typed(project: Path, enter: Any) -> None:  # noqa: F811
+def test_the_estimate_follows_what_is_typed(project: Path, enter: Any) -> None:
     Desk(project).change(lambda d: d.but(own=("LocalSuppression(k=2)",)), screen="mask", what="set")
     data = sfumato.read(project / "survey.csv", project / "schema.toml")
     with served(project) as running:
@@ -107,7 +107,7 @@ def test_the_estimate_follows_what_is_typed(project: Path, enter: Any) -> None: 
         assert page.problems == []
 
 
-def test_late_figures_leave_what_is_typed_alone(project: Path, enter: Any) -> None:  # noqa: F811
+def test_late_figures_leave_what_is_typed_alone(project: Path, enter: Any) -> None:
     with served(project) as running:
         page = enter(running, to="bounds")
         page.locator("#bound-0").fill("7")
@@ -122,7 +122,7 @@ def test_late_figures_leave_what_is_typed_alone(project: Path, enter: Any) -> No
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_nothing_runs_from_the_file_and_nothing_is_wider_than_the_page(
     tmp_path: Path,
-    enter: Any,  # noqa: F811
+    enter: Any,
     width: int,
 ) -> None:
     number = range(40)

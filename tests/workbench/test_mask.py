@@ -1,5 +1,6 @@
 """The screen Mask: proposals, one's own chains of steps, and the command that says the whole draft."""
 
+import datetime as dt
 import json
 from html import unescape
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_the_command_and_the_call_ask_for_the_same(fresh: Bench) -> None:
     read = command.make_context("sweep", words[1:]).params
     called: dict[str, object] = {}
     fake = type("sfumato", (), {"sweep": staticmethod(lambda *args, **more: called.update(more, file=args[0]))})
-    exec(sweep_call(fresh.desk, draft), {"sfumato": fake})  # noqa: S102 - our own text
+    exec(sweep_call(fresh.desk, draft), {"sfumato": fake})
     assert called == {"file": "t.csv", **sweep_asked(fresh.desk, draft)}
     from sfumato.project.reading import read_bounds
 
@@ -151,10 +152,8 @@ def test_a_file_that_looks_like_an_option_is_a_file(fresh: Bench) -> None:
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A table with variables of every kind, and a weight."""
-    import datetime
-
     number = range(60)
-    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=7 * i % 400) for i in number]
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * i % 400) for i in number]
     table = pa.table(
         {
             "age": [20.0 + 7 * i % 50 for i in number],
@@ -390,7 +389,7 @@ def test_proposals_behind_recodings_are_taken_over_without_them(fresh: Bench) ->
     recodings = json.dumps({"age": {"width": 20}, "occupation": {"rare": 0.1}})
     fresh.desk.change(lambda draft: draft.but(recodings=recodings), screen="recode", what="recoded")
     page = fresh.get("mask?show=proposals")
-    assert "Every candidate begins with your recodings: Age is given in bands" in said(page)
+    assert "Every candidate begins with what you said before: Age is given in bands" in said(page)
     texts = [part.partition('"')[0] for part in page.text.split('name="proposal" value="')[1:]]
     assert texts and not any("&#39;age&#39;: 20" in text for text in texts)
 

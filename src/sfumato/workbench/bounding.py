@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure
 
 RESULTS = "results.json"
-AFTER = "after results were seen"
+BEFORE, AFTER = "before results were seen", "after results were seen"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def stated(old: Draft, *, seen: bool) -> str:
     """Return when the bounds were stated first and, if they were changed after results were seen, when last."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     if not old.bounds_stated:
-        return f"{now} {AFTER if seen else 'before results were seen'}"
+        return f"{now} {AFTER if seen else BEFORE}"
     first = old.bounds_stated.partition("; ")[0]
     return f"{first}; changed {now} {AFTER}" if seen else first
 

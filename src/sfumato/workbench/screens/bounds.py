@@ -51,7 +51,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "releases": bounding.RELEASES,
         "seen": (desk.folder / bounding.RESULTS).exists(),
         "stated": draft.bounds_stated.replace("T", " ").replace("+00:00", " UTC"),
-        "stated_after": bounding.AFTER in draft.bounds_stated,
+        "stated_after": not draft.bounds_stated.endswith(bounding.BEFORE),
         "rescaled": rescaled(data),
         "weight": data.schema.weight,
         "records": len(data),

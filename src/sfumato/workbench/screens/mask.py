@@ -188,7 +188,7 @@ def propose(desk: Desk, draft: Draft, form: Form) -> Done:
     """Let the program propose candidates, or not, and how many."""
     breadth = form.whole("breadth", least=1, most=3)
     proposed = form.has("proposed")
-    if not proposed and not draft.own and not draft.recodings:
+    if not proposed and not draft.own and recoded_first(draft) is None:
         raise Refused("proposed", "without a candidate of your own there would be nothing to try; add one below first")
     said = f"candidates are proposed, {BREADTHS[breadth]}" if proposed else "only one's own candidates are tried"
     return Done(lambda old: old.but(proposed=proposed, breadth=breadth), said)
