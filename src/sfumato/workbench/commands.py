@@ -136,7 +136,7 @@ def sweep_words(desk: Desk, draft: Draft) -> list[str]:
         if value is True:
             words.append(option)
         elif isinstance(value, Mapping):
-            words += [word for measure, bound in value.items() for word in (option, f"{measure}={_bound(bound)}")]
+            words += [word for measure, bound in value.items() for word in (option, _bounded(measure, bound))]
         else:
             said = value if isinstance(value, list) else [value]
             words += [word for one in said for word in (option, _number(one) if isinstance(one, float) else str(one))]
@@ -156,14 +156,17 @@ def sweep_call(desk: Desk, draft: Draft) -> str:
     return f"sfumato.sweep(\n{lines})"
 
 
-def _bound(bound: float) -> str:
-    """Write a bound as it is read, in percent if it is between 0 and 1 and nothing is lost by it.
+def _bounded(measure: str, bound: float) -> str:
+    """Write a bound as it is read: a share in percent, if nothing is lost by it.
 
-    >>> _bound(0.05), _bound(1 / 3), _bound(20.0), _bound(0.0)
-    ('5%', '0.3333333333333333', '20', '0')
+    >>> _bounded("Reidentification", 0.05), _bounded("InformationLoss", 20.0), _bounded("KAnonymity", 1 / 3)
+    ('Reidentification=5%', 'InformationLoss=20', 'KAnonymity=0.3333333333333333')
     """
-    percent = f"{100 * bound:.12g}"
-    return f"{percent}%" if 0 < bound < 1 and float(percent) / 100 == bound else _number(bound)
+    from sfumato.project.reading import read_measures
+
+    percent, share = f"{100 * bound:.12g}", read_measures([measure])[0].about.unit == "share"
+    said = f"{percent}%" if share and bound and float(percent) / 100 == bound else _number(bound)
+    return f"{measure}={said}"
 
 
 def _number(value: float) -> str:

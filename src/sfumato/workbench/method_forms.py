@@ -99,11 +99,11 @@ def _made(cls: type[Method], said: Mapping[str, str], known: tuple[Field, ...]) 
     return cast(Method, found[0])
 
 
-def blamed(message: str, known: tuple[Field, ...]) -> str:
-    """Return the field that a refusal is about: the first parameter that it names."""
+def blamed(message: str, known: tuple[Field, ...], otherwise: str = "") -> str:
+    """Return the field that a refusal is about: the first parameter that it names, or else another."""
     places = {one.sent: re.search(rf"\b{re.escape(one.name)}\b", _unnamed(message)) for one in known}
     named = {sent: found.start() for sent, found in places.items() if found is not None}
-    return min(named, key=lambda sent: named[sent]) if named else known[0].sent
+    return min(named, key=lambda sent: named[sent]) if named else otherwise or known[0].sent
 
 
 def _unnamed(message: str) -> str:
@@ -195,6 +195,8 @@ def _field(method: Method, name: str, kind: _Kind, data: Microdata) -> Field:
 def _value(shape: Shape, value: Any) -> str:
     if value is None:
         return ""
+    if shape in ("whole", "number", "number or rows"):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     return ("on" if value else "") if shape == "flag" else shown(value)
 
 
@@ -286,15 +288,11 @@ def _mapping(one: Field, form: Form) -> str | None:
 
 
 def number(form: Form, name: str) -> str:
-    """Return a number of a form as Python writes it; refuse what is none."""
-    value = form.number(name)
+    """Return a number of a form as Python writes it, whole if it was typed so; refuse what is none."""
+    value, said = form.number(name), form.text(name)
     if not math.isfinite(value):
-        raise Refused(name, f"a number is needed here; got {form.text(name)!r}")
-    return _digits(value)
-
-
-def _digits(value: float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+        raise Refused(name, f"a number is needed here; got {said!r}")
+    return str(int(said)) if re.fullmatch(r"[+-]?\d+", said) else repr(value)
 
 
 def literal(said: str) -> str:
@@ -327,8 +325,5 @@ def _calls(node: ast.expr) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value as it is typed into a field, so that ``literal`` reads it back."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return repr(value)
-    if isinstance(value, str):
-        return value if value.strip() == value and literal(value) == repr(value) else repr(value)
-    return _digits(value)
+    bare = isinstance(value, str) and value.strip() == value and literal(value) == repr(value)
+    return cast(str, value) if bare else repr(value)

@@ -188,7 +188,7 @@ def propose(desk: Desk, draft: Draft, form: Form) -> Done:
     """Let the program propose candidates, or not, and how many."""
     breadth = form.whole("breadth", least=1, most=3)
     proposed = form.has("proposed")
-    if not proposed and not draft.own and not draft.recodings:
+    if not proposed and not draft.own and recoded_first(draft) is None:
         raise Refused("proposed", "without a candidate of your own there would be nothing to try; add one below first")
     said = f"candidates are proposed, {BREADTHS[breadth]}" if proposed else "only one's own candidates are tried"
     return Done(lambda old: old.but(proposed=proposed, breadth=breadth), said)
@@ -198,7 +198,6 @@ def elsewhere(desk: Desk, draft: Draft, form: Form) -> Done:
     """Take files of the folder that were protected elsewhere as candidates."""
     chosen = tuple(dict.fromkeys(form.texts("file")))
     original = desk.table(draft)
-    dialect = {"encoding": draft.encoding, "delimiter": draft.delimiter, "decimal": draft.decimal}
     for name in chosen:
         path = inside(desk.folder, name)
         if not path.is_file() or name == draft.source:
@@ -206,7 +205,7 @@ def elsewhere(desk: Desk, draft: Draft, form: Form) -> Done:
         if name in draft.elsewhere:
             continue
         try:
-            read_protected(path, original, **dialect)
+            read_protected(path, original, encoding=draft.encoding, delimiter=draft.delimiter, decimal=draft.decimal)
         except SfumatoError as error:
             raise Refused("file", f"{name}: {error}") from None
     said = f"protected elsewhere: {', '.join(chosen)}" if chosen else "no file protected elsewhere"

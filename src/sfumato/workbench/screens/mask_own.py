@@ -99,7 +99,7 @@ def change_step(desk: Desk, draft: Draft, form: Form) -> Done:
     try:
         own = _with(desk, draft, target, new, "")
     except Refused as error:
-        raise Refused(blamed(str(error), known), str(error)) from None
+        raise Refused(blamed(str(error), known, "parameter.variables"), str(error)) from None
     return Done(_put(own), f"step {at + 1} of candidate {target + 1}: {changed!r}", goto=f"mask?at={target}.{at}")
 
 
