@@ -172,7 +172,8 @@ def until(page: Any, expression: str, seconds: float = 20) -> None:
     """Wait until an expression holds on a page; the page itself allows no text to be run, so that Playwright polls."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
-        assert time.monotonic() < end, f"it never came true: {expression}"
+        shown = "document.body.dataset.revision + ' ' + document.querySelector('main').innerText.slice(0, 400)"
+        assert time.monotonic() < end, f"it never came true: {expression}; shown: {page.evaluate(shown)}"
         page.wait_for_timeout(40)
 
 

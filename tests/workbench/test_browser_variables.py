@@ -11,7 +11,10 @@ from sfumato.data.schema_file import read_schema
 
 pytestmark = needs_browser
 SHOWN = "[...document.querySelectorAll('table.variables > tbody')].filter((r) => !r.hidden).map((r) => r.dataset.name)"
-SETTLED = "document.querySelectorAll('.htmx-request').length === 0 && document.body.dataset.revision === "
+SETTLED = """document.querySelectorAll('.htmx-request, .htmx-swapping, .htmx-settling').length === 0
+  && document.body.dataset.revision === """
+NAMED = """[...document.querySelectorAll('input:not([type=hidden]), select')]
+  .every((field) => field.labels.length || field.ariaLabel)"""
 Enter = Callable[..., Any]
 
 
@@ -166,7 +169,8 @@ def test_a_change_in_another_tab_is_not_written_over(running_server: Running, en
     second.get_by_text("This page was changed in another tab").wait_for()
     assert stated(running_server)["sex"].role == "other"
     second.get_by_role("link", name="Show it as it is now").click()
-    until(second, "document.querySelector('#summary').textContent.includes('1 key')")
+    until(second, f"{SETTLED}'{first.evaluate('document.body.dataset.revision')}'")
+    assert "1 key" in second.inner_text("#summary")
     after(second, lambda: second.select_option("[aria-label='Role of sex']", "key"))
     assert [v.name for v in stated(running_server) if v.role == "key"] == ["sex", "age"]
 
@@ -177,7 +181,5 @@ def test_no_page_is_wider_than_its_screen(running_server: Running, enter: Enter,
     page.get_by_label("More of tenure").click()
     page.locator("[data-editor]").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(
-        "[...document.querySelectorAll('input:not([type=hidden]), select')].every((i) => i.labels.length || i.ariaLabel)"
-    )
+    assert page.evaluate(NAMED)
     assert page.problems == []

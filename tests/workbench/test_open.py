@@ -1,4 +1,4 @@
-"""Screen 1: files of every format dropped, chosen and read, and what is wrong with a file told where it can be cured."""
+"""Screen 1: files of every format dropped, chosen and read; what is wrong with one is told where it can be cured."""
 
 import re
 import stat

@@ -56,7 +56,8 @@ class Trouble:
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the files of the folder and, if one is chosen, its first records."""
-    preview, trouble, tables, file = None, None, (), None
+    preview, trouble, file = None, None, None
+    tables: tuple[str, ...] = ()
     if draft.source:
         file, chosen = located(desk.source(draft))
         try:

@@ -1,6 +1,7 @@
 """The changes that can be made on the screen of variables."""
 
 import re
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from sfumato.data.schema import Kind, Level, Role, Special
@@ -46,8 +47,6 @@ def say_of_many(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     """Name the weight, the household or the id, or none."""
-    from dataclasses import replace
-
     special = next((word for word in get_args(Special) if form.has(word)), None)
     if special is None:
         raise Refused("", "say which: weight, household or id")
@@ -56,7 +55,8 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
         _named(desk, draft, name)
         text = granted(desk, draft, [Wish(name, special=special)], at=special)
         return _done(text, f"{name} is the {special}")
-    text = desk.restated(replace(desk.stated(draft), **{special: None}))
+    nothing: dict[str, Any] = {special: None}
+    text = desk.restated(replace(desk.stated(draft), **nothing))
     desk.table(draft.but(schema=text))
     return _done(text, f"no variable is the {special}")
 
