@@ -14,9 +14,9 @@ from sfumato.utility.models import Model
 from sfumato.workbench import bounding
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.method_forms import variable
 from sfumato.workbench.screens.screen import Done, Form, Refused
 from sfumato.workbench.suppression_form import share
+from sfumato.workbench.typed_values import variable
 
 FAMILIES: Mapping[str, str] = {"linear": "a number", "logistic": "yes or no (0 and 1)", "poisson": "a count"}
 JUDGES: Mapping[str, str] = {
