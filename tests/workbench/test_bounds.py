@@ -91,6 +91,14 @@ def test_a_bound_that_percent_cannot_write_stays_to_the_last_digit(fresh: Bench)
     assert fresh.draft.at_most == odd
 
 
+def test_bounds_by_the_name_of_a_class_are_shown_and_kept(fresh: Bench) -> None:
+    at_most, at_least = {"Reidentification": 0.05, "Suppressed(variables=('sex',))": 0.0}, {"GlobalDataUtility": 0.5}
+    fresh.desk.change(lambda draft: draft.but(at_most=at_most, at_least=at_least), screen="bounds", what="set up")
+    fresh.post("bounds", "state", **filled(fresh.get("bounds").text, "bounds/state"))
+    assert fresh.draft.at_most == {"Reidentification()": 0.05, "Suppressed(variables=('sex',))": 0.0}
+    assert fresh.draft.at_least == {"GlobalDataUtility(deletion='charged')": 0.5}
+
+
 @pytest.mark.parametrize(
     ("measure", "text", "words"),
     [

@@ -32,7 +32,7 @@ def begun(tmp_path: Path, data: Microdata, **said: Any) -> Path:
 
 
 def titles(page: Any) -> list[str]:
-    return page.locator("ol.chain .what strong").all_inner_texts()
+    return page.locator("ol.chain .step-words strong").all_inner_texts()
 
 
 def own(project: Path) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def test_a_step_can_be_dragged(project: Path, enter: Any) -> None:
     Desk(project).change(lambda d: d.but(own=("Rounding(scale=0.3) + Noise(scale=0.1)",)), screen="mask", what="set")
     with served(project) as running:
         page = enter(running, to="mask")
-        page.locator("#step-0-0 .grip").drag_to(page.locator("#step-0-1 .what"))
+        page.locator("#step-0-0 .grip").drag_to(page.locator("#step-0-1 .step-words"))
         page.wait_for_selector("ol.chain li:nth-child(1):has-text('noise')")
         assert own(project) == ("Noise(scale=0.1) + Rounding(scale=0.3)",)
         assert page.problems == []

@@ -69,6 +69,19 @@ MEANINGS: Mapping[str, str] = {
 }
 
 
+def named(desk: Desk, draft: Draft) -> Draft:
+    """Return the draft with its bounds under the names of single measures, as they are bounded on the page.
+
+    A class alone, as the command line may say it, is the measure of that class which fits the table, or its usual one.
+    """
+    usual = {type(one.measure).__name__: repr(one.measure) for one in usual_measures(desk, draft)}
+    sides = {
+        side: {usual.get(name) or repr(read_measures([name])[0]): bound for name, bound in getattr(draft, side).items()}
+        for side in ("at_most", "at_least")
+    }
+    return draft.but(**sides)
+
+
 def meaning(measure: "Measure") -> str:
     """Say in one sentence what a measure's figure is."""
     known = MEANINGS.get(type(measure).__name__)

@@ -4,10 +4,9 @@ What is read goes through the text that the command line takes, so that a page c
 """
 
 import ast
-import math
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -19,6 +18,7 @@ from sfumato.errors import NotApplicable, SfumatoError
 from sfumato.methods import VariableRemoval
 from sfumato.workbench.method_words import label_of
 from sfumato.workbench.screens.screen import Form, Refused
+from sfumato.workbench.typed_values import literal, number, shown, variable
 
 Shape = Literal["whole", "number", "flag", "choice", "names", "ordered", "rows", "number or rows", "text"]
 SPARE = 3  # empty rows at the end of a list
@@ -233,15 +233,6 @@ def _names(one: Field, form: Form) -> tuple[str, ...]:
     return tuple(variable(form.texts(name)[-1], one.variables) for name in form.names() if name.startswith(begins))
 
 
-def variable(said: str, known: Iterable[str]) -> str:
-    """Return the variable that a form names: a browser sends every line end as two characters."""
-    return next((name for name in known if _lines(name) == _lines(said)), said)
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _rows(one: Field, form: Form) -> Iterator[tuple[str, str]]:
     places = (name for name in form.names() if name.startswith(f"{one.sent}.") and name.endswith(".variable"))
     for place in places:
@@ -275,55 +266,13 @@ def _said(one: Field, form: Form) -> str | None:
 def _mapping(one: Field, form: Form) -> str | None:
     """Return what is said by variable; None if nothing is."""
     entries: dict[str, str] = {}
-    for variable, said in _rows(one, form):
-        if not variable and not said:
+    for name, said in _rows(one, form):
+        if not name and not said:
             continue
-        if not variable or not said:
-            lacks = f"a value for {variable}" if variable else f"the variable that {said} is for"
+        if not name or not said:
+            lacks = f"a value for {name}" if name else f"the variable that {said} is for"
             raise Refused(one.sent, f"{lacks} is missing")
-        if variable in entries:
-            raise Refused(one.sent, f"{variable} is said twice")
-        entries[variable] = number(Form([(one.sent, said)]), one.sent) if one.numbers else literal(said)
-    return f"{{{', '.join(f'{variable!r}: {said}' for variable, said in entries.items())}}}" if entries else None
-
-
-def number(form: Form, name: str) -> str:
-    """Return a number of a form as Python writes it, whole if it was typed so; refuse what is none."""
-    value, said = form.number(name), form.text(name)
-    if not math.isfinite(value):
-        raise Refused(name, f"a number is needed here; got {said!r}")
-    return str(int(said)) if re.fullmatch(r"[+-]?\d+", said) else repr(value)
-
-
-def literal(said: str) -> str:
-    """Return what was typed as Python reads it: a number, a list, a method; anything else is a text.
-
-    >>> literal("[18, 65]"), literal("10 years"), literal("MDAV(k=3)")
-    ('[18, 65]', "'10 years'", 'MDAV(k=3)')
-    """
-    try:
-        ast.literal_eval(said)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return said if _is_call(said) else repr(said)
-    return said
-
-
-def _is_call(said: str) -> bool:
-    try:
-        found = ast.parse(said, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return False
-    return _calls(found)
-
-
-def _calls(node: ast.expr) -> bool:
-    """Tell whether something is a call, or several joined by +."""
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.Add) and _calls(node.left) and _calls(node.right)
-    return isinstance(node, ast.Call)
-
-
-def shown(value: Any) -> str:
-    """Return a value as it is typed into a field, so that ``literal`` reads it back."""
-    bare = isinstance(value, str) and value.strip() == value and literal(value) == repr(value)
-    return cast(str, value) if bare else repr(value)
+        if name in entries:
+            raise Refused(one.sent, f"{name} is said twice")
+        entries[name] = number(Form([(one.sent, said)]), one.sent) if one.numbers else literal(said)
+    return f"{{{', '.join(f'{name!r}: {said}' for name, said in entries.items())}}}" if entries else None

@@ -8,8 +8,9 @@ from typing import Literal
 from sfumato.core import Method, Within
 from sfumato.data.microdata import Microdata
 from sfumato.methods import LocalSuppression
-from sfumato.workbench.method_forms import Field, fields_of, read_step, variable
+from sfumato.workbench.method_forms import Field, fields_of, read_step
 from sfumato.workbench.screens.screen import Form, Refused
+from sfumato.workbench.typed_values import variable
 
 Which = Literal["role", "scenarios", "chosen", "sets"]
 ELSEWHERE = ("variables", "sets", "importance", "caps")  # parameters that the list of keys says

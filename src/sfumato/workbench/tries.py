@@ -111,7 +111,8 @@ def _change(name: str, data: "Microdata", after: "Microdata") -> Change | None:
     there = ~data.missing(name)
     blank = int((there & after.missing(name)).sum()) if len(after) == len(data) and after.matched else 0
     classes = len(after.schema[name].categories) if found.recoded or found.gone else None
-    changed = None if found.changed is None else max(found.changed - blank / max(len(data), 1), 0.0)
+    others = None if found.changed is None else round(found.changed * len(data)) - blank
+    changed = None if others is None else others / max(len(data), 1)
     if not blank and classes is None and changed == 0:
         return None
     return Change(name, blank, blank / max(int(there.sum()), 1), changed, classes)

@@ -41,7 +41,7 @@ class Line:
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the measures with their bounds, what is usual, what users do, and when bounds were stated."""
-    data = desk.table(draft)
+    data, draft = desk.table(draft), bounding.named(desk, draft)
     measured = desk.is_kept("original", bounding.original_from(desk, draft)) or query.get("show") == "original"
     before = bounding.original(desk, draft) if measured else None
     lines = [_line(draft, measure, decides, why, before) for measure, decides, why in _measures(desk, draft)]
@@ -100,7 +100,8 @@ def state(desk: Desk, draft: Draft, form: Form) -> Done:
     """State the bounds that were typed; an empty field is none."""
     at_most: dict[str, float] = {}
     at_least: dict[str, float] = {}
-    held = {**draft.at_most, **draft.at_least}
+    stated = bounding.named(desk, draft)
+    held = {**stated.at_most, **stated.at_least}
     for name in (name for name in form.names() if name.startswith("measure.")):
         field = name.replace("measure.", "bound.")
         said = form.text(field)
@@ -124,7 +125,7 @@ def typical(desk: Desk, draft: Draft, form: Form) -> Done:
     release = form.text("release")
     if release not in bounding.RELEASES:
         raise Refused("release", "choose who will have the file")
-    bounds = bounding.typical(desk, draft, release)
+    draft, bounds = bounding.named(desk, draft), bounding.typical(desk, draft, release)
     kept = {key: bound for key, bound in draft.at_most.items() if not _typical_before(key)}
     title = bounding.RELEASES[release].title.lower()
     said = f"These bounds are usual for {title}. Change what your house does otherwise."

@@ -14,9 +14,9 @@ from sfumato.utility.models import Model
 from sfumato.workbench import bounding
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.method_forms import variable
 from sfumato.workbench.screens.screen import Done, Form, Refused
 from sfumato.workbench.suppression_form import share
+from sfumato.workbench.typed_values import variable
 
 FAMILIES: Mapping[str, str] = {"linear": "a number", "logistic": "yes or no (0 and 1)", "poisson": "a count"}
 JUDGES: Mapping[str, str] = {
@@ -38,7 +38,7 @@ def listed_measures() -> dict[str, list[tuple[str, str]]]:
 
 def add_bound(desk: Desk, draft: Draft, form: Form) -> Done:
     """Bound a further measure: values blank of a variable, records alike, single records, or any of the catalogue."""
-    data, what = desk.table(draft), form.text("what")
+    draft, data, what = bounding.named(desk, draft), desk.table(draft), form.text("what")
     field = f"{what}.bound"
     if what == "blank":
         measure: Measure = Suppressed(variables=(_variable(form, "blank.variable", data),))
@@ -84,7 +84,7 @@ def _variable(form: Form, field: str, data: Microdata) -> str:
 
 def drop(desk: Desk, draft: Draft, form: Form) -> Done:
     """Take a measure out that was added here, and its bound."""
-    gone = form.text("measure")
+    gone, draft = form.text("measure"), bounding.named(desk, draft)
     at_most = {key: bound for key, bound in draft.at_most.items() if key != gone}
     at_least = {key: bound for key, bound in draft.at_least.items() if key != gone}
     make = bounding.with_bounds(desk, at_most, at_least)
@@ -133,7 +133,7 @@ def add_model(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def _used(desk: Desk, draft: Draft, form: Form, measure: Measure, what: str) -> Done:
     """Add a measure of what users do, with its bound if one was typed."""
-    key, field = repr(measure), f"{what}.bound"
+    key, field, draft = repr(measure), f"{what}.bound", bounding.named(desk, draft)
     if key in draft.uses:
         raise Refused("table" if what == "table" else "model.formula", "this is in the list already")
     uses, at_most, at_least = (*draft.uses, key), dict(draft.at_most), dict(draft.at_least)

@@ -36,10 +36,10 @@ window.sfumato.settled.push(() => {
       moved = null;
     });
   });
-  document.querySelectorAll("[data-filter]").forEach((field) => {
+  document.querySelectorAll("[data-narrow]").forEach((field) => {
     if (field.dataset.ready) return;
     field.dataset.ready = "yes";
-    const list = field.closest("fieldset, details").querySelector(".ticks");
+    const list = field.closest("fieldset, details").querySelector(".boxes");
     field.addEventListener("input", () => {
       const wanted = field.value.toLowerCase();
       list.querySelectorAll("label").forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(wanted); });
