@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Literal
 from sfumato.compare import plain
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
-from sfumato.project.lock import refuse_running, running
+from sfumato.project.lock import is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 from sfumato.show.map_plot import shortened
 from sfumato.show.wording import duration
@@ -34,6 +35,7 @@ PHASES = {
     "report": "writing the report",
     "release": "writing the release",
 }
+YOUNG = 60.0  # seconds in which a run says how far it is, if it ever does
 State = Literal["starting", "running", "done", "failed", "stopped"]
 
 
@@ -66,7 +68,7 @@ class Jobs:
         """Start ``sfumato`` with these words in the folder; refuse while another run is at work."""
         with self._lock:
             refuse_running(self.folder)
-            if self._child is not None and self._child.poll() is None:
+            if self._starting():
                 raise FileError("a run is just being started; wait a moment")
             place = self.folder / LOG
             with suppress(OSError):
@@ -91,8 +93,7 @@ class Jobs:
         """Stop the run; what it has finished is kept."""
         with self._lock:
             holder = running(self.folder)
-            child = self._child
-            pid = holder.pid if holder is not None else child.pid if child is not None and child.poll() is None else 0
+            pid = holder.pid if holder is not None else self._pid() if self._starting() else 0
             if pid:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGTERM)
@@ -100,14 +101,13 @@ class Jobs:
     def told(self) -> Told | None:
         """Tell what is running, or how the last run ended; None if there was none."""
         with self._lock:
-            child = self._child
-            starting = child is not None and child.poll() is None
+            starting = self._starting()
         try:
             progress = Progress.read(self.folder)
         except SfumatoError:
             progress = None
         if progress is None:
-            if starting:
+            if starting or is_locked(self.folder):
                 return Told("starting", "Starting", running=True, command=self._command())
             return self._fallen()
         if progress.state == "running":
@@ -130,6 +130,27 @@ class Jobs:
             return Told("stopped", said, running=False, command=self._command())
         said = f"The run ended: {progress.message}"
         return Told("failed", said, running=False, log=self._log(), command=self._command())
+
+    def _starting(self) -> bool:
+        """Tell whether a run was started that may not have said so yet: by this server, or by one before it."""
+        if self._child is not None:
+            return self._child.poll() is None
+        pid = self._pid()
+        try:
+            age = time.time() - (self.folder / NAME).stat().st_mtime
+            if not pid or not 0 <= age < YOUNG or sys.platform == "win32":
+                return False  # later another process may have its number
+            os.kill(pid, 0)
+        except OSError:
+            return False
+        return True
+
+    def _pid(self) -> int:
+        """Return the process that was started last from a page; 0 where none was."""
+        try:
+            return int(json.loads((self.folder / NAME).read_text(encoding="utf-8"))["pid"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
 
     def _fallen(self) -> Told | None:
         """Tell of a run that ended before it could say how far it was: refused, most likely."""
