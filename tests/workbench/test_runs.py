@@ -98,7 +98,7 @@ def test_a_double_click_starts_one_process_and_two_tabs_see_it(desk: Desk) -> No
     assert "Cancel" in said(page) and 'hx-trigger="every 2s"' in page.text
     anew = Desk(desk.folder)  # a server that was started anew, before the run could say how far it is
     assert anew.current(anew.now().draft) == "A run is going on."
-    with pytest.raises(FileError, match="just being started|in use"):
+    with pytest.raises(FileError, match=r"just being started|in use"):
         anew.jobs.start(["sweep", "survey.csv"])
     until(lambda: running(desk.folder) is not None, "the run does not start")
     assert anew.current(anew.now().draft) == "A run is going on."
