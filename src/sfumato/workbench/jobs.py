@@ -20,7 +20,7 @@ from typing import Any, Literal
 from sfumato.compare import plain
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
-from sfumato.project.lock import refuse_running, running
+from sfumato.project.lock import is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 from sfumato.show.wording import duration
 
@@ -106,7 +106,7 @@ class Jobs:
         except SfumatoError:
             progress = None
         if progress is None:
-            if self._starting(started):
+            if self._starting(started) or is_locked(self.folder):
                 said = "Reading the file and putting candidates together"
                 return Told("starting", said, running=True, command=self._command())
             return self._fallen(started)
