@@ -132,7 +132,11 @@ def told(recode: Recode) -> str:
     if recode.share is not None:
         ends = {"both": "lowest and highest", "top": "highest", "bottom": "lowest"}[recode.ends]
         return f"{ends} {percent(recode.share)} % coded together"
-    limits = [f"{word} {plain(value)}" for word, value in (("below", recode.bottom), ("above", recode.top)) if value is not None]
+    limits = [
+        f"{word} {plain(value)}"
+        for word, value in (("below", recode.bottom), ("above", recode.top))
+        if value is not None
+    ]
     return f"{' and '.join(limits)} coded together"
 
 
@@ -147,7 +151,7 @@ def percent(share: float | None) -> str:
 
 
 def groups(variable: Variable, codes: Any, recode: Recode | None) -> list[Group]:
-    """Return the categories of a variable, those that were put together as one: in their order, or the frequent first."""
+    """Return the categories, those put together as one: in their order, or the most frequent first."""
     into = {str(one): str(group) for one, group in recode.merge} if recode is not None else {}
     counts = np.bincount(codes + 1, minlength=len(variable.categories) + 1)[1:].tolist()
     found: dict[str, list[int]] = {}
@@ -224,7 +228,11 @@ def risks(live: Live, schema: Schema, effect: Effect) -> list[tuple[str, list[Ri
             note = f"{newly} could not be counted over before, and now can: the figures before leave it out."
         made = [
             Risk(intruder.name, words, *(getattr(counts, name) if counts else 0.0 for counts in (one, two)))
-            for words, name in (("alone", "unique"), (f"below {intruder.k}", "below"), ("expected to be found", "expected"))
+            for words, name in (
+                ("alone", "unique"),
+                (f"below {intruder.k}", "below"),
+                ("expected to be found", "expected"),
+            )
         ]
         told_of.append((intruder.name, made, note))
     return told_of
@@ -257,4 +265,6 @@ def hierarchy_files(desk: Desk, draft: Draft) -> list[str]:
 
 def proposal(desk: Desk, draft: Draft, name: str) -> Proposal | None:
     """Return the hierarchy that suits a variable."""
-    return desk.kept("hierarchy proposal", f"{desk.form(draft)} {json.dumps(name)}", lambda: propose(desk.table(draft), name))
+    return desk.kept(
+        "hierarchy proposal", f"{desk.form(draft)} {json.dumps(name)}", lambda: propose(desk.table(draft), name)
+    )

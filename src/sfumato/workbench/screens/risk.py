@@ -84,7 +84,9 @@ def _seen(names: tuple[str, ...], found: Exposure) -> list[Seen]:
 def _one(names: tuple[str, ...], seen: ScenarioExposure, records: int) -> Seen:
     bars = _bars(names, seen)
     alone = tuple((words, number) for words, number in zip(NUMBERS, seen.alone_on, strict=False) if number)
-    name = {ALL_KEYS: "somebody who knows all keys", ASSUMED: "somebody who knows all categories"}.get(seen.name, seen.name)
+    name = {ALL_KEYS: "somebody who knows all keys", ASSUMED: "somebody who knows all categories"}.get(
+        seen.name, seen.name
+    )
     first = coarsen_first(seen)
     ranked = sorted((bar for bar in bars if bar.name in first), key=lambda bar: first.index(bar.name))
     return Seen(seen, name, _sentence(seen, records), _one_in(seen.largest), bars, tuple(ranked), alone)
