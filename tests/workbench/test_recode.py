@@ -188,7 +188,7 @@ def test_a_file_that_does_not_fit_is_refused_at_the_field(tiny: Bench, name: str
 def test_a_proposed_hierarchy_is_made(tmp_path: Path) -> None:
     text = "age\n" + "\n".join(str(age) for age in range(18, 90)) + "\n"
     ages = people(tmp_path / "ages", text, '[variables.age]\nkind = "numeric"\nrole = "key"\n')
-    assert "Make one: bands of 5, 10, 20" in ages.text("recode")
+    assert "Make one: bands of 5, then 10, then 20" in ages.text("recode")
     page = done(ages, "build", 0)
     assert recodings_of(ages.draft)["age"] == Recode(level=1)
     assert "5 wide" in page and "20 wide" in page
