@@ -114,7 +114,7 @@ class Live:
             if not keys:
                 return {}
             found, _ = self._classes(keys, recodings, knows_membership=scenario.knows_membership)
-            return without_each(keys, scenario.k, found)
+        return without_each(keys, scenario.k, found)  # takes its time, in which others may ask
 
     def _known(self, scenario: Scenario, recodings: Recodings) -> Known:
         """Return the keys of a scenario that can be counted over after the recodings, and those that cannot."""

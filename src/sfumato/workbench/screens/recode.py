@@ -22,6 +22,7 @@ from sfumato.workbench.screens.recode_shown import (
     percent,
     plain,
     proposal,
+    proposed,
     result,
     risks,
     told,
@@ -77,7 +78,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "levels": levels(variable.hierarchy),
         "level": (said.level if said is not None else None) or 0,
         "files": hierarchy_files(desk, draft),
-        "proposal": proposal(desk, draft, variable.name) if variable.hierarchy is None else None,
+        "proposed": proposed(proposal(desk, draft, variable.name)) if variable.hierarchy is None else "",
     }
     return {**shown, "spans": SPANS, "widths": WIDTHS, "many_groups": MANY_GROUPS}
 

@@ -26,7 +26,7 @@ MOST_CUTS = 200
 
 def merge(desk: Desk, draft: Draft, form: Form) -> Done:
     """Put the ticked categories and groups together under a name."""
-    variable, recodings = _asked(desk, draft, form), recodings_of(draft)
+    variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
     ticked = [names[place] for place in _places(form.texts("groups"), len(names))]
     into = form.text("into")
@@ -42,7 +42,7 @@ def merge(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def split(desk: Desk, draft: Draft, form: Form) -> Done:
     """Take a group apart again."""
-    variable, recodings = _asked(desk, draft, form), recodings_of(draft)
+    variable, recodings = _asked(desk, draft, form, quantity=False), recodings_of(draft)
     names = group_names(variable, recodings[variable.name])
     places = _places(form.texts("group"), len(names))
     if not places:
@@ -52,7 +52,7 @@ def split(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def rare(desk: Desk, draft: Draft, form: Form) -> Done:
     """Put all categories that are rare into one."""
-    variable, share = _asked(desk, draft, form), form.number("rare", least=0, most=100) / 100
+    variable, share = _asked(desk, draft, form, quantity=False), form.number("rare", least=0, most=100) / 100
     if not share:
         raise Refused("rare", "say below which share of the records a category is rare, such as 2 %")
     return _kept(desk, draft, variable, "rare", lambda: recodings_of(draft).with_rare(variable.name, share))
@@ -60,13 +60,14 @@ def rare(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
     """Cut a number or a date at the points that are typed; at none, leave it as it is."""
-    variable, points = _asked(desk, draft, form), _points(_asked(desk, draft, form), form.text("cuts"))
+    variable = _asked(desk, draft, form, quantity=True)
+    points = _points(variable, form.text("cuts"))
     return _kept(desk, draft, variable, "cuts", lambda: recodings_of(draft).with_cuts(variable.name, points))
 
 
 def width(desk: Desk, draft: Draft, form: Form) -> Done:
     """Put a number into classes of one width, or a date into spans of the calendar."""
-    variable = _asked(desk, draft, form)
+    variable = _asked(desk, draft, form, quantity=True)
     said: Any = form.text("width") if variable.kind == "date" else _whole(form.number("width"))
     if not said or (variable.kind != "date" and said <= 0):
         raise Refused("width", "say how wide each class is, such as 5 or 10")
@@ -75,7 +76,7 @@ def width(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def limits(desk: Desk, draft: Draft, form: Form) -> Done:
     """Replace what lies beyond limits by them: at stated values, or at a share of the records."""
-    variable, recodings = _asked(desk, draft, form), recodings_of(draft)
+    variable, recodings = _asked(desk, draft, form, quantity=True), recodings_of(draft)
     bottom, top, share = (form.text(word) for word in ("bottom", "top", "share"))
     if share and (bottom or top):
         raise Refused("share", "give values, or a share of the records: not both")
@@ -144,13 +145,16 @@ def written(recodings: Recodings) -> str:
     return json.dumps(recodings.plain(), ensure_ascii=False) if recodings else ""
 
 
-def _asked(desk: Desk, draft: Draft, form: Form) -> Variable:
-    """Return the variable that a form is about."""
+def _asked(desk: Desk, draft: Draft, form: Form, *, quantity: bool | None = None) -> Variable:
+    """Return the variable that a form is about: a quantity, or one of categories, where only that has such a form."""
     schema = desk.table(draft).schema
     place = form.whole("variable", least=0, most=len(schema) - 1)
     variable = schema.variables[place]
     if variable.name not in schema.analysed():
         raise Refused("", f"{variable.name} is an id, a weight, a household or an identifier: it is not recoded")
+    if quantity is not None and variable.quantitative is not quantity:
+        has = "a number or a date" if variable.quantitative else "a variable of categories"
+        raise Refused("", f"{variable.name} is now {has}, so that this cannot be done to it; here it is as it is")
     return variable
 
 
@@ -178,9 +182,10 @@ def _hierarchy(desk: Desk, draft: Draft, variable: Variable, hierarchy: Hierarch
     except SfumatoError as error:
         raise Refused("name", str(error)) from None
     stated = desk.stated(draft)
-    named = stated[variable.name] if variable.name in stated else None
-    changed = replace(named if named is not None else variable, hierarchy=hierarchy)
-    schema = stated.replace(changed) if named is not None else replace(stated, variables=(*stated.variables, changed))
+    if variable.name in stated:
+        schema = stated.replace(replace(stated[variable.name], hierarchy=hierarchy))
+    else:
+        schema = replace(stated, variables=(*stated.variables, replace(variable, hierarchy=hierarchy)))
     changes = {
         "schema": desk.restated(schema),
         "recodings": written(recodings_of(draft).with_level(variable.name, 1)),

@@ -25,6 +25,7 @@ BARS = 60  # of the histogram that is cut
 WIDE, HIGH = 600, 150  # of it, in its own units
 TAIL = 0.005  # of the records at each end that are not drawn where they would squeeze the others
 STEPS = 200  # of an arrow key across the histogram
+OURS = ("plan.json", "progress.json", "results.json", "decision.json", "run.json", "workbench.json")  # no hierarchies
 SPANS = ("month", "quarter", "year", "5 years", "10 years")
 
 
@@ -151,7 +152,7 @@ def percent(share: float | None) -> str:
 
 
 def groups(variable: Variable, codes: Any, recode: Recode | None) -> list[Group]:
-    """Return the categories of a variable, those that were put together as one: in their order, or the frequent first."""
+    """Return the categories, those put together as one: in their order, or the most frequent first."""
     into = {str(one): str(group) for one, group in recode.merge} if recode is not None else {}
     counts = np.bincount(codes + 1, minlength=len(variable.categories) + 1)[1:].tolist()
     found: dict[str, list[int]] = {}
@@ -258,7 +259,7 @@ def levels(hierarchy: Hierarchy | None) -> list[Step]:
 
 def hierarchy_files(desk: Desk, draft: Draft) -> list[str]:
     """Name the files of the folder that may hold a hierarchy."""
-    apart = {draft.source, SCHEMA, *draft.elsewhere}
+    apart = {draft.source, SCHEMA, *OURS, *draft.elsewhere}
     found = (path for path in desk.folder.iterdir() if path.is_file() and not path.name.startswith("."))
     return sorted(path.name for path in found if path.suffix.lower() in KNOWN and path.name not in apart)
 
@@ -268,3 +269,23 @@ def proposal(desk: Desk, draft: Draft, name: str) -> Proposal | None:
     return desk.kept(
         "hierarchy proposal", f"{desk.form(draft)} {json.dumps(name)}", lambda: propose(desk.table(draft), name)
     )
+
+
+def proposed(found: Proposal | None) -> str:
+    """Say in words which hierarchy is proposed; nothing if none is.
+
+    >>> proposed(Proposal("job", "rare", ("0.02", "0.05")))
+    'rare ones together, below 2 %, then 5 %'
+    """
+    if found is None:
+        return ""
+    values = ", then ".join(found.values)
+    shares = ", then ".join(f"{100 * float(value):g} %" for value in found.values) if found.way == "rare" else ""
+    said = {
+        "bands": f"bands of {values}",
+        "dates": f"by {values}",
+        "truncate": f"by the first {values} characters",
+        "merge-neighbours": "neighbours put together",
+        "rare": f"rare ones together, below {shares}",
+    }
+    return said.get(found.way, found.way)

@@ -9,21 +9,17 @@ from sfumato.data.schema import Schema, Variable
 
 # words of names and labels, by what they speak of; each is the beginning of a word, as in "age", "agegroup", "age_head"
 WORDS = {
-    "sex": ("sex", "gender", "geschlecht", "sexe", "sexo", "genre"),
-    "age": ("age", "birth", "born", "yob", "dob", "alter", "geburt", "edad", "naissance", "nacimiento"),
-    "place": ("region", "town", "city", "county", "district", "municip", "province", "state", "zip", "postal", "postcode",
-              "postcod", "plz", "urban", "rural", "village", "commune", "gemeinde", "kreis", "ort", "comuna", "department",
-              "canton", "area", "country", "land"),
-    "family": ("marital", "married", "civil", "relation", "hhsize", "size", "children", "child", "kids",
-               "family", "famil", "kinder", "menage", "hogar"),
-    "origin": ("nation", "citizen", "ethnic", "race", "origin", "birthplace", "migra", "religion", "language", "herkunft"),
-    "schooling": ("edu", "school", "degree", "diploma", "qualif", "bildung", "schul", "etude"),
-    "work": ("occup", "job", "profession", "industry", "isco", "nace", "sector", "employ", "work", "labour", "labor", "beruf",
-             "branche", "metier"),
-    "money": ("income", "earn", "wage", "salar", "pay", "rent", "turnover", "expend", "spend", "wealth", "einkommen",
-              "lohn", "revenu", "ingreso"),
-    "home": ("tenure", "owner", "dwelling", "house", "home", "rooms", "car", "vehicle", "wohn"),
-}  # fmt: skip
+    "sex": "sex gender geschlecht sexe sexo genre",
+    "age": "age birth born yob dob alter geburt edad naissance nacimiento",
+    "place": "region town city county district municip province state zip postal postcode postcod plz urban rural "
+    "village commune gemeinde kreis ort comuna department canton area country land",
+    "family": "marital married civil relation hhsize size children child kids family famil kinder menage hogar",
+    "origin": "nation citizen ethnic race origin birthplace migra religion language herkunft",
+    "schooling": "edu school degree diploma qualif bildung schul etude",
+    "work": "occup job profession industry isco nace sector employ work labour labor beruf branche metier",
+    "money": "income earn wage salar pay rent turnover expend spend wealth einkommen lohn revenu ingreso",
+    "home": "tenure owner dwelling house home rooms car vehicle wohn",
+}
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -69,8 +65,8 @@ PRESETS = {
 def proposed(preset: Preset, schema: Schema) -> Scenario | None:
     """Return the intruder with the keys such a person is likely to know; None where nothing could be a key at all.
 
-    Variables are told by the words of their names and labels; where these tell nothing, the keys by role are taken. What
-    is confidential is only known about, if at all.
+    Variables are told by the words of their names and labels; where these tell nothing, the keys by role are taken.
+    What is confidential is only known about, if at all.
 
     >>> schema = Schema((Variable("Sex", "nominal", "key"), Variable("region", "nominal", "key"), Variable("income")))
     >>> proposed(PRESETS["register"], schema).keys
@@ -91,7 +87,7 @@ def proposed(preset: Preset, schema: Schema) -> Scenario | None:
 
 
 def _speaking_of(variables: Iterable[Variable], topics: tuple[str, ...]) -> list[Variable]:
-    begins = tuple(word for topic in topics for word in WORDS[topic])
+    begins = tuple(word for topic in topics for word in WORDS[topic].split())
     return [variable for variable in variables if begins and any(word.startswith(begins) for word in _words(variable))]
 
 

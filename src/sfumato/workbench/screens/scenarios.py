@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.compare.counts import Counts
-from sfumato.compare.live import Live
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import SfumatoError
@@ -21,7 +20,6 @@ from sfumato.workbench.screens.screen import Same, Screen
 FEW = 12  # variables that are found without a search
 MANY_KEYS = 8  # from which on nearly everybody is alone
 TOO_MANY_ALONE = 0.2  # of the records
-MOST_COMPARED = 12  # keys of which one is named to coarsen first: more take too long while ticking
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,7 @@ class Card:
     scenario: Scenario
     figures: tuple[Figure, ...]
     advice: tuple[str, ...]
-    coarsen: tuple[int, str] | None  # the key to coarsen first, by its place and title
-    was: str  # the numbers, for the change by the next tick
+    much: bool = False  # whether its keys tell so much that they should be coarser
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
@@ -71,12 +68,10 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
             counts = live.counts(scenario)
             after = live.counts(scenario, fitting) if fitting else None
         except SfumatoError as error:
-            return Card(place, scenario, (), (str(error),), None, "")
+            return Card(place, scenario, (), (str(error),))
         figures = () if counts is None else _figures(counts, after, before if place == at else None)
-        coarsen = _coarsen_first(live, scenario, counts)
-        advice = tuple(_advice(schema, scenario, counts))
-        was = "" if counts is None else f"{counts.unique},{counts.below},{counts.expected!r}"
-        return Card(place, scenario, figures, advice, coarsen, was)
+        advice = tuple(_advice(schema, counts))
+        return Card(place, scenario, figures, advice, counts is not None and _is_much(counts))
 
     opened = declared[at] if declared else None
     return {
@@ -135,7 +130,7 @@ def _change(before: float | None, now: float) -> str:
     return f"{'+' if now > before else '−'}{by:,.0f}" if by == int(by) else f"{'+' if now > before else '−'}{by:,.1f}"
 
 
-def _advice(schema: Schema, scenario: Scenario, counts: Counts | None) -> list[str]:
+def _advice(schema: Schema, counts: Counts | None) -> list[str]:
     if counts is None:
         return [
             "None of these keys can be counted over: nearly every record has a value of its own, or it is only known "
@@ -152,8 +147,8 @@ def _advice(schema: Schema, scenario: Scenario, counts: Counts | None) -> list[s
             f"{_listed(schema, counts.known_about)}: known about and not exactly, so not counted over; how near a "
             "protected value may come to the true one is measured when candidates are compared."
         )
-    alone = counts.unique / counts.records
-    if len(counts.keys) > MANY_KEYS or alone > TOO_MANY_ALONE:
+    if _is_much(counts):
+        alone = counts.unique / counts.records
         many = f"{len(counts.keys)} keys are many" if len(counts.keys) > MANY_KEYS else "These keys tell much"
         said.append(
             f"{many}: {100 * alone:.0f} % of the records are alone with them. Leave out what such a person cannot "
@@ -163,12 +158,8 @@ def _advice(schema: Schema, scenario: Scenario, counts: Counts | None) -> list[s
     return said
 
 
-def _coarsen_first(live: Live, scenario: Scenario, counts: Counts | None) -> tuple[int, str] | None:
-    """Return the key without which fewest records are below k, where this is worth saying."""
-    if counts is None or counts.unique <= TOO_MANY_ALONE * counts.records or not 1 < len(counts.keys) <= MOST_COMPARED:
-        return None
-    name = next(iter(live.without(scenario)))
-    return live.data.names.index(name), live.data.schema[name].title
+def _is_much(counts: Counts) -> bool:
+    return len(counts.keys) > MANY_KEYS or counts.unique > TOO_MANY_ALONE * counts.records
 
 
 def _listed(schema: Schema, names: tuple[str, ...]) -> str:

@@ -152,5 +152,20 @@
   document.addEventListener("pointerup", drop);
   document.addEventListener("pointercancel", drop);
 
-  window.sfumato.settled.push(() => { if (board() && !held) draw(); });
+  // The variable that is worked on is in sight in the list.
+  const shown = () => {
+    const list = document.getElementById("scroller");
+    const here = list?.querySelector("a[aria-current]");
+    if (!here) return;
+    const { offsetTop: top, offsetLeft: left, offsetHeight: high, offsetWidth: wide } = here;
+    if (top < list.scrollTop || top + high > list.scrollTop + list.clientHeight) list.scrollTop = top - 60;
+    if (left < list.scrollLeft || left + wide > list.scrollLeft + list.clientWidth) list.scrollLeft = left - 20;
+  };
+  window.sfumato.settled.push(() => {
+    shown();
+    if (!board()) return;
+    if (!held) draw();
+    field().toggleAttribute("aria-invalid", false);
+    if (document.querySelector("#cuts-problem .problem")) field().setAttribute("aria-invalid", "true");
+  });
 })();
