@@ -156,9 +156,15 @@ class Microdata:
         return np.asarray(self.columns[self.schema.weight], dtype=np.float64)
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """Return the table as the kind of frame it came from, or as the kind asked for."""
-        origin = self.origin if kind is None or kind == self.origin.kind else Origin(kind)
-        return from_arrow(self.to_arrow(), origin)
+        """Return the table as the kind of frame it came from, or as the kind asked for.
+
+        The types of masked columns list no category that no record has: it would tell what was taken away.
+        """
+        from sfumato.data.present import as_it_leaves  # which itself works on microdata
+
+        shown = as_it_leaves(self)
+        origin = shown.origin if kind is None or kind == shown.origin.kind else Origin(kind)
+        return from_arrow(shown.to_arrow(), origin)
 
     def to_arrow(self) -> pa.Table:
         """Return the table as arrow: numbers that are all whole come back as integers if they came as such.
