@@ -8,7 +8,8 @@ class _Forms(HTMLParser):
 
     def __init__(self, action: str) -> None:
         super().__init__()
-        self.action, self.inside, self.pairs = action, False, []
+        self.action, self.inside = action, False
+        self.pairs: list[tuple[str, str]] = []
         self.select: str | None = None
         self.options: list[tuple[str | None, bool]] = []
         self.area: str | None = None
@@ -44,8 +45,8 @@ class _Forms(HTMLParser):
             value, chosen = self.options[-1]
             self.options[-1] = (self.text if value is None else value, chosen)
         elif tag == "select" and self.select:
-            chosen = [value for value, is_chosen in self.options if is_chosen] or [self.options[0][0]]
-            self.pairs.append((self.select, chosen[0] or ""))
+            values = [value for value, is_chosen in self.options if is_chosen] or [self.options[0][0]]
+            self.pairs.append((self.select, values[0] or ""))
             self.select = None
         elif tag == "textarea" and self.area:
             self.pairs.append((self.area, self.text))

@@ -95,7 +95,7 @@ class Bench:
         assert answer.status_code == 200, answer.text
         return said(answer)
 
-    def post(self, slug: str, action: str, *, follow: bool = True, **fields: Any) -> httpx.Response:
+    def post(self, slug: str, action: str, *, follow: Any = True, **fields: Any) -> httpx.Response:
         """Send a form as the page that holds now would: a list is a field several times; then follow to the page.
 
         ``revision`` and ``once`` may be given, to play an old page or a double click.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pages import Bench, bench, said
-from swept import made_once, run, swept
+from released import made_once, run, swept
 
 from sfumato.project.decision import read
 from sfumato.restoration.findings import Audit, Checked, Restored, Route

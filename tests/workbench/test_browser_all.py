@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pages import Running, browser, enter, needs_browser, served
-from swept import made_once, run
+from released import made_once, run
 
 import sfumato
 from sfumato.workbench.desk import Desk

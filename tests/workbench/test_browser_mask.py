@@ -32,7 +32,7 @@ def begun(tmp_path: Path, data: Microdata, **said: Any) -> Path:
 
 
 def titles(page: Any) -> list[str]:
-    return page.locator("ol.chain .step-words strong").all_inner_texts()
+    return list(page.locator("ol.chain .step-words strong").all_inner_texts())
 
 
 def own(project: Path) -> tuple[str, ...]:
