@@ -308,6 +308,24 @@ def test_the_order_of_keys_changes_nothing_and_without_keys_there_is_no_count() 
     assert live.effect(NOTHING, (Scenario("x", ("income",)),)).counts == ()
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_without_a_key_is_what_one_finds_who_does_not_know_it(gaps: bool) -> None:
+    live = SURVEYS[gaps]
+    keys = ("town", "region", "sex", "education")
+    cut = NOTHING.with_cuts("age", [30, 60])
+    for known, recodings in ((Scenario("x", keys, 4), NOTHING), (Scenario("x", (*keys, "age"), 4), cut)):
+        left = live.without(known, recodings)
+        assert list(left.values()) == sorted(left.values())
+        assert set(left) == set(known.keys)
+        for name, below in left.items():
+            others = known.only(other for other in known.keys if other != name)
+            assert others is not None
+            found = live.counts(others, recodings)
+            assert found is not None and found.below == below
+    assert live.without(Scenario("x", ("sex",))) == {"sex": 0}
+    assert live.without(Scenario("x", ("income",))) == {}
+
+
 def test_little_memory_gives_the_same() -> None:
     small, large = Live(survey(), most_bytes=1), Live(survey())
     for cut in (30, 40, 30):

@@ -137,3 +137,12 @@ def chances(found: KeyClasses, population: Population, *, knows_membership: bool
     assert found.cell_of is not None
     weights = class_sums(found.cell_of, population.weights, len(found))
     return expected_inverse(frequency, np.maximum(found.agreeing(weights), frequency))
+
+
+def without_each(keys: tuple[str, ...], k: int, found: KeyClasses) -> dict[str, int]:
+    """Count, by key, the records that would still be below k if it were not known, the fewest first."""
+    left = {}
+    for place, name in enumerate(keys):
+        fewer = found.of_keys([other for other in range(len(keys)) if other != place])
+        left[name] = int(fewer.sizes[fewer.counts < k].sum()) if len(keys) > 1 else 0
+    return dict(sorted(left.items(), key=lambda entry: (entry[1], entry[0])))

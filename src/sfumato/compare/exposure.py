@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.compare.counts import Counts, Known, Population, chances, count
+from sfumato.compare.counts import Counts, Known, Population, chances, count, without_each
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
 from sfumato.data.scenario import Scenario
@@ -75,15 +75,11 @@ def _seen(half: Half, population: Population, intruder: Scenario) -> ScenarioExp
         return None
     found = half.classes(keys)
     chance = chances(found, population, knows_membership=intruder.knows_membership)
-    without = {}
-    for place, name in enumerate(keys):
-        fewer = found.of_keys([other for other in range(len(keys)) if other != place])
-        without[name] = int(fewer.sizes[fewer.counts < intruder.k].sum()) if len(keys) > 1 else 0
     special = _special(found)
     alone_on, riskiest = ((), ()) if special is None else _riskiest(half, keys, special)
     return ScenarioExposure(
         **vars(count(intruder, known, found, chance, population)),
-        without=dict(sorted(without.items(), key=lambda entry: (entry[1], entry[0]))),
+        without=without_each(keys, intruder.k, found),
         alone_on=alone_on,
         riskiest=riskiest,
         contributions={} if special is None else _contributions(keys, special),

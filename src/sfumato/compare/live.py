@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.counts import Counts, Known, Population, chances, count
+from sfumato.compare.counts import Counts, Known, Population, chances, count, without_each
 from sfumato.compare.recodings import NOTHING, Recodings
 from sfumato.data.keys import refuse_continuous
 from sfumato.data.linked import followed
@@ -100,17 +100,31 @@ class Live:
         A recoding that does not fit the table is refused; ``effect`` goes on without it.
         """
         with self._lock:
-            for name in scenario.keys:
-                _ = self.data.schema[name]  # a key that is no variable is refused by name
-            columns = {name: self._published(name, recodings) for name in scenario.keys}
-            there = {name: column for name, column in columns.items() if column is not None}
-            known = Known.of(
-                scenario, {name: one.variable for name, one in there.items()}, lambda name: not there[name].coded[1]
-            )
+            known = self._known(scenario, recodings)
             if not known.keys:
                 return None
             found, chance = self._classes(known.keys, recodings, knows_membership=scenario.knows_membership)
             return count(scenario, known, found, chance, self._population)
+
+    def without(self, scenario: Scenario, recodings: Recodings = NOTHING) -> dict[str, int]:
+        """Count, by key, the records that would still be below k if the intruder did not know it, the fewest first."""
+        with self._lock:
+            chosen = set(self._known(scenario, recodings).keys)
+            keys = tuple(name for name in self.data.names if name in chosen)  # in the order of the classes
+            if not keys:
+                return {}
+            found, _ = self._classes(keys, recodings, knows_membership=scenario.knows_membership)
+        return without_each(keys, scenario.k, found)  # takes its time, in which others may ask
+
+    def _known(self, scenario: Scenario, recodings: Recodings) -> Known:
+        """Return the keys of a scenario that can be counted over after the recodings, and those that cannot."""
+        for name in scenario.keys:
+            _ = self.data.schema[name]  # a key that is no variable is refused by name
+        columns = {name: self._published(name, recodings) for name in scenario.keys}
+        there = {name: column for name, column in columns.items() if column is not None}
+        return Known.of(
+            scenario, {name: one.variable for name, one in there.items()}, lambda name: not there[name].coded[1]
+        )
 
     def effect(self, recodings: Recodings, scenarios: Iterable[Scenario] | None = None) -> Effect:
         """Tell what recodings do: counts under each scenario, those of the schema if none is given, and the loss."""

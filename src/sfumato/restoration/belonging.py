@@ -32,13 +32,9 @@ def sizes_to_count(original: Microdata, table: Microdata) -> dict[str, Mask]:
     if home is None or home not in table.columns:
         return {}
     unit = units(original)
-    members = np.bincount(unit)[unit].astype(np.float64)
     found = {}
-    for name in original.schema.analysed():
-        size = _numbers(original, name)
-        there = ~np.isnan(size)
-        if not there.any() or np.ptp(size[there]) == 0 or (size == members)[there].mean() < COUNTED:
-            continue
+    for name in sizes(original):
+        there = ~np.isnan(_numbers(original, name))
         hidden = there.copy()
         if name in table.columns:
             both = there & ~table.missing(name)
@@ -46,6 +42,28 @@ def sizes_to_count(original: Microdata, table: Microdata) -> dict[str, Mask]:
         if hidden.any():
             found[name] = np.isin(unit, unit[hidden]) & ~table.missing(home)
     return {name: rows for name, rows in found.items() if rows.any()}
+
+
+def sizes(data: Microdata) -> tuple[str, ...]:
+    """Name the variables that say how many records a household has; none without households.
+
+    >>> import pyarrow as pa
+    >>> from sfumato.data.schema import Schema
+    >>> table = pa.table({"home": [1, 1, 2], "members": [2, 2, 1], "rooms": [3, 3, 2]})
+    >>> sizes(Microdata.from_frame(table, Schema(household="home")))
+    ('members',)
+    """
+    if data.schema.household is None:
+        return ()
+    unit = units(data)
+    members = np.bincount(unit)[unit].astype(np.float64)
+    found = []
+    for name in data.schema.analysed():
+        size = _numbers(data, name)
+        there = ~np.isnan(size)
+        if there.any() and np.ptp(size[there]) > 0 and (size == members)[there].mean() >= COUNTED:
+            found.append(name)
+    return tuple(found)
 
 
 def _numbers(data: Microdata, name: str) -> Floats:

@@ -9,6 +9,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.file_names import located
 from sfumato.data.files import read
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
@@ -44,6 +45,7 @@ class Desk:
         self.journal = Journal(self.folder)
         self.jobs = Jobs(self.folder)
         self.said: dict[str, str] = {}  # a sentence to show once, by browser
+        self.older: dict[str, Any] = {}  # the latest of what takes long, to be shown until it is made anew
         self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._making: dict[tuple[str, str], Lock] = {}
         self._lock = RLock()
@@ -121,16 +123,20 @@ class Desk:
         path = self.source(draft)
         stated = self.stated(draft) if draft.schema else None
         dialect = {"encoding": draft.encoding, "delimiter": draft.delimiter, "decimal": draft.decimal}
-        file = f"{path} {stamp(path)} {dialect}"
-
-        def whole() -> Microdata:
-            return read(path, stated, **dialect)
-
+        columns = self.kept("table", self.form(draft), lambda: read(path, stated, **dialect))
         if stated is None:
-            return self.kept("table", file, whole)
+            return columns
+        return self.kept("table and schema", f"{self.form(draft)} {draft.schema}", lambda: _under(columns, stated))
+
+    def form(self, draft: Draft) -> str:
+        """Say what the columns of the table depend on: the file, how it is read, kinds and codes, but not roles."""
+        path = self.source(draft)
+        file = f"{path} {stamp(path)} {draft.encoding} {draft.delimiter!r} {draft.decimal}"
+        if not draft.schema:
+            return file
+        stated = self.stated(draft)
         form = [(v.name, v.kind, v.categories, v.missing, v.format, v.labels, v.kind_by_rule) for v in stated]
-        columns = self.kept("table", f"{file} {form} {stated.special()}", whole)
-        return self.kept("table and schema", f"{file} {draft.schema}", lambda: _under(columns, stated))
+        return f"{file} {form} {stated.special()}"
 
     # the last run
 
@@ -174,9 +180,9 @@ class Desk:
 
 
 def stamp(path: Path) -> str:
-    """Name a file as it is now, so that another content is read anew."""
+    """Name a file as it is now, so that another content is read anew; survey.xlsx#persons is a sheet of a file."""
     try:
-        found = path.stat()
+        found = located(path)[0].stat()
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
     return f"{found.st_mtime_ns} {found.st_size}"

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +13,7 @@ from sfumato.show.map_plot import map_in_words, risk_utility_map, shortened
 from sfumato.show.page import embeddable
 from sfumato.show.summary import CandidateLine, Summary
 from sfumato.workbench.board import Board, mark, read_limit, weigh
+from sfumato.workbench.bounding import stated
 from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep_words
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
@@ -127,7 +127,7 @@ def with_kept(desk: Desk, draft: Draft) -> Draft:
 
 def _fresh(desk: Desk, form: Form) -> None:
     """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
-    if int(form.text("revision") or 0) != desk.now().revision:
+    if form.revision != desk.now().revision:
         raise Stale
 
 
@@ -156,7 +156,7 @@ def take(desk: Desk, draft: Draft, form: Form) -> Done:
 
     def made(old: Draft) -> Draft:
         sides = {side: {k: moved.get(k, v) for k, v in getattr(old, side).items()} for side in ("at_most", "at_least")}
-        return old.but(**sides, bounds_stated=datetime.now(UTC).isoformat(timespec="seconds"))
+        return old.but(**sides, bounds_stated=stated(old, seen=True))
 
     return Done(made, f"bound moved after results were seen: {'; '.join(words)}. Reason: {reason}")
 

@@ -33,13 +33,47 @@ window.sfumato = { settled: [] };
         }
       }
       const elsewhere = document.getElementById("elsewhere");
-      if (elsewhere) elsewhere.hidden = String(told.revision) === field("revision");
+      if (elsewhere && !asking) elsewhere.hidden = String(told.revision) === field("revision");
       const state = told.job ? told.job.state : "none";
       if (last !== null && last !== state) document.body.dispatchEvent(new CustomEvent("job-changed"));
       last = state;
     } catch { /* the server is being started again: the next pulse tells */ }
   };
   setInterval(pulse, every);
+
+  // A change that swaps a part of the page leaves forms on it: they go on from the answer's revision, and each change
+  // is another one. A part of a page that is no longer the latest is not put into one that is older still.
+  let asking = 0;
+  document.addEventListener("htmx:beforeRequest", () => { asking += 1; });
+  document.addEventListener("htmx:afterRequest", () => { asking -= 1; });
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr, target, requestConfig } = event.detail;
+    const elsewhere = document.getElementById("elsewhere");
+    const revision = /<body[^>]* data-revision="(\d+)"/.exec(xhr.responseText);
+    const once = /name="once" value="([^"]+)"/.exec(xhr.responseText);
+    if (target === document.body || !elsewhere || !revision || !once) return;
+    if (xhr.status === 409 || (requestConfig.verb === "get" && revision[1] !== field("revision"))) {
+      event.detail.shouldSwap = false;
+      elsewhere.hidden = false;
+      elsewhere.scrollIntoView({ block: "center" });
+      return;
+    }
+    document.body.dataset.revision = revision[1];
+    for (const input of document.querySelectorAll("[name=revision]")) input.value = revision[1];
+    for (const input of document.querySelectorAll("[name=once]")) input.value = once[1];
+    elsewhere.hidden = true;
+  });
+
+  // What stands in an element goes to the clipboard.
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const told = button.parentElement.querySelector("[role=status]");
+    try {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      told.textContent = "copied";
+    } catch { told.textContent = "the browser does not allow it: mark the text and copy it"; }
+  });
 
   // After a page was put in place of another, its revision holds, and what it needs is set up.
   const settle = () => {
@@ -57,6 +91,7 @@ window.sfumato = { settled: [] };
     const input = place.querySelector("input[type=file]");
     const told = place.querySelector("[data-told]");
     const send = (file) => {
+      told.classList.remove("problem");
       const request = new XMLHttpRequest();
       request.open("PUT", `upload?name=${encodeURIComponent(file.name)}`);
       request.setRequestHeader("X-CSRF", csrf());
@@ -65,10 +100,12 @@ window.sfumato = { settled: [] };
       };
       request.onload = () => {
         let answer = {};
-        try { answer = JSON.parse(request.responseText); } catch { answer = { error: request.responseText }; }
+        try { answer = JSON.parse(request.responseText); } catch { /* not one of our answers */ }
         if (request.status === 200) {
           const form = place.closest("form");
-          form.querySelector("[name=name]").value = answer.name;
+          const name = form.querySelector("[name=name]");
+          if (name.options) name.append(new Option(answer.name, answer.name));
+          name.value = answer.name;
           form.requestSubmit();
         } else {
           told.textContent = answer.error || "The file could not be taken.";
