@@ -81,7 +81,7 @@ def test_what_is_found_is_what_the_tables_say(folder: Path) -> None:
 def test_own_tables_stand_side_by_side(folder: Path) -> None:
     (tables,) = look(folder, [K2, SWAPPED]).tables
     original = sfumato.read(folder / "survey.csv", folder / "schema.toml")
-    measure = sfumato.TableUtility(variables=["sex", "region"])
+    measure = sfumato.TableUtility(variables=("sex", "region"))
     swap = sfumato.RankSwapping(0.2)
     (row,) = measure.evaluate(original, swap.protect(original, rng=generator(SEED, swap, 0))).tables["tables"]
     ((names, each),) = tables.rows

@@ -182,6 +182,8 @@ window.sfumato = { settled: [] };
         if (place.sfumatoView) place.sfumatoView.finalize();
         place.sfumatoView = made;
         room.classList.remove("coming");
+        // the place says in words what the picture shows; its single marks would only be noise
+        if (place.getAttribute("role") === "img") room.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
         window.dispatchEvent(new Event("resize"));
       });
     }).catch((trouble) => { place.textContent = `The picture could not be drawn: ${trouble.message}`; });
