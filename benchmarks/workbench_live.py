@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "workbench"))  # the pages as tests use them
 
-from pages import Bench  # type: ignore[import-not-found]  # of the tests
+from pages import Bench
 
 from live import KEYS, survey  # the benchmark beside this one
 from sfumato import write_schema
