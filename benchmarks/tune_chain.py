@@ -18,7 +18,7 @@ from time import perf_counter
 import numpy as np
 
 import sfumato
-from sfumato.compare import Experiment, tune_jointly
+from sfumato import Experiment, tune_jointly
 
 AMOUNTS = ("earnings", "income", "wealth")
 KEYS = ("region", "sex", "age", "occupation")

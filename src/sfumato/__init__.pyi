@@ -86,6 +86,7 @@ from .methods.top_bottom import TopBottomCoding as TopBottomCoding
 from .methods.weight_masking import WeightMasking as WeightMasking
 from .outcome import Reason as Reason
 from .outcome import Status as Status
+from .project.closely import look as look
 from .project.sweep import sweep as sweep
 from .registry import catalogued as catalogued
 from .restoration.audit import audit as audit

@@ -19,6 +19,7 @@ from sfumato.about import MeasureAbout, MethodAbout
 from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
 from sfumato.data.linked import followed
+from sfumato.data.magnitude import beyond_arithmetic, within_arithmetic
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, a_kind
 from sfumato.data.strata import Strata, strata
@@ -63,7 +64,7 @@ class Method(_Described, ABC):
         Variables that the schema links to others follow what was done to these, once, at the end of all steps.
         """
         table = Microdata.from_frame(data)
-        with speaking(self):
+        with speaking(self), within_arithmetic(table):
             protected = followed(table, self.applied(table, np.random.default_rng(rng)))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
@@ -315,8 +316,14 @@ class Measure(_Described, ABC):
 
     def evaluate_pair(self, pair: Pair, *, rng: Seed = None) -> Measurement:
         """Measure two tables that are on one footing already; what other measures computed of them is shared."""
-        with speaking(self):
-            return self.compute(pair.in_order() if self.about.paired else pair, np.random.default_rng(rng))
+        parts = (*pair.original.parts, *pair.protected.parts)
+        with speaking(self), within_arithmetic(*parts) as extremes:
+            found = self.compute(pair.in_order() if self.about.paired else pair, np.random.default_rng(rng))
+            if extremes and not np.isfinite(found.value):
+                raise beyond_arithmetic(extremes)
+        if np.isnan(found.value) and not found.notes:
+            return replace(found, notes=("the figure is not defined for these two tables",))
+        return found
 
     @abstractmethod
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:

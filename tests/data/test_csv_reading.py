@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.data.files import read
+from sfumato.data.files import read, write
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import DataError, FileError, ParameterError
 
@@ -199,3 +199,41 @@ def test_a_long_file_is_read_in_order(tmp_path: Path) -> None:
     found = values(tmp_path, "i;x\n" + "".join(f"{i};{i / 4}\n".replace(".", ",") for i in rows))
     assert found["i"] == list(rows)
     assert found["x"] == [i / 4 for i in rows]
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ('size 5",w', ['size 5"', "w"]),
+        ('w,size 5"', ["w", 'size 5"']),
+        ('a"b"c,w', ['a"b"c', "w"]),
+        ('"size 5""",w', ['size 5"', "w"]),
+        ('"a\nb",w', ["a\nb", "w"]),
+        ('w,"a,""b"",\nc"', ["w", 'a,"b",\nc']),
+    ],
+)
+def test_a_quote_inside_a_name_swallows_no_record(header: str, names: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n1,2\n3,4\n5,6\n", newline="")
+    found = read(path)
+    assert list(found.names) == names and len(found) == 3
+    write(found, tmp_path / "back.csv")
+    assert list(read(tmp_path / "back.csv").names) == names
+
+
+def test_a_quote_that_opens_a_name_and_is_never_closed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('w,"size\n1,2\n3,4\n')
+    with pytest.raises(FileError, match="never closed"):
+        read(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-16", "utf-32-le", "utf-8"])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(encoding: str, tmp_path: Path) -> None:
+    path, back = tmp_path / "t.csv", tmp_path / "back.csv"
+    content = ("\ufeff" if encoding != "utf-16" else "") + "a;b\n1;é\n2;x\n"
+    path.write_bytes(content.encode(encoding))
+    found = read(path, encoding=encoding)
+    assert found.names == ("a", "b")
+    write(found, back)
+    assert back.read_bytes() == path.read_bytes()

@@ -95,7 +95,7 @@ class Bench:
         assert answer.status_code == 200, answer.text
         return said(answer)
 
-    def post(self, slug: str, action: str, *, follow: bool = True, **fields: Any) -> httpx.Response:
+    def post(self, slug: str, action: str, *, follow: Any = True, **fields: Any) -> httpx.Response:
         """Send a form as the page that holds now would: a list is a field several times; then follow to the page.
 
         ``revision`` and ``once`` may be given, to play an old page or a double click.
@@ -154,18 +154,27 @@ class Running:
 def served(folder: Path, *words: object) -> Iterator[Running]:
     """Run ``sfumato open`` on a project's folder, or with these words instead, until the end of the block."""
     command = [sys.executable, "-m", "sfumato", "open", *map(str, words or (folder,)), "--no-browser"]
-    process = subprocess.Popen(
-        command, cwd=folder.parent, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    log = folder.with_suffix(".log")
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=folder.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
         until = time.monotonic() + 60
         while running_address(folder) is None:
-            assert process.poll() is None and time.monotonic() < until, "the server did not start"
+            assert process.poll() is None and time.monotonic() < until, f"it did not start: {log.read_text()}"
             time.sleep(0.1)
         yield Running(folder, process)
     finally:
         process.terminate()
         process.wait(timeout=30)
+
+
+def until(page: Any, expression: str, seconds: float = 20) -> None:
+    """Wait until an expression holds on a page; the page itself allows no text to be run, so that Playwright polls."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        shown = "document.body.dataset.revision + ' ' + document.querySelector('main').innerText.slice(0, 400)"
+        assert time.monotonic() < end, f"it never came true: {expression}; shown: {page.evaluate(shown)}"
+        page.wait_for_timeout(40)
 
 
 @pytest.fixture
@@ -203,8 +212,7 @@ def enter(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda line: page.problems.append(line.text) if _is_fault(line) else None)
         page.on("dialog", lambda dialog: page.problems.append(f"a dialog: {dialog.message}"))
         page.goto(running.address())
-        page.wait_for_selector("main h1")
-        page.wait_for_function("document.title.includes('Sfumato')")
+        page.wait_for_selector(".bench main h1")
         if to:
             page.goto(page.evaluate("document.baseURI") + to)
             page.wait_for_selector("main h1")

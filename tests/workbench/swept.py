@@ -1,63 +1,54 @@
-"""A project in which candidates were run, for the screens that come after: made once, copied for each test."""
+"""A project with a finished run, for the tests of what comes after it: made once, copied for each."""
 
 import shutil
 from pathlib import Path
 
 import pytest
-from pages import Bench, write_demo
 
 import sfumato
+from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 
-OWN = (
-    "GlobalRecoding(bins={'age': (20, 40, 60)}) + LocalSuppression(3, variables=['region', 'sex', 'age'])",
-    "GlobalRecoding(bins={'age': (15, 30, 45, 60, 75)}) + LocalSuppression(3, variables=['region', 'sex', 'age'])",
-    "RankSwapping(p=0.1)",
-)
-BOUND = {"Reidentification": 0.3}
+OWN = ("LocalSuppression(k=2)", "LocalSuppression(k=3)", "MDAV(k=3)")
+BOUND = 0.6  # that the two suppressions keep and the other one does not
 
 
-def make(folder: Path, **changes: object) -> Desk:
-    """Run three candidates of the demo survey in a folder of the workbench."""
-    from dataclasses import replace
-
+def begun(folder: Path, households: int = 60) -> Desk:
+    """Return a desk with a small survey, three candidates of one's own and a bound, of which nothing was run."""
     desk = Desk(folder)
-    path = write_demo(folder, 100)
-    data = sfumato.read(path)
-    stated = replace(
-        data.schema,
-        weight="weight",
-        household="household",
-        id="person",
-        scenarios=(sfumato.Scenario("register", keys=("region", "sex", "age"), k=3),),
+    data = sfumato.household_survey(households)
+    sfumato.write(data, folder / "survey.csv")
+    sfumato.write_schema(data, folder / "schema.toml")
+    draft = Draft(
+        source="survey.csv",
+        schema=(folder / "schema.toml").read_text(),
+        confirmed=True,
+        own=OWN,
+        proposed=False,
+        at_most={"Reidentification()": BOUND},
+        replicates=1,
     )
-    draft = Draft(source="survey.csv", confirmed=True, schema=desk.restated(stated), own=OWN, proposed=False)
-    draft = draft.but(at_most=BOUND, replicates=1, **changes)
-    desk.change(lambda old: draft, screen="open", what="made for a test")
-    run(desk)
+    desk.change(lambda _: draft, screen="open", what="begun")
     return desk
 
 
-def run(desk: Desk) -> None:
-    """Run the draft's sweep in this process."""
-    from sfumato.workbench.commands import sweep_asked
-
-    draft = desk.now().draft
-    asked = {**sweep_asked(desk, draft), "out": desk.folder, "schema": desk.folder / "schema.toml"}
-    sfumato.sweep(desk.source(draft), bootstrap=False, workers=1, **asked)
-
-
 @pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a run came to its end."""
-    folder = tmp_path_factory.mktemp("swept") / "project"
-    make(folder)
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a desk whose draft was run to its end."""
+    folder = tmp_path_factory.mktemp("finished") / "project"
+    folder.mkdir()
+    desk = begun(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        draft = desk.now().draft
+        sfumato.sweep(draft.source, **sweep_asked(desk, draft), bootstrap=False, workers=1, seed=7)
     return folder
 
 
 @pytest.fixture
-def swept(made_once: Path, tmp_path: Path) -> Bench:
-    """A desk of its own on a copy of that folder."""
-    shutil.copytree(made_once, tmp_path / "project")
-    return Bench(Desk(tmp_path / "project"))
+def swept(finished_run: Path, tmp_path: Path) -> Desk:
+    """A desk whose draft was run to its end."""
+    folder = tmp_path / "project"
+    shutil.copytree(finished_run, folder)  # times and all: the report has to be as old as it is
+    return Desk(folder)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pages import Bench, bench, said
-from swept import made_once, run, swept
+from released import made_once, run, swept
 
 from sfumato.project.decision import read
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
@@ -124,11 +124,8 @@ def test_a_release_is_signed_once_and_by_somebody_with_a_reason(swept: Bench) ->
     words = swept.text("decide")
     assert "Publish:" in words
     assert "Expected re-identifications" in words
-    for fields, field in (
-        ({"by": "", "reasons": WHY}, "name the person"),
-        ({"by": "A. Muster", "reasons": "ok"}, "why"),
-    ):
-        refused = swept.post("decide", "sign", **fields)
+    for by, reasons, field in (("", WHY, "name the person"), ("A. Muster", "ok", "why")):
+        refused = swept.post("decide", "sign", by=by, reasons=reasons)
         assert refused.status_code == 422
         assert field in said(refused)
         assert read(swept.desk.folder) is None

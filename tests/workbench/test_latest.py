@@ -13,7 +13,7 @@ from sfumato.show.summary import Run, Summary, Verdict, to_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.latest import NEVER, latest
+from sfumato.workbench.latest import NEVER, kept_candidates, latest
 
 REPORTED = Summary(
     kind="sweep",
@@ -74,27 +74,25 @@ def test_a_run_of_the_draft(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(
-    ("change", "word", "holds"),
+    ("change", "word"),
     [
-        ({"at_most": {"Reidentification()": 0.03}}, "was 5 % and is 3 % now", True),
-        ({"at_most": {"Reidentification": 0.05, "KAnonymity()": 0.0}}, "bounds", True),
-        ({"own": ("LocalSuppression(k=2)",)}, "taken away", True),
-        ({"own": ("LocalSuppression(k=[2, 3])", "MDAV(k=3)")}, "added", True),
-        ({"proposed": True}, "proposed", True),
-        ({"choose": "LocalSuppression(k=2)"}, "chosen", True),
-        ({"keep_order": True}, "before a release", True),
-        ({"replicates": 2}, "draws", False),
-        ({"population": 10_000.0}, "measured", False),
-        ({"uses": ("TableUtility(variables=['region'])",)}, "measured", False),
+        ({"at_most": {"Reidentification()": 0.03}}, "was 5 % and is 3 % now"),
+        ({"at_most": {"Reidentification": 0.05, "KAnonymity()": 0.0}}, "bounds"),
+        ({"own": ("LocalSuppression(k=2)",)}, "taken away"),
+        ({"own": ("LocalSuppression(k=[2, 3])", "MDAV(k=3)")}, "added"),
+        ({"proposed": True}, "proposed"),
+        ({"choose": "LocalSuppression(k=2)"}, "chosen"),
+        ({"keep_order": True}, "before a release"),
+        ({"replicates": 2}, "draws"),
+        ({"population": 10_000.0}, "measured"),
+        ({"uses": ("TableUtility(variables=['region'])",)}, "measured"),
     ],
 )
-def test_a_changed_draft(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, change: Mapping[str, Any], word: str, *, holds: bool
-) -> None:
+def test_a_changed_draft(desk: Desk, monkeypatch: pytest.MonkeyPatch, change: Mapping[str, Any], word: str) -> None:
     ran(desk, monkeypatch)
     found = latest(desk, desk.now().draft.but(**change))
     assert word in found.why_old
-    assert found.figures_hold is holds
+    assert found.figures_hold and found.recoded_alike
 
 
 def test_the_same_bound_in_other_words(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,3 +120,23 @@ def test_a_record_that_cannot_be_read(desk: Desk, monkeypatch: pytest.MonkeyPatc
     ran(desk, monkeypatch)
     (desk.folder / "plan.json").write_text("{}")
     assert "cannot be read" in desk.current(desk.now().draft)
+
+
+def test_recodings_make_other_candidates_of_the_same_table(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran(desk, monkeypatch)
+    recoded = desk.now().draft.but(recodings='{"age": {"cuts": [30, 60]}}')
+    found = latest(desk, recoded)
+    assert "recodings" in found.why_old
+    assert found.figures_hold and not found.recoded_alike
+
+
+def test_composed_candidates_stay_and_own_ones_follow_the_draft(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.change(lambda old: old.but(proposed=True), screen="mask", what="proposed too")
+    ran(desk, monkeypatch)
+    found = latest(desk, desk.now().draft)
+    assert found.why_old == "" and found.record is not None
+    composed = [label for label in found.record.methods if not label.startswith("LocalSuppression(k=")]
+    stricter = desk.now().draft.but(at_most={"Reidentification()": 0.01}, own=())
+    assert list(kept_candidates(stricter, latest(desk, stricter))) == composed
+    alone = stricter.but(proposed=False, choose=composed[0])
+    assert kept_candidates(alone, latest(desk, alone)) == (composed[0],)

@@ -1,5 +1,6 @@
 """The commands put together, the help that teaches, and what every command does with errors."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +11,10 @@ from sfumato.cli.audit import audit
 from sfumato.cli.catalogue import measures, methods
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
+from sfumato.cli.ending import end_on_signals, exit_code
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.look import look
 from sfumato.cli.open import open_
 from sfumato.cli.protect import protect
 from sfumato.cli.sign import sign
@@ -20,7 +23,7 @@ from sfumato.cli.sweep import sweep
 from sfumato.cli.tune import tune
 from sfumato.errors import SfumatoError
 
-BAD_INPUT, INTERRUPTED = 2, 130
+UNDONE, BAD_INPUT = 1, 2
 
 # a backslash joins lines: the help keeps the line breaks it is given
 HELP = """
@@ -31,7 +34,8 @@ and release the most useful table under a risk bound.
 
 1. `sfumato demo` runs it all on a made-up survey, in about a minute.
 
-2. `sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
+2. `sfumato open census.csv` does all of what follows in the browser, step by step. Or in the terminal: \
+`sfumato inspect census.csv` shows each variable and writes schema.toml. Edit it: which variables are \
 categories, which is the weight, and under [scenarios.NAME] what each intruder knows.
 
 3. `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep` composes candidates, \
@@ -45,8 +49,8 @@ writes report and protected table. `sfumato sign sweep --by NAME --reason TEXT` 
 6. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` protects by a method you have settled on.
 
 **Exit codes:** 0 done; 1 no candidate keeps the bounds, protected values can be restored, or some figures could not \
-be computed (which, is said); \
-2 bad usage or bad input; 130 interrupted (run the same command again to continue).
+be computed (which, is said), or memory is lacking; \
+2 bad usage or bad input; 130 interrupted, 143 or 129 ended by a signal (run the same command again to continue).
 """
 
 
@@ -64,11 +68,17 @@ class Commands(TyperGroup):
             said = str(interruption) or "stopped"
             again = (
                 "; run the same command again to continue"
-                if ctx.invoked_subcommand in ("demo", "sweep", "study")
+                if ctx.invoked_subcommand in ("demo", "sweep", "study", "look")
                 else ""
             )
-            typer.echo(f"\nsfumato: {said}{again}", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+            with suppress(OSError):  # the terminal may be gone
+                typer.echo(f"\nsfumato: {said}{again}", err=True)
+            raise typer.Exit(exit_code(interruption)) from None
+        except MemoryError as error:
+            wanted = f" ({error})" if str(error) else ""
+            advice = "use fewer --workers, fewer variables, or a machine with more"
+            typer.echo(f"sfumato: there is not enough memory{wanted}; {advice}", err=True)
+            raise typer.Exit(UNDONE) from None
 
 
 app = typer.Typer(
@@ -99,11 +109,12 @@ def options(
     """Take the options that come before a command."""
 
 
-for command in (demo, inspect, hierarchy, sweep, sign, tune, compare, audit, protect, study, methods, measures):
+for command in (demo, inspect, hierarchy, sweep, look, sign, tune, compare, audit, protect, study, methods, measures):
     app.command()(command)
 app.command("open")(open_)
 
 
 def main() -> None:
     """Run the command line."""
+    end_on_signals()
     app()

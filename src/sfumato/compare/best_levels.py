@@ -31,7 +31,7 @@ def best_levels(data: Microdata, keys: Sequence[str], ways: Sequence[Sequence[Ke
         for share in SUPPRESSION:
             method = _method(data, asked, share)
             try:
-                method.search(data)
+                method.chosen(data)  # an interruption ends it
             except NotApplicable:  # too few records, or no levels that keep them alike
                 continue
             yield Part((method,), clause(method))

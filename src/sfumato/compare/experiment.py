@@ -140,7 +140,7 @@ class Experiment:
         start, place = perf_counter(), Path(store)
         seed = settled_seed(place, self.data.fingerprint, self._secret) if self.seed is None else self.seed
         scope = Scope(place.absolute(), self.data.fingerprint, seed)
-        with Store(scope) as kept:
+        with Store(scope, reading=True) as kept:
             cells = kept.finished()
         whole = _measured(self._plan(scope, by_record=True), cells)
         results = self._results(whole, cells, scope, perf_counter() - start)

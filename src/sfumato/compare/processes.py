@@ -26,6 +26,7 @@ def workers(number: int, *, unordered: bool = True) -> Any:
     """
     from joblib import Parallel, parallel_config
 
+    _start_the_cleaner()
     with parallel_config(backend="loky", inner_max_num_threads=1):  # a backend named below would have many threads
         return Parallel(
             n_jobs=number,
@@ -36,6 +37,21 @@ def workers(number: int, *, unordered: bool = True) -> Any:
             initializer=end_with,
             initargs=(os.getpid(),),
         )
+
+
+def _start_the_cleaner() -> None:
+    """Start joblib's process that cleans up after the others: it must outlive a terminal that is closed."""
+    import signal
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    if not hasattr(signal, "pthread_sigmask"):
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # what it is born with, it keeps
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with(parent: int) -> None:

@@ -87,15 +87,16 @@ class Store:
     """The finished cells of one experiment's data and seed, in a file.
 
     Several processes may write to one file at a time. ``known`` says that this run has opened and checked it before.
+    Who only looks is ``reading``: the file is checked and left as it is, to the time it was written last.
     """
 
-    def __init__(self, scope: Scope, *, known: bool = False) -> None:
+    def __init__(self, scope: Scope, *, known: bool = False, reading: bool = False) -> None:
         if scope.path is None:
             raise FileError("a store needs the path of a file")
         self.path = scope.path
         self._scope = (scope.data, str(scope.seed))
         with self._explained():
-            self._connection = _again(scope.path) if known else _connect(scope.path)
+            self._connection = _again(scope.path, check=not known) if known or reading else _connect(scope.path)
 
     def finished(self) -> dict[Key, Cell]:
         """Return every finished cell of this data and seed, without the whole measurements."""
@@ -225,11 +226,18 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _again(path: Path) -> sqlite3.Connection:
+def _again(path: Path, *, check: bool = False) -> sqlite3.Connection:
     """Open a store that was there before."""
     if not path.is_file():  # SQLite would make an empty one
         raise FileError(f"store {path}: it is no longer there; run the experiment again")
-    return _opened(path)
+    connection = _opened(path)
+    try:
+        if check:
+            _check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -246,6 +254,17 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(table)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
+    _check_format(connection, path)
+    # of the cells alone, which are about to be read; whole measurements tell damage themselves
+    damage = connection.execute("PRAGMA quick_check(cells)").fetchone()[0]
+    if damage != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {damage}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")  # writes what stands there: an unwritable file is refused now
+    connection.execute("COMMIT")
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is no store, or one of another version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
         raise FileError(f"store {path}: this is a database of another program; give another path")
     found = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -255,12 +274,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"store {path}: {age} version of Sfumato wrote it, in format {found}, and this one reads format {FORMAT} "
             f"only; {_ANEW}"
         )
-    # of the cells alone, which are about to be read; whole measurements tell damage themselves
-    damage = connection.execute("PRAGMA quick_check(cells)").fetchone()[0]
-    if damage != "ok":
-        raise sqlite3.DatabaseError(f"malformed: {damage}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")  # writes what stands there: an unwritable file is refused now
-    connection.execute("COMMIT")
 
 
 def _remedy(message: str) -> str:

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data import dates
+from sfumato.data import dates, decimals
+from sfumato.data.decimals import EXACT
+from sfumato.data.declared_missing import NUMBER, declared
 from sfumato.data.schema import Kind, Variable
 from sfumato.errors import DataError, SchemaError
 
 RECURRING = 5  # times that a text stands among numbers, on average, before it is taken for a class
-EXACT = 2**53  # whole numbers up to here have an exact float64
-_NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 
 
 def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDArray[Any]]:
@@ -77,6 +77,8 @@ def inferred_kind(column: Any) -> Kind:
         return "nominal" if wide else "numeric"
     if dates.is_moment(kind):
         return "nominal" if dates.to_days(column) is None else "date"
+    if pa.types.is_decimal(kind) and decimals.are_wide(column):
+        return "nominal"
     numeric = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     return "numeric" if numeric else "nominal"
 
@@ -138,15 +140,13 @@ def _without(column: Any, variable: Variable) -> Any:
     values = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     if variable.kind == "date" and dates.is_moment(values.type):  # compared as dates when they are read as such
         return column
-    text = pc.cast(values, pa.string())
-    stand_ins = {str(code) for code in variable.missing}
-    if not pa.types.is_string(values.type):  # -9 is written -9 in whole numbers and -9.0 or -9 in others
-        stand_ins |= {str(float(code)) for code in variable.missing if isinstance(code, int | float)}
-    listed = pa.array(sorted(stand_ins), pa.string())
+    numeric = variable.kind == "numeric"
     if pa.types.is_dictionary(column.type):  # the order of the other categories stays
-        kept = column.dictionary.filter(pc.invert(pc.is_in(pc.cast(column.dictionary, pa.string()), value_set=listed)))
+        codes = declared(column.dictionary, variable.missing, numeric=numeric)
+        kept = column.dictionary.filter(pc.invert(codes))
         return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=kept), kept, ordered=column.type.ordered)
-    return pc.if_else(pc.is_in(text, value_set=listed), pa.scalar(None, values.type), values)
+    codes = declared(values, variable.missing, numeric=numeric)
+    return pc.if_else(codes, pa.scalar(None, values.type), values)
 
 
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
@@ -154,12 +154,13 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
         column = column.dictionary_decode()
     if pa.types.is_string(column.type):
         column = _parsed(name, column)
-    elif pa.types.is_integer(column.type) and inferred_kind(column) != "numeric":
+    elif not pa.types.is_floating(column.type) and _is_wide(column):
         raise DataError(
             f"variable {name!r} holds whole numbers beyond 2^53, which lose digits as numbers; make it nominal"
         )
     try:
-        values = pc.cast(column, pa.float64(), safe=False)
+        exact = pa.types.is_decimal(column.type)
+        values = decimals.to_floats(column) if exact else pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"variable {name!r} cannot be numeric: its values are of type {column.type}") from None
     numbers = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -170,6 +171,34 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
             f"(first in row {infinite[0] + 1}); replace by a number or by missing"
         )
     return numbers
+
+
+def _is_wide(column: Any) -> bool:
+    kind = column.type
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind)) and inferred_kind(column) != "numeric"
+
+
+def more_than_read(column: Any, variable: Variable) -> Any:
+    """Return a column as it came, without missing codes, if what is read of it does not tell all: digits, or NaN."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    kind = column.type
+    if pa.types.is_floating(kind):
+        if not pc.any(pc.is_nan(column)).as_py():
+            return None
+    elif not pa.types.is_decimal(kind):
+        return None
+    return _without(column, variable) if variable.missing else column
+
+
+def still_read_as(variable: Variable, column: Any, values: NDArray[Any]) -> bool:
+    """Tell whether a column as it came is still what a variable's values say."""
+    if len(column) != len(values):
+        return False
+    try:
+        found = read(variable.name, column, variable)[1]
+    except DataError:
+        return False
+    return found.dtype == values.dtype and np.array_equal(found, values, equal_nan=found.dtype.kind == "f")
 
 
 def _dates(variable: Variable, column: Any) -> tuple[Variable, NDArray[np.float64]]:
@@ -210,7 +239,7 @@ def _parsed(name: str, column: Any) -> Any:
         return pc.cast(text, pa.float64())
     except pa.ArrowInvalid:
         pass
-    odd = pc.invert(pc.match_substring_regex(text, _NUMBER))
+    odd = pc.invert(pc.match_substring_regex(text, NUMBER))
     row, count = pc.index(odd, True).as_py(), pc.sum(odd).as_py() or 0
     if row < 0:
         raise DataError(f"variable {name!r} is numeric, but holds text that is not a number")
@@ -224,6 +253,8 @@ def _parsed(name: str, column: Any) -> Any:
 
 
 def _categories(variable: Variable, column: Any, *, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
+    if pa.types.is_decimal(column.type):
+        column = pc.cast(column, pa.string())  # by their digits
     if pa.types.is_floating(column.type):
         whole = pc.cast(column, pa.int64(), safe=False)
         if pc.all(pc.equal(pc.cast(whole, pa.float64(), safe=False), column), skip_nulls=True).as_py() is not False:

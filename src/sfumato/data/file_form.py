@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.schema import Category, Kind
@@ -34,6 +35,11 @@ class Dialect:
     quoted_header: bool = False
     missing: str = ""  # for columns in which nothing was missing
     columns: Mapping[str, TextForm] = field(default_factory=dict)
+    exact: Mapping[str, Any] = field(default_factory=dict)  # cells of numbers with more digits than a float holds
+
+    def take(self, rows: NDArray[np.intp]) -> "Dialect":
+        """Return how a table is written that has only these records."""
+        return replace(self, exact={name: cells.take(pa.array(rows)) for name, cells in self.exact.items()})
 
     def form(self, name: str) -> TextForm:
         """Return how the cells of this column are written."""

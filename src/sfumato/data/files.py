@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.columns import still_read_as
 from sfumato.data.file_form import Dialect
 from sfumato.data.file_names import LABELLED, PARQUET, TEXT, PathLike, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
-from sfumato.data.formats.csv.cells import MISSING
+from sfumato.data.formats.csv.cells import MISSING, typed
 from sfumato.data.formats.csv.reading import read_csv
 from sfumato.data.formats.csv.writing import write_csv
-from sfumato.data.formats.excel import EXCEL, read_excel, write_excel
+from sfumato.data.formats.excel import EXCEL, read_excel, sheets_in, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
@@ -104,6 +105,18 @@ def read(
         raise type(error)(f"{file}: {error}") from None
 
 
+def tables_in(path: PathLike) -> tuple[str, ...]:
+    """Name the tables of a file that may hold several: sheets of Excel that are not empty, data frames of R."""
+    file, _ = located(path)
+    if file.suffix.lower() in EXCEL:
+        return sheets_in(file, _content(file))
+    if file.suffix.lower() in R:
+        from sfumato.data.formats.r.objects import frames_in
+
+        return tuple(name for name, found in frames_in(file, _content(file)).items() if "data.frame" in found.classes)
+    return ()
+
+
 def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, ...]:
     """Write a table to a CSV, Parquet, Excel (.xlsx), SPSS (.sav, .zsav), Stata (.dta) or SAS (.xpt) file, by suffix.
 
@@ -137,7 +150,8 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
             return (*write_excel(arrow, file, out), *_labels_lost(table))
         else:
             with compressing(file, out) as packed:
-                _write_text(arrow, table.origin.dialect or Dialect(), file, packed)
+                dialect = table.origin.dialect or Dialect()
+                _write_text(_with_all_digits(arrow, table, dialect), dialect, file, packed)
     return _labels_lost(table)
 
 
@@ -146,6 +160,16 @@ def _with_dates(table: Microdata) -> Microdata:
     dated = [replace(variable, format="") for variable in table.schema if variable.format]
     native = {name: kind for name, kind in (table.origin.native or {}).items() if name not in {v.name for v in dated}}
     return replace(table, schema=table.schema.replace(*dated), origin=replace(table.origin, native=native))
+
+
+def _with_all_digits(arrow: pa.Table, table: Microdata, dialect: Dialect) -> pa.Table:
+    """Return the table with the cells of the file it came from, where they say more than a float and none changed."""
+    for name, text in dialect.exact.items():
+        if name in arrow.column_names:
+            numbers = typed(text, dialect.decimal)[0]
+            if still_read_as(table.schema[name], numbers, table.columns[name]):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, text)
+    return arrow
 
 
 def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:

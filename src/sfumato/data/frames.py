@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data import decimals
 from sfumato.data.dates import is_moment
 from sfumato.data.file_form import Dialect, Labelled
 from sfumato.errors import DataError
@@ -26,6 +27,7 @@ class Origin:
     dtypes: tuple[tuple[str, Any], ...] = ()
     native: Any = None  # its own column types by name: narwhals sees several of pandas as one
     moments: tuple[tuple[str, Any], ...] = ()  # of columns of dates, their arrow types by name
+    exact: Mapping[str, Any] = field(default_factory=dict)  # columns as they came of which a float does not hold all
     index: Any = None  # pandas only: its row labels
     path: Path | None = None  # the file it was read from
     dialect: Dialect | None = None  # text files only: how it was written
@@ -33,7 +35,13 @@ class Origin:
 
     def take(self, rows: NDArray[np.intp]) -> "Origin":
         """Return the origin of a table that has only these records."""
-        return replace(self, index=None, labelled=self.labelled.take(rows) if self.labelled else None)
+        return replace(
+            self,
+            exact={name: column.take(pa.array(rows)) for name, column in self.exact.items()},
+            index=None,
+            dialect=self.dialect.take(rows) if self.dialect else None,
+            labelled=self.labelled.take(rows) if self.labelled else None,
+        )
 
     def listing(self, categories: Mapping[str, Collection[object]]) -> "Origin":
         """Return the origin of a table whose column types list no other categories than these, by column."""
@@ -124,6 +132,8 @@ def _arrow_back(column: Any, kind: pa.DataType) -> Any:
     if is_moment(kind) and not is_moment(column.type):  # a class such as 1990 is no date
         return column
     try:
+        if pa.types.is_decimal(kind) and pa.types.is_floating(column.type):
+            return decimals.from_floats(column, kind)
         back = _arrow_cast(column, kind)
         rounded = pa.types.is_floating(column.type) and pa.types.is_floating(kind)
         same = rounded or _plain_values(back).cast(_plain_values(column).type).equals(_plain_values(column))
@@ -166,6 +176,9 @@ def _polars(table: pa.Table, known: dict[str, Any]) -> Any:
     restored = []
     for column in frame.get_columns():
         dtype = known.get(column.name, column.dtype)
+        if column.null_count() == len(column):
+            restored.append(pl.Series(column.name, [None] * len(column), dtype=dtype))
+            continue
         if column.dtype == dtype or (column.dtype.is_numeric() and not dtype.is_numeric()):
             continue
         if dtype.is_temporal() and not column.dtype.is_temporal():  # a class such as 1990 is no date
@@ -195,6 +208,12 @@ def _pandas(table: pa.Table, known: dict[str, Any], index: Any) -> Any:
     frame = table.to_pandas(types_mapper=nullable.get)
     for name in frame.columns:
         column: Any = frame[name]
+        dtype = known.get(name)
+        if isinstance(dtype, pd.ArrowDtype):  # columns of arrow inside pandas
+            back = _arrow_back(table[name], dtype.pyarrow_dtype)
+            if back.type == dtype.pyarrow_dtype:
+                frame[name] = pd.arrays.ArrowExtensionArray(back)
+                continue
         if column.dtype in nullable.values() and not column.hasnans:
             column = column.astype(column.dtype.numpy_dtype)
         frame[name] = _pandas_back(column, known[name]) if name in known else column
@@ -206,7 +225,14 @@ def _pandas(table: pa.Table, known: dict[str, Any], index: Any) -> Any:
 def _pandas_back(column: Any, dtype: Any) -> Any:
     from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-    if column.dtype == dtype or (is_numeric_dtype(column) and dtype.name in ("str", "string")):
+    if column.dtype == dtype:
+        return column
+    if not column.notna().any():
+        try:
+            return type(column)([None] * len(column), index=column.index, dtype=dtype)
+        except (TypeError, ValueError):  # a type without missing values
+            return column
+    if is_numeric_dtype(column) and dtype.name in ("str", "string"):
         return column
     if dtype.kind in "mM" and column.dtype.kind not in "mM":  # a class such as 1990 is no date
         return column

@@ -93,13 +93,16 @@ class Microdata:
         variables: list[Variable] = []
         columns: dict[str, NDArray[Any]] = {}
         stated = {variable.name: variable for variable in schema}
+        exact = {}
         for name in table.column_names:
             variable, column = read_columns.read(name, table[name], stated.get(name))
             variables.append(variable)
             columns[name] = column
+            if (more := read_columns.more_than_read(table[name], variable)) is not None:
+                exact[name] = more
         whole = replace(schema, variables=tuple(variables))
         _check_special(whole, columns)
-        return cls(whole, columns, origin)
+        return cls(whole, columns, replace(origin, exact=exact))
 
     @classmethod
     def beside(cls, original: "Microdata", protected: Any) -> "Microdata":
@@ -153,20 +156,31 @@ class Microdata:
         return np.asarray(self.columns[self.schema.weight], dtype=np.float64)
 
     def to_frame(self, kind: FrameKind | None = None) -> Any:
-        """Return the table as the kind of frame it came from, or as the kind asked for."""
-        origin = self.origin if kind is None or kind == self.origin.kind else Origin(kind)
-        return from_arrow(self.to_arrow(), origin)
+        """Return the table as the kind of frame it came from, or as the kind asked for.
+
+        The types of masked columns list no category that no record has: it would tell what was taken away.
+        """
+        from sfumato.data.present import as_it_leaves  # which itself works on microdata
+
+        shown = as_it_leaves(self)
+        origin = shown.origin if kind is None or kind == shown.origin.kind else Origin(kind)
+        return from_arrow(shown.to_arrow(), origin)
 
     def to_arrow(self) -> pa.Table:
-        """Return the table as arrow: numbers that are all whole come back as integers if they came as such."""
+        """Return the table as arrow: numbers that are all whole come back as integers if they came as such.
+
+        A column of which no value was changed comes back as it came, with the digits that a float does not hold.
+        """
         whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
         moments = dict(self.origin.moments)
-        return pa.table(
-            {
-                v.name: read_columns.write(v, self.columns[v.name], whole=v.name in whole, moment=moments.get(v.name))
-                for v in self.schema
-            }
-        )
+        columns = {}
+        for v in self.schema:
+            came, values = self.origin.exact.get(v.name), self.columns[v.name]
+            if came is not None and read_columns.still_read_as(v, came, values):
+                columns[v.name] = came
+            else:
+                columns[v.name] = read_columns.write(v, values, whole=v.name in whole, moment=moments.get(v.name))
+        return pa.table(columns)
 
     def replace(
         self, values: Mapping[str, NDArray[Any]], note: str = "", treatment: Treatment = PERTURBED

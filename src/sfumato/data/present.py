@@ -59,6 +59,30 @@ def _without_empty_ends(variable: Variable, codes: Codes, used: NDArray[np.bool_
     ).astype(np.int32)
 
 
+def is_protected(data: Microdata) -> bool:
+    """Tell whether anything was done to a table: its file goes out without the words of the file it was read from."""
+    anew = not data.matched or data.drawn is not None
+    return bool(anew or data.notes or any(variable.treatment != Treatment() for variable in data.schema))
+
+
+def is_masked(data: Microdata, name: str) -> bool:
+    """Tell whether values of a variable were taken away or changed, or records of the table."""
+    return not data.matched or data.drawn is not None or data.schema[name].treatment != Treatment()
+
+
+def as_it_leaves(data: Microdata) -> Microdata:
+    """Return the table as it leaves: what was masked lists no category, and no label, that no record has."""
+    changed = {
+        variable.name: only_present(variable, data.columns[variable.name])
+        for variable in data.schema
+        if not variable.quantitative and is_masked(data, variable.name)
+    }
+    if not changed:
+        return data
+    listed = {name: variable.categories for name, (variable, _) in changed.items()}
+    return replace(data.recast(changed), origin=data.origin.listing(listed))
+
+
 def made_missing(data: Microdata, hidden: Mapping[str, NDArray[np.bool_]]) -> Microdata:
     """Make the values of these records missing, by variable."""
     changed: dict[str, tuple[Variable, NDArray[Any]]] = {}

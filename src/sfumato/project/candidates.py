@@ -70,7 +70,9 @@ def composed_candidates(
     return [Candidate(first + one.method, f"{in_words(first).rstrip('.')}. Then: {one.why}") for one in found]
 
 
-def label_of(said: str, methods: "Mapping[str, Method | None]", first: "Method | None") -> str:
+def label_of(
+    said: str, methods: "Mapping[str, Method | None]", first: "Method | None", *, option: str = "--choose"
+) -> str:
     """Return the label of the candidate that was named by its label, its short name, or its method as it is written."""
     from sfumato.compare.naming import short_names
 
@@ -89,4 +91,4 @@ def label_of(said: str, methods: "Mapping[str, Method | None]", first: "Method |
     if len(read) == 1 and meant:
         return meant[0]
     near = get_close_matches(said, [*methods, *names.values()], n=3, cutoff=0.5) or list(names.values())[:5]
-    raise ParameterError(f"--choose: there is no candidate {said!r}; did you mean {' or '.join(map(repr, near))}?")
+    raise ParameterError(f"{option}: there is no candidate {said!r}; did you mean {' or '.join(map(repr, near))}?")

@@ -29,6 +29,7 @@ class Record:
     whys: Mapping[str, str] = field(default_factory=dict)  # what a composed candidate does, by its text
     measures: tuple[str, ...]
     elsewhere: tuple[str, ...] = ()  # names of candidates that were protected elsewhere
+    elsewhere_files: tuple[str, ...] = ()  # where these stand, from the root of the file system
     replicates: int
     seed: int
     risk: str
@@ -63,6 +64,7 @@ class Record:
             whys=dict(plan.whys),
             measures=tuple(map(repr, plan.measures)),
             elsewhere=tuple(plan.candidates),
+            elsewhere_files=tuple(str(path.resolve()) for path in plan.candidate_files),
             replicates=plan.replicates,
             seed=plan.seed,
             risk=plan.risk,

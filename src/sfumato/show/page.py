@@ -34,7 +34,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["camel"] = _camel
+    environment.filters["camel"] = breakable
     environment.filters["unbroken"] = lambda text: re.sub(r" (?=%|± )|(?<=±) ", "\u00a0", text)
     environment.filters["number"] = wording.number
     environment.filters["quantity"] = wording.quantity
@@ -85,7 +85,7 @@ def save(path: Path, content: bytes, *, public: bool = False) -> Path:
     return path
 
 
-def _camel(name: str) -> Any:
+def breakable(name: str) -> Any:
     """Let a long name break between its words and before what it was told."""
     from markupsafe import Markup, escape
 

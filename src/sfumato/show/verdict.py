@@ -50,7 +50,7 @@ def verdict_of(
         words=words,
         done=done,
         found=_found(results, row, bounds),
-        price=_price(examination) if examination is not None else (),
+        price=price_of(examination) if examination is not None else (),
         warnings=(
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
@@ -181,7 +181,7 @@ def _kept(value: float, bound: Bound, line: MeasureLine) -> bool:
     return value <= bound.limit if line.better == "lower" else value >= bound.limit
 
 
-def _price(found: Examination) -> tuple[str, ...]:
+def price_of(found: Examination) -> tuple[str, ...]:
     """Say what the protection costs: values blank, variables coarser or untrue, analyses that change."""
     said = []
     if found.detail is not None:

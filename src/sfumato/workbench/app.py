@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,13 +19,12 @@ from sfumato.workbench.files import served
 from sfumato.workbench.guard import Guard, Sessions
 from sfumato.workbench.journal import Now, Stale
 from sfumato.workbench.pages import Page, page_of
-from sfumato.workbench.screens import SCREENS
+from sfumato.workbench.screens import OPEN, screen_of, screens
 from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
 from sfumato.workbench.uploads import MOST as MOST_UPLOADED
 from sfumato.workbench.uploads import plain_name, received
 
 MOST_IN_A_FORM = 4 * 1024**2  # bytes
-BY_SLUG = {screen.slug: screen for screen in SCREENS}
 
 
 def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
@@ -58,13 +58,21 @@ class Pages:
 
     async def first(self, request: Request) -> Response:
         """Lead to the first screen that is still to be worked on."""
-        draft = (await run_in_threadpool(self.desk.now)).draft
-        waiting = (s for s in SCREENS if not s.optional and not s.done(self.desk, draft))
-        return RedirectResponse(next(waiting, SCREENS[-1]).slug, 303)
+
+        def slug() -> str:
+            draft = self.desk.now().draft
+            if not draft.confirmed:
+                return OPEN.slug
+            waiting = (s for s in screens() if not s.optional and not s.done(self.desk, draft))
+            return next(waiting, screens()[-1]).slug
+
+        return RedirectResponse(await run_in_threadpool(slug), 303)
 
     async def screen(self, request: Request) -> Response:
         """Show a screen."""
-        return await run_in_threadpool(self._shown, request, _screen(request))
+        answer = await run_in_threadpool(self._shown, request, await run_in_threadpool(_screen, request))
+        answer.background = BackgroundTask(screens)  # loaded while the first page is looked at
+        return answer
 
     def _shown(
         self,
@@ -90,7 +98,7 @@ class Pages:
 
     async def act(self, request: Request) -> Response:
         """Carry out a change, then lead to a page that shows it."""
-        screen = _screen(request)
+        screen = await run_in_threadpool(_screen, request)
         action = screen.actions.get(request.path_params["action"])
         if action is None:
             raise HTTPException(404)
@@ -98,7 +106,7 @@ class Pages:
 
         def carry_out() -> Response:
             now = self.desk.now()
-            revision = _revision(form)
+            revision = form.revision
             try:
                 done = action(self.desk, now.draft, form)
                 self._apply(done, screen, revision, form.text("once"))
@@ -128,11 +136,11 @@ class Pages:
 
     async def _moved(self, request: Request, move: Any) -> Response:
         form = await self._form(request)
-        screen = BY_SLUG.get(form.text("screen"), SCREENS[0])
+        screen = screen_of(form.text("screen")) or OPEN
 
         def carry_out() -> Response:
             try:
-                move(_revision(form))
+                move(form.revision)
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
             return RedirectResponse(screen.slug + _part(request), 303)
@@ -205,16 +213,10 @@ def _part(request: Request) -> str:
 
 
 def _screen(request: Request) -> Screen:
-    screen = BY_SLUG.get(request.path_params["slug"])
+    screen = screen_of(request.path_params["slug"])
     if screen is None:
         raise HTTPException(404)
     return screen
-
-
-def _revision(form: Form) -> int:
-    """Return the revision of the page that a form was on; 0, which none has, if it says none."""
-    said = form.text("revision")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 18 else 0
 
 
 def _stale() -> SfumatoError:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 import sfumato
 from sfumato.show import wording
-from sfumato.show.page import vega_bundle
+from sfumato.show.page import breakable, vega_bundle
 
 HERE = Path(__file__).parent
 REPORT_STYLE = HERE.parent / "show" / "templates" / "page.css"
@@ -70,6 +70,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.globals["version"] = version()
+    environment.filters["camel"] = breakable
     environment.filters["number"] = wording.number
     environment.filters["percentage"] = wording.percentage
     environment.filters["quantity"] = wording.quantity

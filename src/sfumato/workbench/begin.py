@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sfumato.data.file_names import located
 from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
 from sfumato.project.record import Record
@@ -24,7 +25,8 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
         return
     source = str(file.resolve())
     if now.draft.source:
-        if desk.source(now.draft).resolve() != file.resolve():
+        # a sheet that was chosen on the page is one of the same file
+        if located(desk.source(now.draft))[0].resolve() != located(file)[0].resolve():
             raise FileError(
                 f"the project in {folder} is about {Path(now.draft.source).name}; "
                 "give another folder for this file: --folder NAME"

@@ -33,6 +33,11 @@ def _dialect(draft: Draft) -> list[str]:
     return words
 
 
+def of_table(desk: Desk, draft: Draft) -> str:
+    """Name all that the table depends on, for what is kept of it."""
+    return f"{desk.source(draft)} {stamp(desk.source(draft))} {_dialect(draft)} {draft.schema}"
+
+
 def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     """Return the call that reads the file in Python."""
     said = [repr(draft.source), *([repr(schema)] if schema else [])]
@@ -75,7 +80,7 @@ def usual_measures(desk: Desk, draft: Draft) -> "tuple[Chosen, ...]":
 
     return desk.kept(
         "usual measures",
-        f"{desk.source(draft)} {stamp(desk.source(draft))} {draft.schema} {draft.population} {_dialect(draft)}",
+        f"{of_table(desk, draft)} {draft.population}",
         lambda: default_measures(desk.table(draft), population=draft.population),
     )
 
@@ -131,7 +136,7 @@ def sweep_words(desk: Desk, draft: Draft) -> list[str]:
         if value is True:
             words.append(option)
         elif isinstance(value, Mapping):
-            words += [word for measure, bound in value.items() for word in (option, f"{measure}={_bound(bound)}")]
+            words += [word for measure, bound in value.items() for word in (option, _bounded(measure, bound))]
         else:
             said = value if isinstance(value, list) else [value]
             words += [word for one in said for word in (option, _number(one) if isinstance(one, float) else str(one))]
@@ -151,14 +156,17 @@ def sweep_call(desk: Desk, draft: Draft) -> str:
     return f"sfumato.sweep(\n{lines})"
 
 
-def _bound(bound: float) -> str:
-    """Write a bound as it is read, in percent if it is between 0 and 1 and nothing is lost by it.
+def _bounded(measure: str, bound: float) -> str:
+    """Write a bound as it is read: a share in percent, if nothing is lost by it.
 
-    >>> _bound(0.05), _bound(1 / 3), _bound(20.0), _bound(0.0)
-    ('5%', '0.3333333333333333', '20', '0')
+    >>> _bounded("Reidentification", 0.05), _bounded("InformationLoss", 20.0), _bounded("KAnonymity", 1 / 3)
+    ('Reidentification=5%', 'InformationLoss=20', 'KAnonymity=0.3333333333333333')
     """
-    percent = f"{100 * bound:.12g}"
-    return f"{percent}%" if 0 < bound < 1 and float(percent) / 100 == bound else _number(bound)
+    from sfumato.project.reading import read_measures
+
+    percent, share = f"{100 * bound:.12g}", read_measures([measure])[0].about.unit == "share"
+    said = f"{percent}%" if share and bound and float(percent) / 100 == bound else _number(bound)
+    return f"{measure}={said}"
 
 
 def _number(value: float) -> str:

@@ -45,6 +45,7 @@ class Desk:
         self.journal = Journal(self.folder)
         self.jobs = Jobs(self.folder)
         self.said: dict[str, str] = {}  # a sentence to show once, by browser
+        self.older: dict[str, Any] = {}  # the latest of what takes long, to be shown until it is made anew
         self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._making: dict[tuple[str, str], Lock] = {}
         self._lock = RLock()

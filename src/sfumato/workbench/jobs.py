@@ -10,17 +10,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 from sfumato.compare import plain
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
-from sfumato.project.lock import refuse_running, running
+from sfumato.project.lock import is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 from sfumato.show.wording import duration
 
@@ -33,6 +33,7 @@ PHASES = {
     "report": "writing the report",
     "release": "writing the release",
 }
+STOPPED = "The run was stopped; what was finished is kept. Start it again to go on."
 State = Literal["starting", "running", "done", "failed", "stopped"]
 
 
@@ -48,6 +49,9 @@ class Told:
     done: int = 0
     total: int = 0
     log: tuple[str, ...] = ()  # what it said last, if it failed
+    now: tuple[str, ...] = ()  # what is being worked on: candidates, or what is looked at
+    seconds_left: float | None = None  # of the phase, if that is known
+    command: str = ""  # which command it is: sweep, look
 
 
 class Jobs:
@@ -80,32 +84,32 @@ class Jobs:
                     )
             except OSError as error:
                 raise FileError(f"the run could not be started: {error.strerror}") from None
-            with replacing(self.folder / NAME, private=True) as out:
-                out.write(json.dumps({"pid": self._child.pid, "words": list(words)}).encode())
+            self._keep({"pid": self._child.pid, "words": list(words)})
 
     def cancel(self) -> None:
         """Stop the run; what it has finished is kept."""
         with self._lock:
-            holder = running(self.folder)
-            child = self._child
-            pid = holder.pid if holder is not None else child.pid if child is not None and child.poll() is None else 0
-            if pid:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGTERM)
+            holder, started = running(self.folder), self._started()
+            pid = holder.pid if holder is not None else started["pid"] if self._starting(started) else 0
+            if not pid:
+                return
+            if pid == started.get("pid"):
+                self._keep({**started, "cancelled": True})  # it may be too young to say so itself
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGTERM)
 
     def told(self) -> Told | None:
         """Tell what is running, or how the last run ended; None if there was none."""
-        with self._lock:
-            child = self._child
-            starting = child is not None and child.poll() is None
+        started = self._started()
         try:
             progress = Progress.read(self.folder)
         except SfumatoError:
             progress = None
         if progress is None:
-            if starting:
-                return Told("starting", "Starting", running=True)
-            return self._fallen()
+            if self._starting(started) or is_locked(self.folder):
+                said = "Reading the file and putting candidates together"
+                return Told("starting", said, running=True, command=self._command())
+            return self._fallen(started)
         if progress.state == "running":
             return Told(
                 "running",
@@ -115,23 +119,52 @@ class Jobs:
                 phase=progress.phase,
                 done=progress.done,
                 total=progress.total,
+                now=tuple(map(_short, progress.running)),
+                seconds_left=progress.seconds_left,
+                command=self._command(),
             )
         if progress.state == "done":
-            return Told("done", "The last run is done", running=False)
-        if progress.state == "stopped":
-            said = "The run was stopped; what was finished is kept. Start it again to go on."
-            return Told("stopped", said, running=False)
-        return Told("failed", f"The run ended: {progress.message}", running=False, log=self._log())
+            return Told("done", "The last run is done", running=False, command=self._command())
+        if progress.state == "stopped" or (started.get("cancelled") and progress.pid == started.get("pid")):
+            return Told("stopped", STOPPED, running=False, command=self._command())
+        said = f"The run ended: {progress.message}"
+        return Told("failed", said, running=False, log=self._log(), command=self._command())
 
-    def _fallen(self) -> Told | None:
-        """Tell of a run that ended before it could say how far it was: refused, most likely."""
-        try:
-            json.loads((self.folder / NAME).read_text(encoding="utf-8"))["pid"]
-        except (OSError, ValueError, KeyError, TypeError):
+    def _fallen(self, started: Mapping[str, Any]) -> Told | None:
+        """Tell of a run that ended before it could say how far it was: refused, most likely, or cancelled."""
+        command = self._command()
+        if not command:
             return None
+        if started.get("cancelled"):
+            return Told("stopped", STOPPED, running=False, command=command)
         lines = self._log()
-        said = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
-        return Told("failed", f"The run ended: {said.removeprefix('sfumato: ')}", running=False, log=lines)
+        last = next((line for line in reversed(lines) if line.startswith("sfumato: ")), lines[-1] if lines else "")
+        said = f"The run ended: {last.removeprefix('sfumato: ')}"
+        return Told("failed", said, running=False, log=lines, command=command)
+
+    def _keep(self, started: Mapping[str, Any]) -> None:
+        with replacing(self.folder / NAME, private=True) as out:
+            out.write(json.dumps(started).encode())
+
+    def _started(self) -> dict[str, Any]:
+        """Return what is kept of the run that was started last from a page, by this server or another."""
+        try:
+            found = json.loads((self.folder / NAME).read_text(encoding="utf-8"))
+            return {"pid": int(found["pid"]), "words": list(found["words"]), "cancelled": bool(found.get("cancelled"))}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def _starting(self, started: Mapping[str, Any]) -> bool:
+        """Tell whether that run is there: it reads the file before it tells how far it is."""
+        child = self._child
+        if child is not None and child.pid == started.get("pid"):
+            return child.poll() is None
+        return bool(started) and _is_ours(started["pid"])
+
+    def _command(self) -> str:
+        """Return which command was started last from a page; nothing where none was."""
+        words = self._started().get("words")
+        return str(words[0]) if words else ""
 
     def _log(self) -> tuple[str, ...]:
         try:
@@ -146,8 +179,26 @@ class Jobs:
         return None if told is None else plain.to_plain(told)
 
 
+def _is_ours(pid: int) -> bool:
+    """Tell whether a process of that number runs a command of ours; numbers come again."""
+    place = Path(f"/proc/{pid}/cmdline")
+    try:
+        return b"sfumato" in place.read_bytes()
+    except OSError:
+        return False
+
+
 def _words(progress: Progress) -> str:
     said = PHASES.get(progress.phase, progress.phase)
+    if progress.phase == "examination" and progress.candidate:
+        said = f"looking closely at {_short(progress.candidate)}"
     of = f", {progress.done:,} of {progress.total:,}" if progress.total else ""
     left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
     return f"{said[:1].upper()}{said[1:]}{of}{left}"
+
+
+def _short(label: str) -> str:
+    """Name a candidate in a few words."""
+    from sfumato.show.map_plot import shortened  # which reaches far: not for the first page
+
+    return shortened(label)

@@ -1,7 +1,7 @@
 """The last run in the project's folder: what it was about, what it reported, and whether it is of the draft."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,8 @@ class Latest:
     record: Record | None = None  # what it was about; None: nothing was run
     summary: Summary | None = None  # what the last run that came to its end reported
     why_old: str = NEVER  # why that is not of the draft; empty: it is
-    figures_hold: bool = False  # whether the figures in the store are of the draft's table, recodings and measures
+    figures_hold: bool = False  # whether the figures in the store are of the draft's table
+    recoded_alike: bool = False  # whether every candidate begins as the draft says
 
 
 def latest(desk: "Desk", draft: Draft) -> Latest:
@@ -47,7 +48,7 @@ def latest(desk: "Desk", draft: Draft) -> Latest:
     found = desk.kept("latest run", f"{files} {draft.to_json()}", lambda: _looked_at(desk, draft))
     if told is None or not told.running:
         return found
-    return Latest(found.record, found.summary, GOING, found.figures_hold)
+    return replace(found, why_old=GOING)
 
 
 def _looked_at(desk: "Desk", draft: Draft) -> Latest:
@@ -58,11 +59,15 @@ def _looked_at(desk: "Desk", draft: Draft) -> Latest:
     if record is None:
         return Latest()
     summary = reported(desk)
-    of_table = _other_table(desk, draft, record)
-    other = of_table or _other_candidates(desk, draft, record) or _other_wishes(draft, record)
+    if desk.table(draft).fingerprint != record.fingerprint:
+        return Latest(record, summary, "The file, its variables or its scenarios were changed after the last run.")
+    alike = _repr_of_method(sweep_asked(desk, draft).get("first")) == record.first
+    other = "" if alike else "The recodings were changed after the last run."
+    other = other or _other_measures(desk, draft, record) or _other_candidates(desk, draft, record)
+    other = other or _other_wishes(draft, record)
     if not other and not _ended(desk.folder):
         other = "The last run did not come to its end."
-    return Latest(record, summary, other, not of_table)
+    return Latest(record, summary, other, figures_hold=True, recoded_alike=alike)
 
 
 def reported(desk: "Desk") -> Summary | None:
@@ -90,13 +95,9 @@ def _ended(folder: Path) -> bool:
         return False
 
 
-def _other_table(desk: "Desk", draft: Draft, record: Record) -> str:
-    """Say what makes the figures of the store those of another draft."""
-    if desk.table(draft).fingerprint != record.fingerprint:
-        return "The file, its variables or its scenarios were changed after the last run."
+def _other_measures(desk: "Desk", draft: Draft, record: Record) -> str:
+    """Say whether other figures would be computed."""
     asked = sweep_asked(desk, draft)
-    if _repr_of_method(asked.get("first")) != record.first:
-        return "The recodings were changed after the last run."
     if _keys(asked.get("measures", ())) != set(record.asked) or draft.population != record.population:
         return "What is measured was changed after the last run."
     if draft.replicates != record.replicates:
@@ -124,6 +125,20 @@ def named_labels(draft: Draft, first: str | None, methods: Iterable[str]) -> tup
         return tuple(map(repr, made))
     begun = read_method(first, "--first")
     return (repr(begun), *(repr(behind(begun, method)) for method in made))
+
+
+def kept_candidates(draft: Draft, found: Latest) -> tuple[str, ...]:
+    """Return the candidates of the last run that stay candidates, though the draft does not name them.
+
+    They are those that were composed, for whatever bounds, and the one that the steward chose. The store has their
+    figures, so that they cost nothing.
+    """
+    record = found.record
+    if record is None or not found.figures_hold or not found.recoded_alike:
+        return ()
+    return tuple(
+        label for label in record.methods if (draft.proposed and label in record.whys) or label == draft.choose
+    )
 
 
 def _other_wishes(draft: Draft, record: Record) -> str:

@@ -1,14 +1,17 @@
 """Files that come in through the page, and files of the project's folder by name: never anything outside it."""
 
+import filecmp
 import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from sfumato.data.atomic import reason
+from sfumato.data.file_names import refuse_unknown
 from sfumato.errors import FileError
 
 MOST = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
+FURTHER = (".toml", ".json")  # beside tables: schemas and hierarchies
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:*?\"<>|]{1,200}")
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
@@ -33,10 +36,12 @@ def inside(folder: Path, name: str) -> Path:
 
 
 async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, most: int = MOST) -> Path:
-    """Write what comes in to a file of the folder, for its owner alone, whole or not at all; never over another."""
+    """Write what comes in to a file of the folder, for its owner alone, whole or not at all; never over another.
+
+    The same file a second time is no other: it is left as it is.
+    """
     path = inside(folder, name)
-    if path.exists():
-        raise FileError(f"there is a file {name} in the project's folder already; rename yours, or choose that one")
+    _usable(path)
     part = folder / f".{os.urandom(8).hex()}.part"
     size = 0
     try:
@@ -51,12 +56,24 @@ async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, mos
             out.flush()
             os.fsync(out.fileno())
         if not size:
-            raise FileError(f"{name} is empty")
-        os.link(part, path)  # unlike a renaming, this does not take the place of a file that came in between
+            raise FileError(f"{name} is empty; export it again")
+        os.link(part, path)  # unlike a renaming, this does not take the place of a file that is there
     except FileExistsError:
-        raise FileError(f"there is a file {name} in the project's folder already; rename yours") from None
+        if not path.is_file() or not filecmp.cmp(part, path, shallow=False):
+            raise FileError(
+                f"there is another file {name} in the project's folder already; rename yours, or choose that one"
+            ) from None
     except OSError as error:
         raise FileError(f"cannot keep {name}: {reason(error)}") from None
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+def _usable(path: Path) -> None:
+    """Refuse a file that nothing here reads, before it is copied."""
+    if path.suffix.lower() not in FURTHER:
+        try:
+            refuse_unknown(path)
+        except FileError as error:
+            raise FileError(str(error).replace(str(path), path.name)) from None

@@ -60,29 +60,52 @@ def examine(
     again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for lines on
     the terminal, or who follows instead.
     """
+    ordered = _ordered(what)
+    axes = tuple(dict.fromkeys(results.key(which) for which in (risk, utility) if which is not None))
+    first = None if risk is None else results.key(risk)
+    look = _Look(results, table or ProtectedTable(results, candidate), axes, first, listed, seconds)
+    found: dict[Piece, Any] = {}
+    with lines(ordered, shown=progress) as shown:
+        for piece in ordered:
+            with shown.running(piece) as told:
+                found[piece] = look.pieces[piece](told)
+    return Examination(look.candidate, **found)
+
+
+def examined(results: Results, candidate: str, *, what: Iterable[Piece]) -> Examination | None:
+    """Return what an earlier examination of a candidate kept of these pieces; None if one was not looked at yet.
+
+    Nothing is computed. That the usefulness cannot be told is kept nowhere: it was tried if a later piece is there.
+    """
+    look = _Look(results, ProtectedTable(results, candidate), (), None, LISTED, SECONDS, kept_only=True)
+    found: dict[Piece, Any] = {}
+    untold = False
+    for piece in _ordered(what):
+        try:
+            found[piece] = look.pieces[piece](_unheard)
+        except _NotYet:
+            if piece != "usefulness":
+                return None
+            untold = True
+        else:
+            untold = False
+    return None if untold else Examination(look.candidate, **found)
+
+
+def _ordered(what: Iterable[Piece]) -> tuple[Piece, ...]:
     wanted = tuple(what)
     for piece in wanted:
         if piece not in PIECES:
             raise ParameterError(f"examine: there is no {piece!r}; there are {', '.join(PIECES)}")
-    axes = tuple(dict.fromkeys(results.key(which) for which in (risk, utility) if which is not None))
-    first = None if risk is None else results.key(risk)
-    look = _Look(results, table or ProtectedTable(results, candidate), axes, first, listed, seconds)
-    pieces: dict[Piece, Callable[[Told], Any]] = {
-        "cautions": look.cautions,
-        "release": look.release,
-        "records": look.records,
-        "detail": look.detail,
-        "usefulness": look.usefulness,
-        "regressions": look.regressions,
-        "bootstrap": look.bootstrap,
-    }
-    found: dict[Piece, Any] = {}
-    ordered = tuple(piece for piece in PIECES if piece in wanted)
-    with lines(ordered, shown=progress) as shown:
-        for piece in ordered:
-            with shown.running(piece) as told:
-                found[piece] = pieces[piece](told)
-    return Examination(look.candidate, **found)
+    return tuple(piece for piece in PIECES if piece in wanted)
+
+
+def _unheard(done: int, total: int) -> None:
+    """Leave untold how far a piece is."""
+
+
+class _NotYet(Exception):  # noqa: N818 - a state, not a fault
+    """A piece that is not in the store."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +118,29 @@ class _Look:
     first: str | None  # the measure of risk that orders records
     listed: int
     seconds: float | None
+    kept_only: bool = False  # compute nothing
 
     @property
     def candidate(self) -> str:
         return self.table.candidate
 
+    @property
+    def pieces(self) -> dict[Piece, Callable[[Told], Any]]:
+        return {
+            "cautions": self.cautions,
+            "release": self.release,
+            "records": self.records,
+            "detail": self.detail,
+            "usefulness": self.usefulness,
+            "regressions": self.regressions,
+            "bootstrap": self.bootstrap,
+        }
+
     def _kept(self, kind: type[T], what: str, compute: Callable[[], T]) -> T:
         if self.results.archive is None:  # put together by hand: there is nowhere to keep it
             return compute()
+        if self.kept_only and not self.results.is_examined(self.candidate, what, compute):
+            raise _NotYet
         return self.results.examined(
             self.candidate,
             what,

@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.columns import EXACT, short
+from sfumato.data.columns import short
 from sfumato.data.dates import is_moment
+from sfumato.data.decimals import EXACT
 from sfumato.data.formats.csv.cells import typed, without_markers
 from sfumato.data.formats.csv.reading import checked_names
 from sfumato.errors import DataError, FileError
@@ -46,15 +47,29 @@ def openpyxl() -> Any:
     return openpyxl
 
 
-def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
-    """Read one sheet of a workbook: the one named, or the only one that is not empty."""
-    library = openpyxl()
+def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
+    """Name the sheets of a workbook that are not empty."""
+    book = _opened(path, content)
     try:
-        book = library.load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        return tuple(found.title for found in book.worksheets if any(True for _ in _filled(found)))
+    finally:
+        book.close()
+
+
+def _opened(path: Path, content: bytes) -> Any:
+    try:
+        return openpyxl().load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    except FileError:
+        raise
     except Exception as error:  # a damaged file may raise anything: of zip, of XML, of the library
         locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
         why = "it is protected by a password, or an old .xls; save it as .xlsx without password" if locked else error
         raise FileError(f"{path} cannot be read as an Excel workbook: {why}") from None
+
+
+def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
+    """Read one sheet of a workbook: the one named, or the only one that is not empty."""
+    book = _opened(path, content)
     try:
         sheets = {found.title: found for found in book.worksheets}
         without = _without_value(content, sheets)

@@ -1,16 +1,226 @@
-"""Screen: Explore."""
+"""Screen 8, Explore: candidates are run, seen on the map, and chosen within the bounds."""
 
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+from sfumato.compare.figures import written
+from sfumato.compare.naming import in_words
+from sfumato.errors import FileError, ParameterError
+from sfumato.show.map_plot import map_in_words, risk_utility_map, shortened
+from sfumato.show.page import embeddable
+from sfumato.show.summary import CandidateLine, Summary
+from sfumato.workbench.board import Board, mark, read_limit, weigh
+from sfumato.workbench.bounding import stated
+from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep_words
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.screen import Screen
+from sfumato.workbench.jobs import PHASES
+from sfumato.workbench.journal import Stale
+from sfumato.workbench.latest import Latest, kept_candidates
+from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+
+OPEN = 12  # rows of the table that are not folded
+PARTS = ("run", "answer")  # what is asked for alone: how far the run is; what bounds that are tried out come to
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
-    """Show nothing yet."""
-    return {}
+    """Show what will be tried, how far the run is, and what is finished, under bounds that may be tried out."""
+    from markupsafe import Markup
+
+    part = query.get("part", "") if query.get("part", "") in PARTS else ""
+    found = desk.latest(draft)
+    told = desk.jobs.told()
+    running = told is not None and told.running
+    tried = {int(name[5:]): said for name, said in query.items() if name.startswith("bound") and name[5:].isdigit()}
+    board = None if part == "run" and not running else weigh(desk, draft, found, tried)
+    summary = board.summary if board is not None else None if running else found.summary
+    drawn = summary is not None and summary.risk is not None and bool(summary.on_map)
+    pick = _by_mark(summary, query.get("pick", "")) if board is not None and not board.moved else None
+    return {
+        "part": part,
+        "latest": found,
+        "running": running,
+        "phases": PHASES,
+        "plan": None if part or running else _plan(desk, draft, found),
+        "board": board,
+        "summary": summary,
+        "map": Markup(embeddable(risk_utility_map(summary, width="container"))) if summary and drawn else "",
+        "map_words": map_in_words(summary) if summary and drawn else "",
+        "mark": mark,
+        "open_rows": OPEN,
+        "pick": pick,
+        "trying": urlencode({f"bound{place}": limit.shown for place, limit in enumerate(board.limits)})
+        if board
+        else "",
+    }
+
+
+def _plan(desk: Desk, draft: Draft, found: Latest) -> dict[str, Any]:
+    """Say what a run would try, measure and bound."""
+    first = recoded_first(draft)
+    kept = [label for label in kept_candidates(draft, found) if label not in draft.own]
+    measures = judging(desk, draft)
+    bounds = []
+    for side, limits in (("at most", draft.at_most), ("at least", draft.at_least)):
+        for name, limit in limits.items():
+            about = next((m.about for m in measures if repr(m) == name or type(m).__name__ == name), None)
+            said = f"{about.title} {side} {written(limit, about.unit)}" if about else f"{name} {side} {limit:g}"
+            bounds.append(said)
+    return {
+        "first": "" if first is None else in_words(first),
+        "own": [shortened(text) for text in draft.own],
+        "proposed": draft.proposed,
+        "breadth": ("a few", "more", "many")[draft.breadth - 1],
+        "kept": len(kept),
+        "elsewhere": list(draft.elsewhere),
+        "risks": [m.about.title for m in measures if m.about.purpose == "risk"],
+        "losses": [m.about.title for m in measures if m.about.purpose == "utility"],
+        "bounds": bounds,
+        "nothing": not (draft.own or draft.proposed or draft.elsewhere or first),
+        "draws": draft.replicates,
+    }
+
+
+def _by_mark(summary: Summary | None, marked: str) -> CandidateLine | None:
+    if summary is None or not marked:
+        return None
+    return next((line for line in summary.candidates if mark(line.label) == marked), None)
+
+
+# the run
+
+
+def run(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Start the run, or go on with one that was stopped; a second click changes nothing."""
+    _fresh(desk, form)
+    told = desk.jobs.told()
+    if told is not None and told.running:
+        return Done()
+    again = told is not None and told.state in ("stopped", "failed") and told.command == "sweep"
+    try:
+        desk.jobs.start(sweep_words(desk, with_kept(desk, draft)))
+    except FileError:
+        told = desk.jobs.told()
+        if told is not None and told.running:  # another tab was faster
+            return Done()
+        raise
+    return Done(what="the run goes on" if again else "a run was started")
+
+
+def cancel(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Stop the run; what it has finished is kept."""
+    told = desk.jobs.told()
+    if told is None or not told.running:
+        return Done()
+    desk.jobs.cancel()
+    return Done(what="the run was cancelled")
+
+
+def with_kept(desk: Desk, draft: Draft) -> Draft:
+    """Return the draft with the candidates of the last run that stay candidates."""
+    kept = (label for label in kept_candidates(draft, desk.latest(draft)) if label not in draft.own)
+    return draft.but(own=(*draft.own, *kept))
+
+
+def _fresh(desk: Desk, form: Form) -> None:
+    """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
+    if form.revision != desk.now().revision:
+        raise Stale
+
+
+# the choice
+
+
+def take(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Take the bounds that were tried out; the journal keeps from where to where, and why."""
+    board = _board(desk, draft)
+    known = {limit.key: limit for limit in board.limits}
+    moved, words = {}, []
+    for key, said in zip(form.texts("key"), form.texts("limit"), strict=False):
+        limit = known.get(key)
+        if limit is None:
+            raise Refused("limit", "the bounds were changed meanwhile; look at them again")
+        try:
+            value = read_limit(said, limit.unit)
+        except ParameterError as error:
+            raise Refused("limit", str(error)) from None
+        if value != limit.stated:
+            moved[key] = value
+            words.append(f"{limit.title} {limit.side} {limit.stated_words} -> {written(value, limit.unit)}")
+    if not moved:
+        return Done()
+    reason = _reason(form)
+
+    def made(old: Draft) -> Draft:
+        sides = {side: {k: moved.get(k, v) for k, v in getattr(old, side).items()} for side in ("at_most", "at_least")}
+        return old.but(**sides, bounds_stated=stated(old, seen=True))
+
+    return Done(made, f"bound moved after results were seen: {'; '.join(words)}. Reason: {reason}")
+
+
+def choose(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Choose a candidate by hand instead of the most useful one within the bounds."""
+    board = _board(desk, draft.but(choose=None))
+    line = _by_mark(board.summary, form.text("pick"))
+    if line is None:
+        raise Refused("pick", "there is no such candidate any more; look at the table again")
+    if not board.summary.bounds:
+        raise Refused("pick", "state a bound first, on screen 7: the chosen one has to keep it")
+    tried = _board(desk, draft.but(choose=line.label))
+    if tried.refused:
+        raise Refused("pick", tried.refused)
+    best = board.summary.chosen
+    instead = f" instead of {best.name}" if best is not None and best.label != line.label else ""
+    what = f"chose {line.name} by hand{instead}. Reason: {_reason(form)}"
+    return Done(lambda old: old.but(choose=line.label), what)
+
+
+def unchoose(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Go back to the candidate that the figures speak for."""
+    return Done(lambda old: old.but(choose=None), "took the choice by hand back")
+
+
+def compare(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Lay the ticked candidates side by side."""
+    ticked = list(dict.fromkeys(form.texts("tick")))
+    if not 2 <= len(ticked) <= 3 or not all(one.isalnum() for one in ticked):
+        raise Refused("tick", "tick two or three candidates to compare them")
+    return Done(goto="compare?" + urlencode(dict(zip(("first", "second", "third"), ticked, strict=False))))
+
+
+def _board(desk: Desk, draft: Draft) -> Board:
+    board = weigh(desk, draft, desk.latest(draft))
+    if board is None:
+        raise Refused("", "there are no figures of this draft yet; run first")
+    return board
+
+
+def _reason(form: Form) -> str:
+    reason = " ".join(form.text("reason").split())
+    if not reason:
+        raise Refused("reason", "say why: who signs the release will read it in the journal")
+    return reason[:1000]
+
+
+def same(desk: Desk, draft: Draft) -> Same | None:
+    """Say how the run is started elsewhere."""
+    if not draft.confirmed:
+        return None
+    whole = with_kept(desk, draft)
+    command = shlex.join(["sfumato", *sweep_words(desk, whole)])
+    return Same(command, f"import sfumato\n\nsummary = {sweep_call(desk, whole)}")
+
+
+def _ready(desk: Desk, draft: Draft) -> str:
+    return "" if draft.confirmed else "Open a file first, and confirm how it is read."
+
+
+def _done(desk: Desk, draft: Draft) -> bool:
+    """Tell whether something was run; whether it is of the draft is said on the screen itself."""
+    return (desk.folder / "results.json").exists() and Path(desk.folder / "plan.json").exists()
 
 
 SCREEN = Screen(
@@ -18,8 +228,18 @@ SCREEN = Screen(
     title="Explore",
     why="Each point is one way to protect the file, measured like all others: how much an intruder finds, and how "
     "much users keep.",
-    practice="run all candidates, look at the frontier, and take the most useful one within the bounds; move a bound only "
-    "with a reason that you can write down.",
+    practice="run all candidates, look at the frontier, and take the most useful one within the bounds; move a bound "
+    "only with a reason that you can write down.",
     view=view,
-    ready=lambda desk, draft: "" if draft.confirmed else "Open a file first, and confirm how it is read.",
+    actions={
+        "run": run,
+        "cancel": cancel,
+        "take": take,
+        "choose": choose,
+        "unchoose": unchoose,
+        "compare": compare,
+    },
+    ready=_ready,
+    done=_done,
+    same=same,
 )

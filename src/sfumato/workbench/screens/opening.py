@@ -3,18 +3,21 @@
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from sfumato.data.describe import Finding, describe
-from sfumato.data.file_names import PARQUET, TEXT
+from sfumato.data.file_names import PARQUET, TEXT, located, refuse_unknown
+from sfumato.data.files import tables_in
+from sfumato.data.formats.compression import is_compressed
 from sfumato.data.formats.excel import EXCEL
 from sfumato.data.formats.labelled.families import FAMILIES
 from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema_file import schema_of, schema_text
-from sfumato.errors import SfumatoError
+from sfumato.errors import FileError, SchemaError, SfumatoError
 from sfumato.workbench.commands import read_call, reading
-from sfumato.workbench.desk import SCHEMA, Desk
+from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 from sfumato.workbench.uploads import inside
@@ -23,6 +26,7 @@ ROWS = 8  # shown of the file
 COLUMNS = 60
 READ = (*TEXT, *PARQUET, *EXCEL, *R, *FAMILIES, ".gz", ".bz2", ".xz", ".zst", ".zip")
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "mac-roman", "shift_jis", "gb18030")
+ASIDE = "schema.set-aside.toml"
 DELIMITERS = {"": "as found", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 DECIMALS = {"": "as found", ".": "point", ",": "comma"}
 
@@ -42,22 +46,55 @@ class Preview:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """Why a file cannot be read, and at which field of the page that can be put right."""
+
+    words: str
+    field: str  # encoding, decimal, delimiter, table or schema; empty if none of them helps
+
+
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the files of the folder and, if one is chosen, its first records."""
-    preview, trouble = None, ""
+    preview, trouble, file = None, None, None
+    tables: tuple[str, ...] = ()
     if draft.source:
+        file, chosen = located(desk.source(draft))
         try:
+            tables = desk.kept("tables", f"{file} {stamp(file)}", lambda: tables_in(file))
             preview = desk.kept("preview", f"{draft.source} {draft.to_json()}", lambda: _preview(desk, draft))
         except SfumatoError as error:
-            trouble = str(error)
+            trouble = _trouble(error, file, several=len(tables) > 1 and chosen is None)
     return {
         "files": _files(desk),
+        "name": "" if file is None else file.name,
+        "place": "" if file is None or file.parent == desk.folder else str(file.parent),
+        "table": "" if file is None else located(desk.source(draft))[1] or "",
+        "tables": tables,
+        "is_text": file is not None and (file.suffix.lower() in TEXT or is_compressed(file)),
         "preview": preview,
         "trouble": trouble,
         "encodings": ENCODINGS,
         "delimiters": DELIMITERS,
         "decimals": DECIMALS,
     }
+
+
+def _trouble(error: SfumatoError, file: Path, *, several: bool = False) -> Trouble:
+    """Say what is wrong with a file in the words of this page, at the field that is the cure."""
+    words = str(error).replace(f"{file}", file.name)
+    if several:
+        return Trouble(f"{file.name} has several tables: choose the one to protect", "table")
+    if isinstance(error, SchemaError):
+        return Trouble(words, "schema")
+    said = words.lower()
+    if "decimal" in said:
+        field = "decimal"
+    elif "encoding" in said or "utf-" in said:
+        field = "encoding"
+    else:
+        field = "delimiter" if "fields" in said else ""
+    return Trouble(words, field)
 
 
 def _files(desk: Desk) -> list[str]:
@@ -86,7 +123,7 @@ def _preview(desk: Desk, draft: Draft) -> Preview:
         more_columns=len(data.names) - len(names),
         codes=codes,
         text=dialect is not None,
-        read_as=said or f"a {desk.source(draft).suffix} file, which says itself what its variables are",
+        read_as=said or f"a {located(desk.source(draft))[0].suffix} file, which says itself what its variables are",
         notes=data.notes,
     )
 
@@ -106,10 +143,39 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     name = form.text("name")
     if not name:
         raise Refused("name", "choose a file, or drop one here")
-    path = inside(desk.folder, name)
+    try:
+        path = inside(desk.folder, name)
+        refuse_unknown(path)
+    except FileError as error:
+        raise Refused("name", str(error).replace(f"{desk.folder}/", "")) from None
     if not path.is_file():
         raise Refused("name", f"there is no file {name} in the project's folder")
-    return Done(lambda old: Draft(source=name, schema=_schema_there(desk)), f"opened {name}")
+    text = _schema_there(desk)
+    if text == draft.schema and name != draft.source:
+        text = ""  # it is what was said of the file before
+    return Done(lambda old: Draft(source=name, schema=text), f"opened {name}")
+
+
+def choose_table(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Take one of several sheets or data frames of the file."""
+    if not draft.source:
+        raise Refused("name", "choose a file first")
+    file, _ = located(desk.source(draft))
+    table = form.text("table")
+    if table not in tables_in(file):
+        raise Refused("table", f"there is no table {table!r} in {file.name}")
+    source = f"{located(draft.source)[0]}#{table}"
+    return Done(lambda old: Draft(source=source), f"opened {file.name}, table {table}")
+
+
+def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Begin without the schema that does not fit the file; it stays in the folder under another name."""
+    place, aside = desk.folder / SCHEMA, desk.folder / ASIDE
+    if place.is_file():
+        if aside.exists():
+            raise Refused("schema", f"there is a {ASIDE} already; take it, or {SCHEMA}, out of the folder")
+        place.rename(aside)
+    return Done(lambda old: old.but(schema="", confirmed=False), f"{SCHEMA} was set aside as {ASIDE}")
 
 
 def _schema_there(desk: Desk) -> str:
@@ -123,14 +189,16 @@ def _schema_there(desk: Desk) -> str:
 
 def read_as(desk: Desk, draft: Draft, form: Form) -> Done:
     """Read the file in another encoding, or with other signs."""
-    said = {word: form.text(word) if word != "delimiter" else form.texts(word)[-1] for word in ("encoding", "decimal")}
-    delimiter = (form.texts("delimiter") or [""])[-1]
-    changes = {"encoding": said["encoding"] or None, "decimal": said["decimal"] or None, "delimiter": delimiter or None}
-    tried = draft.but(**changes)
+    changes = {
+        "encoding": form.text("encoding") or None,
+        "decimal": form.text("decimal") or None,
+        "delimiter": (form.texts("delimiter") or [""])[-1] or None,  # a tab is no blank to be taken off
+    }
     try:
-        desk.table(tried)
+        desk.table(draft.but(**changes))
     except SfumatoError as error:
-        raise Refused("encoding", str(error)) from None
+        trouble = _trouble(error, located(desk.source(draft))[0])
+        raise Refused(trouble.field or "encoding", trouble.words) from None
     return Done(lambda old: old.but(**changes, confirmed=False), "read the file in another way")
 
 
@@ -145,7 +213,7 @@ def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
     taken = [name for name in form.texts("codes") if name in codes]
     changed = [replace(stated[name], missing=(*stated[name].missing, *codes[name])) for name in taken]
     text = desk.restated(stated.replace(*changed)) if changed else text
-    what = f"took {draft.source} as it is read" + (f"; missing codes in {', '.join(taken)}" if taken else "")
+    what = f"took {Path(draft.source).name} as it is read" + (f"; missing codes in {', '.join(taken)}" if taken else "")
     return Done(lambda old: old.but(schema=text, confirmed=True), what, goto="variables")
 
 
@@ -165,7 +233,13 @@ SCREEN = Screen(
     "value changes every figure that follows.",
     practice="look at a few records, compare their number with what you expect, and say which codes mean missing.",
     view=view,
-    actions={"choose": choose, "read_as": read_as, "confirm": confirm},
+    actions={
+        "choose": choose,
+        "table": choose_table,
+        "read_as": read_as,
+        "without_schema": set_schema_aside,
+        "confirm": confirm,
+    },
     done=lambda desk, draft: draft.confirmed,
     same=same,
 )

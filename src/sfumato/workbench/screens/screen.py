@@ -50,6 +50,12 @@ class Form:
             raise Refused(name, f"a whole number is needed here; got {self.text(name)}")
         return int(value)
 
+    @property
+    def revision(self) -> int:
+        """The revision of the page that the form was on; 0, which none has, if it says none."""
+        said = self.text("revision")
+        return int(said) if said.isascii() and said.isdigit() and len(said) < 18 else 0
+
     def names(self) -> list[str]:
         """Return the names that were sent, each once."""
         return list(dict.fromkeys(key for key, _ in self._pairs))

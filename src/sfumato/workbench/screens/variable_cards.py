@@ -39,10 +39,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Look:
-    """What a closer look at the table found, which takes its time."""
+    """What a closer look at the table found, which takes its time, and what it was of."""
 
+    source: str
+    form: str
     found: Proposals
-    sizes: tuple[str, ...]
 
 
 def findings(desk: Desk, draft: Draft) -> tuple[Finding, ...]:
@@ -51,17 +52,19 @@ def findings(desk: Desk, draft: Draft) -> tuple[Finding, ...]:
 
 
 def look(desk: Desk, draft: Draft) -> Look:
-    """Look for copies, sums, weights and households; anew only if the columns change."""
-    return desk.kept("look", desk.form(draft), lambda: _looked(_bare(desk.table(draft))))
+    """Look for copies, sums, weights and households in the table as it is now."""
+    form = desk.form(draft)
+    made = desk.kept("look", form, lambda: Look(str(desk.source(draft)), form, proposals(_bare(desk.table(draft)))))
+    desk.older["look"] = made
+    return made
 
 
-def looked_already(desk: Desk, draft: Draft) -> bool:
-    """Tell whether ``look`` would answer at once."""
-    return desk.is_kept("look", desk.form(draft))
-
-
-def _looked(data: Microdata) -> Look:
-    return Look(proposals(data), sizes(data))
+def latest_look(desk: Desk, draft: Draft) -> Look | None:
+    """Return the latest look at the file, of now or of before the last changes of kinds; None if there was none."""
+    if desk.is_kept("look", desk.form(draft)):
+        return look(desk, draft)
+    made: Look | None = desk.older.get("look")
+    return made if made is not None and made.source == str(desk.source(draft)) else None
 
 
 def _bare(data: Microdata) -> Microdata:
@@ -70,15 +73,15 @@ def _bare(data: Microdata) -> Microdata:
     return replace(data, schema=replace(data.schema, variables=tuple(bare), scenarios=()))
 
 
-def cards(desk: Desk, draft: Draft, *, closely: bool) -> list[Card]:
-    """Return the proposals that are still open; ``closely``: also those that take a closer look."""
+def cards(desk: Desk, draft: Draft, seen: Look | None = None) -> list[Card]:
+    """Return the proposals that are still open: those that are told at once, and those of a closer look."""
     data = desk.table(draft)
     schema = data.schema
     settled = {*schema.special().values(), *(v.name for v in schema if v.role == "identifier")}
-    seen = look(desk, draft) if closely else None
-    made = [*_specials(desk, draft, seen), *_of_columns(desk, draft, len(data))]
+    counted = desk.kept("sizes", desk.form(draft), lambda: sizes(_bare(data)))
+    made = [*_specials(desk, draft, seen), *_of_columns(desk, draft, len(data)), *_sizes(schema, counted)]
     if seen is not None:
-        made += [*_links(schema, seen.found), *_sizes(schema, seen.sizes)]
+        made += _links(schema, seen.found)
     order = {name: place for place, name in enumerate(schema.names)}
     kept = [card for card in made if card.name not in settled and card.key not in draft.dismissed]
     first = [card for card in kept if card.key.split()[0] in CALLED]
@@ -172,7 +175,7 @@ def _card(one: Suggestion, schema: Schema) -> Card | None:
 
 def _links(schema: Schema, found: Proposals) -> Iterator[Card]:
     for one in found.links.found:
-        if schema[one.name].sources or not set(one.sources).issubset(schema.names):
+        if schema[one.name].sources or not set(schema.special().values()).isdisjoint(one.sources):
             continue
         try:
             schema.replace(replace(schema[one.name], linked=one.sources))

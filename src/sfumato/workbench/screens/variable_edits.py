@@ -1,13 +1,14 @@
 """The changes that can be made on the screen of variables."""
 
 import re
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from sfumato.data.schema import Kind, Level, Role, Special
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused
-from sfumato.workbench.screens.variable_cards import cards, looked_already
+from sfumato.workbench.screens.variable_cards import cards, latest_look
 from sfumato.workbench.screens.variable_wishes import Wish, codes_of, granted
 
 
@@ -46,8 +47,6 @@ def say_of_many(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     """Name the weight, the household or the id, or none."""
-    from dataclasses import replace
-
     special = next((word for word in get_args(Special) if form.has(word)), None)
     if special is None:
         raise Refused("", "say which: weight, household or id")
@@ -56,14 +55,15 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
         _named(desk, draft, name)
         text = granted(desk, draft, [Wish(name, special=special)], at=special)
         return _done(text, f"{name} is the {special}")
-    text = desk.restated(replace(desk.stated(draft), **{special: None}))
+    nothing: dict[str, Any] = {special: None}
+    text = desk.restated(replace(desk.stated(draft), **nothing))
     desk.table(draft.but(schema=text))
     return _done(text, f"no variable is the {special}")
 
 
 def accept(desk: Desk, draft: Draft, form: Form) -> Done:
     """Take proposals: the answer chosen, or the first of each of several."""
-    open_cards = {card.key: card for card in cards(desk, draft, closely=looked_already(desk, draft))}
+    open_cards = {card.key: card for card in cards(desk, draft, latest_look(desk, draft))}
     wanted = [open_cards[key] for key in form.texts("card") if key in open_cards and open_cards[key].answers]
     if not wanted:
         raise Refused("", "this proposal no longer holds; the page shows those that do")

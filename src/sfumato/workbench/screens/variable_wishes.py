@@ -91,8 +91,8 @@ def _granted(desk: Desk, draft: Draft, data: Microdata, schema: Schema, wish: Wi
         stated = replace(stated, categories=wish.order)
     schema = schema.replace(stated)
     if wish.special is not None:
-        freed = {special: None for special, name in schema.special().items() if name == wish.name}
-        schema = replace(schema, **{**freed, wish.special: wish.name})
+        named: dict[str, Any] = {special: None for special, name in schema.special().items() if name == wish.name}
+        schema = replace(schema, **{**named, wish.special: wish.name})
     return schema
 
 

@@ -11,7 +11,7 @@ from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens import variable_edits as edits
 from sfumato.workbench.screens.screen import Same, Screen
-from sfumato.workbench.screens.variable_cards import cards, foremost, looked_already
+from sfumato.workbench.screens.variable_cards import cards, foremost, latest_look, look
 from sfumato.workbench.screens.variable_rows import editor, rows
 
 ROLES = {
@@ -33,8 +33,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     data = desk.table(draft)
     every = rows(desk, draft)
     part, edit = _place(query, "part", len(every)), _place(query, "edit", len(every))
-    closely = "look" in query or looked_already(desk, draft)
-    open_cards = cards(desk, draft, closely=closely)
+    seen = look(desk, draft) if "look" in query else latest_look(desk, draft)
+    open_cards = cards(desk, draft, seen)
     roles = Counter(row.variable.role for row in every if not row.special)
     return {
         "rows": every if part is None else [every[part]],
@@ -48,7 +48,9 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "cards": open_cards,
         "all_special": foremost(open_cards),
         "dismissed": len(draft.dismissed),
-        "closely": closely,
+        "closely": seen is not None,
+        "look_is_old": seen is not None and seen.form != desk.form(draft),
+        "not_tried": () if seen is None else seen.found.links.notes,
         "editor": editor(desk, draft, every[edit]) if edit is not None else None,
         "edited": edit,
         "identifiers": [row.variable.name for row in every if row.variable.role == "identifier"],

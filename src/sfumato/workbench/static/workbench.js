@@ -91,6 +91,7 @@ window.sfumato = { settled: [] };
     const input = place.querySelector("input[type=file]");
     const told = place.querySelector("[data-told]");
     const send = (file) => {
+      told.classList.remove("problem");
       const request = new XMLHttpRequest();
       request.open("PUT", `upload?name=${encodeURIComponent(file.name)}`);
       request.setRequestHeader("X-CSRF", csrf());
@@ -99,10 +100,12 @@ window.sfumato = { settled: [] };
       };
       request.onload = () => {
         let answer = {};
-        try { answer = JSON.parse(request.responseText); } catch { answer = { error: request.responseText }; }
+        try { answer = JSON.parse(request.responseText); } catch { /* not one of our answers */ }
         if (request.status === 200) {
           const form = place.closest("form");
-          form.querySelector("[name=name]").value = answer.name;
+          const name = form.querySelector("[name=name]");
+          if (name.options) name.append(new Option(answer.name, answer.name));
+          name.value = answer.name;
           form.requestSubmit();
         } else {
           told.textContent = answer.error || "The file could not be taken.";
@@ -122,14 +125,66 @@ window.sfumato = { settled: [] };
     });
   };
 
-  // Pictures that answer the mouse; the interpreter, because this page allows no code made of text.
-  const drawn = (place) => {
-    if (place.dataset.drawn || typeof vegaEmbed === "undefined") return;
-    place.dataset.drawn = "yes";
-    const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
-    vegaEmbed(place, spec, { mode: "vega-lite", actions: false, renderer: "svg", ast: true, defaultStyle: false }).then(() => {
-      window.dispatchEvent(new Event("resize"));
+  // The drawing library is large, and loaded when the first picture asks for it; its address says our version.
+  const own = document.currentScript.src;
+  let loading = null;
+  const library = () => {
+    if (typeof vegaEmbed !== "undefined") return Promise.resolve();
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = own.replace("workbench.js", "vega.js");
+      script.onload = resolve;
+      script.onerror = () => { loading = null; reject(new Error("the drawing library could not be loaded")); };
+      document.head.append(script);
     });
+    return loading;
+  };
+
+  // A title of an axis in lines that a narrow screen has room for.
+  const wrapped = (lines, most) =>
+    [].concat(lines || []).flatMap((line) =>
+      line.split(" ").reduce((rows, word) => {
+        const last = rows[rows.length - 1];
+        if (last !== undefined && `${last} ${word}`.length <= most) rows[rows.length - 1] = `${last} ${word}`;
+        else rows.push(word);
+        return rows;
+      }, []),
+    );
+  const narrowed = (spec) => {
+    if (window.innerWidth >= 700 || spec.width !== "container" || !spec.layer) return spec;
+    if (spec.config?.legend) spec.config.legend.columns = 1;
+    delete spec.title; // too wide for one line; the caption says the same
+    spec.layer = spec.layer.filter((layer) => layer.encoding?.text?.field !== "short"); // names would be cut off
+    spec.layer.forEach(({ encoding }) => {
+      const legend = encoding?.color?.condition?.legend;
+      if (legend) Object.assign(legend, { columns: 1, labelLimit: window.innerWidth - 190 });
+      for (const axis of [encoding?.x, encoding?.y]) if (axis?.title) axis.title = wrapped(axis.title, 34);
+    });
+    return spec;
+  };
+
+  // Pictures that answer the mouse; the interpreter, because this page allows no code made of text. A picture whose
+  // data changed is drawn beside the old one, which stays until it is there.
+  const drawn = (place) => {
+    const source = document.getElementById(place.dataset.spec);
+    if (!source || place.sfumatoSpec === source.textContent) return;
+    const text = (place.sfumatoSpec = source.textContent);
+    if (source.dataset.words) place.setAttribute("aria-label", source.dataset.words);
+    const how = { mode: "vega-lite", actions: false, renderer: "svg", ast: true, defaultStyle: false };
+    library().then(() => {
+      if (place.sfumatoSpec !== text) return null;
+      const room = document.createElement("div");
+      room.className = "coming";
+      place.append(room);
+      const spec = narrowed(JSON.parse(text));
+      return vegaEmbed(room, spec, { ...how, tooltip: { disableDefaultStyle: true } }).then((made) => {
+        for (const other of [...place.children]) if (other !== room) other.remove();
+        if (place.sfumatoView) place.sfumatoView.finalize();
+        place.sfumatoView = made;
+        room.classList.remove("coming");
+        window.dispatchEvent(new Event("resize"));
+      });
+    }).catch((trouble) => { place.textContent = `The picture could not be drawn: ${trouble.message}`; });
   };
 
   document.addEventListener("htmx:afterSettle", settle);

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.columns import EXACT
+from sfumato.data.decimals import EXACT
 from sfumato.errors import FileError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", ".")
@@ -57,10 +58,22 @@ def _numbers(text: Any, decimal: str) -> Any:
     if any_true(pc.is_nan(numbers)):  # "nan" that nobody declared missing
         return None
     values = np.abs(numbers.drop_null().to_numpy())
-    wide = values[np.isfinite(values)].max(initial=0) > EXACT
-    if wide and not any_true(pc.match_substring_regex(bare, "[.eE]")):
-        return None  # whole numbers beyond 64 bits name something: no float holds them exactly, their text does
+    if values[np.isfinite(values)].max(initial=0) >= EXACT and _loses_digits(bare, numbers, r"^[+-]?\d+$"):
+        return None  # whole numbers beyond 2^53 name something: no float holds them exactly, their text does
     return numbers
+
+
+def with_more_digits(text: Any, numbers: Any, decimal: str) -> bool:
+    """Tell whether a cell of a column of numbers has more digits than a float holds."""
+    bare = pc.utf8_trim_whitespace(text)
+    return _loses_digits(pc.replace_substring(bare, decimal, "."), numbers, r"\d.*")
+
+
+def _loses_digits(bare: Any, numbers: Any, pattern: str) -> bool:
+    """Tell whether a number so written is not the float that it is read as; up to 15 digits always are."""
+    long = pc.and_(pc.greater(pc.utf8_length(bare), 15), pc.match_substring_regex(bare, pattern))
+    cells, floats = bare.filter(long).to_pylist(), numbers.filter(long).to_pylist()
+    return any(Decimal(cell) != Decimal(repr(number)) for cell, number in zip(cells, floats, strict=True))
 
 
 def _cast(text: Any, kind: pa.DataType) -> Any:

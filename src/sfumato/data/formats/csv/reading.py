@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from sfumato.data.file_form import Dialect, TextForm
-from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, without_markers
-from sfumato.data.formats.csv.detection import detect_delimiter, first_records, quoted_columns
+from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, with_more_digits, without_markers
+from sfumato.data.formats.csv.detection import DELIMITERS, detect_delimiter, first_records, quoted_columns
 from sfumato.errors import DataError, FileError
 
 SAMPLE_BYTES = 1 << 18
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 
 def read_csv(
@@ -32,13 +34,13 @@ def read_csv(
 ) -> tuple[pa.Table, Dialect]:
     """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
     data, encoding, mark = _as_utf8(path, raw, encoding)
-    start, end = _header_span(path, data)
+    start, end = _header_span(path, data, delimiter)
     sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
     complete = len(data) - start <= SAMPLE_BYTES
     delimiter = delimiter or detect_delimiter(sample, complete=complete)
     names = _header(path, data[start:end].decode("utf-8"), delimiter)
     body = memoryview(data)[end:]
-    lines = len(re.compile(rb"\r\n|\n|\r").findall(data, 0, end))
+    lines = len(_LINE_END.findall(data, 0, end))
     records = first_records(sample, delimiter, complete=complete)
     table = _parsed(path, body, names, records, delimiter, lines)
     texts, markers = {}, {}
@@ -47,10 +49,12 @@ def read_csv(
     decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
     quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
     usual = next((marker for marker in markers.values() if marker is not None), "")
-    columns, forms = [], {}
+    columns, forms, exact = [], {}, {}
     for place, (name, text) in enumerate(texts.items()):
         column, decimals = typed(text, decimal, stated=name in numeric)
         columns.append(column)
+        if pa.types.is_floating(column.type) and with_more_digits(text, column, decimal):
+            exact[name] = text
         marker = markers[name]
         forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
     return pa.table(columns, names=list(texts)), Dialect(
@@ -62,6 +66,7 @@ def read_csv(
         quoted_header=data[start : start + 1] == b'"',
         missing=usual,
         columns=forms,
+        exact=exact,
     )
 
 
@@ -75,7 +80,9 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
         raw = raw[3:]
     try:
         if chosen != "utf-8":
-            return raw.decode(chosen).encode("utf-8"), chosen, False
+            text = raw.decode(chosen)
+            marked = text.startswith("\ufeff")  # which codecs of a stated byte order leave there
+            return text.removeprefix("\ufeff").encode("utf-8"), chosen, marked
         if not raw.isascii():
             raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -91,23 +98,34 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
     return raw, chosen, mark
 
 
-def _header_span(path: Path, data: bytes) -> tuple[int, int]:
-    """Find the first line that is not blank; a quoted name may hold a line break."""
+def _header_span(path: Path, data: bytes, delimiter: str | None) -> tuple[int, int]:
+    """Find the first line that is not blank; a name in quotes may hold a line break, a quote inside a name is text."""
     found = re.search(rb"[^\r\n\t ]", data)
     if found is None:
         raise FileError(f"{path} is empty")
     start = max(data.rfind(b"\n", 0, found.start()), data.rfind(b"\r", 0, found.start())) + 1
-    for line_end in re.compile(rb"\r\n|\n|\r").finditer(data, start):
-        if data.count(b'"', start, line_end.start()) % 2 == 0:
-            end = line_end.end()
+    between = re.escape("".join(DELIMITERS) if delimiter is None else delimiter).encode()
+    plain = re.compile(rb"[^\r\n" + between + rb"]*")
+    end = start
+    while True:
+        if data[end : end + 1] == b'"':
+            closed = _IN_QUOTES.match(data, end)
+            if closed is None:
+                raise FileError(f"{path}: a quote opened in the header is never closed")
+            end = closed.end()
+        end = _end_of(plain, data, end)
+        if end == len(data) or data[end : end + 1] in b"\r\n":
             break
-    else:
-        end = len(data)
-    if data.count(b'"', start, end) % 2:
-        raise FileError(f"{path}: a quote opened in the header is never closed")
+        end += 1
+    end = _end_of(_LINE_END, data, end)
     if re.compile(rb"[^\r\n\t ]").search(data, end) is None:
         raise FileError(f"{path} has a header but no records")
     return start, end
+
+
+def _end_of(pattern: "re.Pattern[bytes]", data: bytes, start: int) -> int:
+    found = pattern.match(data, start)
+    return start if found is None else found.end()
 
 
 def _header(path: Path, line: str, delimiter: str) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.columns import EXACT
+from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled.dates import from_dates, from_days, moment_in, moment_of, usual_format
 from sfumato.data.formats.labelled.missing_codes import Range, declare, is_letter, letter, put_back
@@ -98,6 +98,8 @@ def _values(
     if moment:
         return _moments(variable, column, family, moment)
     was_number = _was_number(form)
+    if not categories and form is not None and form.text:
+        return _texts(variable, column)
     if all(_is_number(category) for category in categories):
         numbers = _spread(np.array(categories, np.float64), column)
         return _numbers(variable, numbers, whole=form is None or form.whole or not was_number)

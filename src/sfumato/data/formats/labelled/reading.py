@@ -24,7 +24,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data import frames
-from sfumato.data.columns import EXACT, inferred_kind, short
+from sfumato.data.columns import inferred_kind, short
+from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled import raw_file
 from sfumato.data.formats.labelled.dates import moment_of, to_dates

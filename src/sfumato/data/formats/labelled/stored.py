@@ -38,6 +38,15 @@ class Stored:
         return absent
 
 
+def tell_only_what_is_there(column: Stored) -> None:
+    """Leave out labels of values that no record has, and the width of a text that is gone; codes stay declared."""
+    there = {*column.values[~column.absent()].tolist(), *column.tags.values()}
+    column.labels = {value: label for value, label in column.labels.items() if value in there}
+    if column.text:
+        column.width = column.display = 0
+        column.format = ""
+
+
 class Losses:
     """What a format cannot hold, with the variables it concerns."""
 

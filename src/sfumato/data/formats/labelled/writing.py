@@ -1,5 +1,6 @@
 """SPSS, Stata and SAS files out: a table with its labels, missing codes and formats, as far as a file holds them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from sfumato.data.formats.labelled import limits
 from sfumato.data.formats.labelled.conversion import stored
 from sfumato.data.formats.labelled.families import FAMILIES, NAMES, WRITTEN, pyreadstat
 from sfumato.data.formats.labelled.spss_dictionary import Compression, write_weight
-from sfumato.data.formats.labelled.stored import Losses, Stored, fit_integers, labels_of
+from sfumato.data.formats.labelled.stored import Losses, Stored, fit_integers, labels_of, tell_only_what_is_there
 from sfumato.data.microdata import Microdata
+from sfumato.data.present import as_it_leaves, is_masked, is_protected
 from sfumato.errors import FileError
 
 MANY_VARIABLES = 32_767  # above, only the newest Stata format will do
@@ -27,11 +29,15 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     - A missing cell that had a code of its own in the file (refused, not applicable) has it again, as long as the
       records are those of the file. Other missing cells are system-missing, or empty text.
     - A declared missing code that has become a value is no longer declared.
+    - A protected table has no label, notes or name of the file it was read from, and what was masked no label of a
+      value that no record has.
     """
     suffix = path.suffix.lower()
     if suffix not in WRITTEN:
         raise FileError(f"cannot write {path}: {suffix} files are read only; write one of {', '.join(WRITTEN)}")
     library = pyreadstat()
+    if is_protected(table):
+        table = _without_words_of_the_file(as_it_leaves(table))
     family, before, losses = FAMILIES[suffix], table.origin.labelled, Losses()
     same = before if before and before.family == family else None
     version = _version(family, same, len(table.names))
@@ -57,6 +63,15 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     return losses.notes()
 
 
+def _without_words_of_the_file(table: Microdata) -> Microdata:
+    """Return a table without what the file it was read from says of itself; a release has words of its own."""
+    before = table.origin.labelled
+    if before is None:
+        return table
+    silent = replace(before, label="", notes=(), table="")
+    return replace(table, origin=replace(table.origin, labelled=silent))
+
+
 def _columns(table: Microdata, path: Path, family: Family, version: int, losses: Losses) -> _Columns:
     """Return the variables as the file holds them, within its limits."""
     columns: _Columns = {}
@@ -71,6 +86,8 @@ def _columns(table: Microdata, path: Path, family: Family, version: int, losses:
             follows=_follows(table, variable.name),
             moments=moments.get(variable.name),
         )
+        if is_masked(table, variable.name):
+            tell_only_what_is_there(column)
         _check(column, path, family, version, losses)
         columns[column.name] = column
     return columns

@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data import frames
-from sfumato.data.columns import EXACT, short
+from sfumato.data.columns import short
+from sfumato.data.decimals import EXACT
 from sfumato.data.formats.csv.reading import checked_names
 from sfumato.data.formats.r.objects import Frame, Vector, frame_of, frames_in
 from sfumato.data.microdata import Microdata

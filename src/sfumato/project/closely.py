@@ -1,0 +1,102 @@
+"""Candidates of a finished sweep, looked at closely and laid side by side: what ``sfumato look`` does, from Python."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import DataError, FileError, ParameterError
+from sfumato.project.lock import held, refuse_running
+from sfumato.project.progress import recorded
+from sfumato.project.record import STORE, Record
+from sfumato.project.tell import Tell, unheard
+
+if TYPE_CHECKING:
+    from sfumato.compare.results import Results
+    from sfumato.data.microdata import Microdata
+    from sfumato.project.progress import Hears
+    from sfumato.show.side_by_side import SideBySide
+
+MOST = 3  # candidates beside each other
+
+
+def look(
+    folder: str | Path,
+    candidates: Iterable[str],
+    *,
+    schema: str | Path | None = None,
+    tell: "Tell | None" = None,
+    watch: "Hears | None" = None,
+    bars: bool = False,
+) -> "SideBySide":
+    """Look closely at two or three candidates of a sweep's folder, and lay them side by side.
+
+    Candidates go by their labels or short names. What was looked at before is in the folder's store and is not done
+    again. ``schema`` is the one of the sweep, if it is no longer the one that the folder remembers. ``tell`` hears the
+    messages, ``watch`` how far it is; ``bars`` shows that on the terminal.
+    """
+    from sfumato.compare.examine import examine
+    from sfumato.show.side_by_side import PIECES, side_by_side
+
+    folder, wanted = Path(folder), list(dict.fromkeys(candidates))
+    if not 1 <= len(wanted) <= MOST:
+        raise ParameterError(f"name one to {MOST} candidates to lay side by side; got {len(wanted)}")
+    refuse_running(folder)
+    results = swept(folder, schema, tell=tell or unheard)
+    labels = [label_in(results, said) for said in wanted]
+    with held(folder), recorded(folder, hears=watch, bars=bars) as recorder:
+        found = []
+        for label in labels:
+            recorder.phase("examination", total=len(PIECES), candidate=label)
+            found.append(examine(results, label, what=PIECES, progress=recorder))
+    return side_by_side(results, found)
+
+
+def swept(folder: Path, schema: str | Path | None = None, *, tell: Tell = unheard) -> "Results":
+    """Return the figures of the last sweep into a folder, with the tables they are of; nothing is computed."""
+    record = Record.read(folder)
+    if record is None or not (folder / STORE).exists():
+        raise FileError(f"{folder} holds no sweep: there is no plan.json with its results.sqlite in it")
+    data = _original(record, folder, schema)
+    if data.fingerprint != record.fingerprint:
+        raise DataError(
+            f"{record.file} under this schema is not the table that was swept into {folder}: the file or the schema "
+            "was changed since; sweep again, or give the schema that it was swept with: --schema"
+        )
+    results = record.results(data, folder, _elsewhere(record, data, tell))
+    if not results.rows:
+        raise FileError(f"no candidate of {folder} is finished in this version of Sfumato; sweep again")
+    return results
+
+
+def label_in(results: "Results", said: str) -> str:
+    """Return the label of a candidate that was named by its label, its short name, or its method as it is written."""
+    from sfumato.project.candidates import label_of
+
+    return label_of(said, {row.candidate: row.method for row in results.rows}, None, option="--candidate")
+
+
+def _original(record: Record, folder: Path, schema: str | Path | None) -> "Microdata":
+    from sfumato.data.files import read
+    from sfumato.data.schema_file import schema_of
+
+    dialect = {"encoding": record.encoding, "delimiter": record.delimiter, "decimal": record.decimal}
+    if schema is not None:
+        return read(record.file, schema, **dialect)
+    beside = folder / "schema.toml"
+    if beside.is_file():  # as a workbench keeps it
+        data = read(record.file, beside, **dialect)
+        if data.fingerprint == record.fingerprint:
+            return data
+    return read(record.file, schema_of(record.schema, folder / "plan.json"), **dialect)
+
+
+def _elsewhere(record: Record, data: "Microdata", tell: Tell) -> "Mapping[str, Microdata]":
+    from sfumato.project.tables import read_protected
+
+    paths: Sequence[Path] = [Path(path) for path in record.elsewhere_files if Path(path).exists()]
+    return {
+        path.name: read_protected(
+            path, data, tell=tell, encoding=record.encoding, delimiter=record.delimiter, decimal=record.decimal
+        )
+        for path in paths
+    }

@@ -1,0 +1,77 @@
+"""Declared missing codes: numbers are compared as numbers, in every type of column and kind of file."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.data.files import read, write
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema, Variable
+
+# codes that print with an exponent in some type or other, and plain ones
+CODES = (-9, 99.5, 10_000_000, 10**10, 1e-05, 1e20)
+TYPES = [pa.float64(), pa.float32(), pa.decimal128(38, 6), pa.decimal256(60, 8)]
+
+
+def read_with(column: Any, *codes: Any, kind: Any = "numeric") -> Any:
+    return Microdata.from_frame(pa.table({"x": column}), Schema((Variable("x", kind=kind, missing=codes),)))
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_a_code_is_recognised_in_every_type_of_number(kind: pa.DataType, code: float) -> None:
+    column = pa.array([Decimal(repr(code)), Decimal(3), None, Decimal(repr(code))]).cast(pa.string()).cast(kind)
+    assert np.isnan(read_with(column, code).columns["x"]).tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64()], ids=str)
+def test_a_code_is_recognised_in_whole_numbers(kind: pa.DataType) -> None:
+    column = pa.array([99, 3, None], kind)
+    for code in (99, 99.0, "99"):
+        assert np.isnan(read_with(column, code, 99.5, -1, 1e30).columns["x"]).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("code", [10_000_000, 10**10, 1e-05, -9])
+def test_a_code_is_recognised_in_frames_and_files(code: float, tmp_path: Path) -> None:
+    schema = Schema((Variable("x", kind="numeric", missing=(code,)),))
+    values = [float(code), 1.5, float(code)]
+    tables: list[Any] = [pd.DataFrame({"x": values}), pl.DataFrame({"x": values}), pa.table({"x": values})]
+    for name in ("t.csv", "t.parquet", "t.xlsx", "t.sav", "t.dta"):
+        write(pa.table({"x": values}), tmp_path / name)
+        tables.append(read(tmp_path / name, schema))
+    for table in tables:
+        assert np.isnan(Microdata.from_frame(table, schema).columns["x"]).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("written", ["-9", "-9.0", "-9.00", " -9 ", "-09", "-0.9e1"])
+def test_text_that_a_schema_says_are_numbers_holds_codes_as_numbers(written: str) -> None:
+    assert np.isnan(read_with(pa.array([written, "3"]), -9).columns["x"]).tolist() == [True, False]
+
+
+def test_text_is_compared_as_text() -> None:
+    found = read_with(pa.array(["9", "09", "9.0", "x"]), 9, "x", kind="nominal")
+    assert found.columns["x"].tolist() == [-1, 0, 1, -1] and found.schema["x"].categories == ("09", "9.0")
+
+
+def test_categories_of_numbers_keep_their_order_without_the_code() -> None:
+    column = pa.DictionaryArray.from_arrays([0, 1, 2, 1], pa.array([3.0, 1e10, 1.0]), ordered=True)
+    found = read_with(column, 10**10, kind="ordinal")
+    assert found.schema["x"].categories == (3.0, 1.0) and found.columns["x"].tolist() == [0, -1, 1, -1]
+
+
+@given(
+    code=st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False)),
+    others=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
+)
+def test_exactly_the_equal_numbers_are_missing(code: float, others: list[float]) -> None:
+    values = [float(code), *others]
+    found = read_with(pa.array(values), code).columns["x"]
+    assert np.isnan(found).tolist() == [value == code for value in values]
