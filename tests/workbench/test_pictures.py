@@ -1,13 +1,13 @@
 """The pictures of the how-to page: each is there, and can be made anew."""
 
+import importlib.util
 import struct
-import sys
 from pathlib import Path
+from types import ModuleType
 
 from pages import needs_browser
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
 pytestmark = needs_browser
 
 
@@ -17,9 +17,17 @@ def size(path: Path) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def test_every_picture_of_the_page_is_made_anew(tmp_path: Path) -> None:
-    import workbench_pictures
+def script() -> ModuleType:
+    """Load the script that makes them, which stands beside the pages."""
+    place = importlib.util.spec_from_file_location("workbench_pictures", ROOT / "docs" / "workbench_pictures.py")
+    assert place is not None and place.loader is not None
+    loaded = importlib.util.module_from_spec(place)
+    place.loader.exec_module(loaded)
+    return loaded
 
+
+def test_every_picture_of_the_page_is_made_anew(tmp_path: Path) -> None:
+    workbench_pictures = script()
     page = (ROOT / "docs" / "how-to" / "workbench.md").read_text(encoding="utf-8")
     shown = set(workbench_pictures.named(page))
     taken = workbench_pictures.make(tmp_path, households=150)
