@@ -8,14 +8,14 @@ page that follows, as the browser asks for it. "First" is asked once after the s
 Processor milliseconds on two cores that other work kept busy, machine code compiled before:
 
                                             20 variables   3 % of keys missing   200 variables
-    first intruder, first count                      520                   590             520
-    a key ticked                                      85                   110              80
-    recode, first page                                65                    60              85
+    first intruder, first count                      500                   590             520
+    a key ticked                                      30                   110              50
+    recode, first page                                85                    60              85
     a cut moved                                      100                   210             100
-    two categories merged                             80                   210              90
-    an amount cut                                    100                    90             115
+    two categories merged                            115                   210              90
+    an amount cut                                    125                    90             115
     what each key saves (asked after a page)          95                 1,000              95
-    risk now, first (asked after a page)           3,200                 1,300           1,300
+    risk now, first (asked after a page)             240                 1,300           1,300
     risk now, again                                    3                     4               4
 """
 
@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "workbench"))  # the pages as tests use them
 
-from pages import Bench  # type: ignore[import-not-found]  # of the tests
+from pages import Bench
 
 from live import KEYS, survey  # the benchmark beside this one
 from sfumato import write_schema

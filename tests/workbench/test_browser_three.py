@@ -133,6 +133,16 @@ def test_cuts_by_keyboard(towns: Running, enter: Callable[..., Any]) -> None:
     assert page.problems == []
 
 
+def test_classes_of_a_width_that_is_offered(towns: Running, enter: Callable[..., Any]) -> None:
+    page = enter(towns, to="recode?variable=2")
+    page.fill("#width", "7")
+    page.click("text=10 wide")
+    page.wait_for_selector("#now >> text='classes of 10'")
+    assert recoded(towns, "age") == Recode(width=10)
+    assert page.inner_text("#effect .result").split()[:4] == ["20-29", "10", "30-39", "10"]
+    assert page.problems == []
+
+
 def test_cuts_by_pointer(towns: Running, enter: Callable[..., Any]) -> None:
     page = enter(towns, to="recode?variable=2")
     box = page.locator("#cut-here").bounding_box()

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pages import Bench, said
@@ -24,7 +25,7 @@ def recoded(tiny: Bench) -> Recodings:
     return recodings_of(tiny.draft)
 
 
-def done(tiny: Bench, action: str, variable: int, **fields: object) -> str:
+def done(tiny: Bench, action: str, variable: int, **fields: Any) -> str:
     return said(tiny.post("recode", f"{action}?variable={variable}", variable=variable, **fields))
 
 
@@ -34,6 +35,7 @@ def done(tiny: Bench, action: str, variable: int, **fields: object) -> str:
 def test_ticked_categories_are_put_together_and_the_risk_follows(tiny: Bench) -> None:
     page = done(tiny, "merge", TOWN, groups=[1, 2], into="country")
     assert recoded(tiny)["town"] == Recode(merge=(("B", "country"), ("C", "country")))
+    assert "How it would be published A 4 country 4" in page
     # (A, f) 3, (A, m) 1, (country, f) 2, (country, m) 2: as before; town and sex, 5 below 3
     assert "below 3 5 5" in page
     page = done(tiny, "merge", TOWN, groups=[0, 1], into="everywhere")
@@ -71,7 +73,7 @@ def test_one_category_alone_gets_another_name(tiny: Bench) -> None:
         ({"groups": [77]}, "tick two or more categories"),
     ],
 )
-def test_what_cannot_be_put_together_is_refused(tiny: Bench, fields: dict[str, object], told: str) -> None:
+def test_what_cannot_be_put_together_is_refused(tiny: Bench, fields: dict[str, Any], told: str) -> None:
     assert told in done(tiny, "merge", TOWN, **fields)
     assert tiny.draft.recodings == ""
 
@@ -141,6 +143,9 @@ def test_dates_are_cut_at_days_and_by_the_calendar(tmp_path: Path) -> None:
     assert "Now: cut at 1955-01-01, 1980-01-01" in page
     assert "year-month-day" in done(dates, "cuts", 0, cuts="1.1.1980")
     done(dates, "width", 0, width="10 years")
+    texts = people(tmp_path / "texts", text, '[variables.born]\nkind = "nominal"\nrole = "key"\n')
+    assert "All its texts are dates" in texts.text("recode")
+    assert "All its texts are dates" not in dates.text("recode")
     assert recodings_of(dates.draft)["born"] == Recode(width="10 years")
 
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pages import Bench, bench, said
@@ -21,9 +22,15 @@ def tiny(tmp_path: Path) -> Bench:
     return people(tmp_path / "tiny")
 
 
-def kept(tiny: Bench, **changes: object) -> str:
+def kept(tiny: Bench, **changes: Any) -> str:
     """Send the open card, as the page would, with some fields changed."""
-    fields = {"place": "0", "name": "neighbour", "k": "3", "keys": [TOWN, SEX], "knows_membership": "on"}
+    fields: dict[str, Any] = {
+        "place": "0",
+        "name": "neighbour",
+        "k": "3",
+        "keys": [TOWN, SEX],
+        "knows_membership": "on",
+    }
     return said(tiny.post("scenarios", "keep", **{**fields, **changes}))
 
 
@@ -58,7 +65,13 @@ def test_ticking_a_key_counts_anew_and_tells_the_change(tiny: Bench) -> None:
 
 def test_k_and_membership_and_the_name_are_kept(tiny: Bench) -> None:
     tiny.post("scenarios", "add", preset="took part")
-    fields = {"place": "0", "name": 'the "neighbour" <b>', "k": "2", "keys": [SEX, AGE], "about": [AGE, TOWN]}
+    fields: dict[str, Any] = {
+        "place": "0",
+        "name": 'the "neighbour" <b>',
+        "k": "2",
+        "keys": [SEX, AGE],
+        "about": [AGE, TOWN],
+    }
     tiny.post("scenarios", "keep", **fields)
     (scenario,) = tiny.desk.stated(tiny.draft).scenarios
     assert scenario.name == 'the "neighbour" <b>'
@@ -86,7 +99,7 @@ def test_k_and_membership_and_the_name_are_kept(tiny: Bench) -> None:
         ({"place": "7"}, "at most 1"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_field(tiny: Bench, changes: dict[str, object], told: str) -> None:
+def test_what_cannot_be_is_refused_at_its_field(tiny: Bench, changes: dict[str, Any], told: str) -> None:
     tiny.post("scenarios", "add", preset="took part")
     tiny.post("scenarios", "add", preset="took part")
     kept(tiny, place="1", name="other")

@@ -227,6 +227,16 @@ def _spelled(value: Any) -> str | None:
     return str(value.date() if midnight else value)
 
 
+def _write_without_time(content: io.BytesIO, out: BinaryIO) -> None:
+    """Pack a workbook anew with the first day of 1980 in all places that say when it was made."""
+    with zipfile.ZipFile(content) as packed, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in packed.namelist():
+            held = packed.read(name)
+            if name == "docProps/core.xml":
+                held = re.sub(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", b"1980-01-01T00:00:00Z", held)
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), held, zipfile.ZIP_DEFLATED)
+
+
 def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     """Write a table as a workbook of one sheet, and say what it could not hold; text is text, never a formula."""
     library = openpyxl()
@@ -252,7 +262,8 @@ def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     for batch in pa.table(columns, names=table.column_names).to_batches(max_chunksize=10_000):
         for record in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             sheet.append([cell(value) for value in record])
-    book.save(out)
+    book.save(content := io.BytesIO())
+    _write_without_time(content, out)
     short_of = [name for name, column in zip(table.column_names, columns, strict=True) if _has_more_digits(column)]
     fine = [name for name, column in zip(table.column_names, columns, strict=True) if _is_fine(column)]
     told = {

@@ -17,6 +17,7 @@ from sfumato.workbench.screens.recode_shown import (
     groups,
     hierarchy_files,
     histogram,
+    in_dates,
     levels,
     lines,
     percent,
@@ -25,13 +26,13 @@ from sfumato.workbench.screens.recode_shown import (
     proposed,
     result,
     risks,
+    small_bars,
     told,
 )
 from sfumato.workbench.screens.screen import Same, Screen
 
 FEW = 10  # variables that are found without a search
 MANY_GROUPS = 15  # categories that are searched
-WIDTHS = (5, 10)
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     variable, column = schema.variables[at], data.columns[schema.names[at]]
     said = recodings[variable.name]
     own = said if said is not None and said.way == "merge" else None
+    found = proposal(desk, draft, variable.name)
     shown["work"] = {
         "place": at,
         "variable": variable,
@@ -68,7 +70,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "loss": effect.loss.get(variable.name),
         "groups": [] if variable.quantitative else groups(variable, column, own),
         "histogram": histogram(variable, column) if variable.quantitative else None,
-        "after": result(schema[variable.name], live.thumbnail(variable.name, fitting)),
+        "before": small_bars(desk, draft)[variable.name],
+        "after": result(variable, live.thumbnail(variable.name, fitting)),
         "cuts": ", ".join(map(plain, said.cuts)) if said is not None else "",
         "limits": {word: _typed(getattr(said, word, None)) for word in ("bottom", "top")},
         "share": percent(getattr(said, "share", None)),
@@ -78,9 +81,11 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "levels": levels(variable.hierarchy),
         "level": (said.level if said is not None else None) or 0,
         "files": hierarchy_files(desk, draft),
-        "proposed": proposed(proposal(desk, draft, variable.name)) if variable.hierarchy is None else "",
+        "proposed": proposed(found) if variable.hierarchy is None else "",
+        "widths": found.values if found is not None and found.way == "bands" else (),
+        "dated": bool(variable.categories) and in_dates(desk, draft, variable.name),
     }
-    return {**shown, "spans": SPANS, "widths": WIDTHS, "many_groups": MANY_GROUPS}
+    return {**shown, "spans": SPANS, "many_groups": MANY_GROUPS}
 
 
 def _typed(value: Any) -> str:

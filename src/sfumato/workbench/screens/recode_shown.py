@@ -14,9 +14,10 @@ from sfumato.data.bands import round_below
 from sfumato.data.dates import spelled
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import KNOWN
-from sfumato.data.hierarchy_proposal import Proposal, propose
+from sfumato.data.hierarchy_proposal import Proposal, dated, propose
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.thumbnail import Thumbnail, thumbnail
+from sfumato.show.wording import number
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_rows import Bars, bars_of, drawn
@@ -99,7 +100,7 @@ def lines(desk: Desk, draft: Draft, recodings: Recodings, live: Live, effect: Ef
     schema = desk.table(draft).schema
     known = {key for intruder in schema.intruders() for key in intruder.keys}
     usable = set(schema.analysed()) - set(draft.removed)
-    small = desk.kept("bars", desk.form(draft), lambda: bars_of(desk.table(draft)))
+    small = small_bars(desk, draft)
     made = []
     for place, variable in enumerate(schema):
         name = variable.name
@@ -111,6 +112,11 @@ def lines(desk: Desk, draft: Draft, recodings: Recodings, live: Live, effect: Ef
             saved = None if saves is None else saves.get(name)
             made.append(Line(place, variable, bars, name in known, said, refused, saved))
     return sorted(made, key=lambda line: (not line.known, line.place))
+
+
+def small_bars(desk: Desk, draft: Draft) -> dict[str, Bars]:
+    """Return a small histogram of every variable as it is."""
+    return desk.kept("bars", desk.form(draft), lambda: bars_of(desk.table(draft)))
 
 
 def told(recode: Recode) -> str:
@@ -160,12 +166,12 @@ def groups(variable: Variable, codes: Any, recode: Recode | None) -> list[Group]
         found.setdefault(into.get(str(category), str(category)), []).append(place)
     most = max((sum(counts[one] for one in places) for places in found.values()), default=0) or 1
     made = []
-    for number, (name, places) in enumerate(found.items()):
+    for place, (name, places) in enumerate(found.items()):
         records = sum(counts[one] for one in places)
         alone = len(places) == 1 and str(variable.categories[places[0]]) == name
         members = () if alone else tuple(variable.spelled(variable.categories[one]) for one in places)
         shown = variable.spelled(variable.categories[places[0]]) if alone else name
-        made.append(Group(number, shown, members, records, 100 * records / most))
+        made.append(Group(place, shown, members, records, 100 * records / most))
     return made if variable.kind == "ordinal" else sorted(made, key=lambda group: -group.records)
 
 
@@ -197,7 +203,7 @@ def histogram(variable: Variable, column: Any) -> Histogram | None:
     )
     step = 1.0 if whole and high - low <= 3 * STEPS else max(round_below((high - low) / STEPS), 1.0 if whole else 0.0)
     date = variable.kind == "date"
-    ends = (spelled(np.floor(low)), spelled(np.floor(high))) if date else (f"{low:,.10g}", f"{high:,.10g}")
+    ends = (spelled(np.floor(low)), spelled(np.floor(high))) if date else (number(low), number(high))
     return Histogram(path, low, high, step, date, ends, int(present.size - drawn_ones.size))
 
 
@@ -269,6 +275,12 @@ def proposal(desk: Desk, draft: Draft, name: str) -> Proposal | None:
     return desk.kept(
         "hierarchy proposal", f"{desk.form(draft)} {json.dumps(name)}", lambda: propose(desk.table(draft), name)
     )
+
+
+def in_dates(desk: Desk, draft: Draft, name: str) -> bool:
+    """Tell whether all categories of a variable are dates, so that it had better be one."""
+    of = f"{desk.form(draft)} {json.dumps(name)}"
+    return desk.kept("dates in texts", of, lambda: dated(desk.table(draft), name) is not None)
 
 
 def proposed(found: Proposal | None) -> str:

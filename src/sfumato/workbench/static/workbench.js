@@ -64,6 +64,30 @@ window.sfumato = { settled: [] };
     elsewhere.hidden = true;
   });
 
+  // A link that is followed right after a change waits until the change is kept: else the next page were older than it.
+  let posting = 0;
+  let changed = -Infinity;
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => { posting += detail.requestConfig.verb === "post"; });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => { posting -= detail.requestConfig.verb === "post"; });
+  document.addEventListener("change", ({ target }) => {
+    if (target.closest("[hx-post]")) changed = performance.now(); // it is sent a moment later
+  }, true);
+  window.sfumato.busy = () => posting > 0 || performance.now() - changed < 300;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (!link || link.target || !window.sfumato.busy()) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const until = performance.now() + 5000;
+    const follow = () => {
+      if (window.sfumato.busy() && performance.now() < until) { setTimeout(follow, 40); return; }
+      posting = 0;
+      changed = -Infinity;
+      link.click();
+    };
+    follow();
+  }, true);
+
   // What stands in an element goes to the clipboard.
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");

@@ -13,6 +13,7 @@ from sfumato.data.formats.labelled.conversion import stored
 from sfumato.data.formats.labelled.families import FAMILIES, NAMES, WRITTEN, pyreadstat
 from sfumato.data.formats.labelled.spss_dictionary import Compression, write_weight
 from sfumato.data.formats.labelled.stored import Losses, Stored, fit_integers, labels_of, tell_only_what_is_there
+from sfumato.data.formats.labelled.timeless import without_time
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import as_it_leaves, is_masked, is_protected
 from sfumato.errors import FileError
@@ -60,6 +61,7 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
             library.write_xport(frame, target, **common, **_of_sas(same, version))
     except (library.ReadstatError, library.PyreadstatError) as error:
         raise FileError(f"cannot write {path} as a {NAMES[family]} file: {error}") from None
+    without_time(target, family)
     return losses.notes()
 
 

@@ -77,7 +77,7 @@
     const values = cuts();
     const cut = event.target.closest(".cut");
     const value = cut ? values[among(cut)] : at(event);
-    held = { value, others: values.filter((other) => other !== value), moved: !cut };
+    held = { value, others: values.filter((other) => other !== value), moved: !cut, before: field().value };
     here.setPointerCapture(event.pointerId);
     put([...held.others, value], value, null);
   });
@@ -93,7 +93,12 @@
     held = null;
   };
   document.addEventListener("pointerup", release);
-  document.addEventListener("pointercancel", release);
+  document.addEventListener("pointercancel", () => { // the page is scrolled by touch: nothing was meant
+    if (!held || !board()) return;
+    field().value = held.before;
+    held = null;
+    draw();
+  });
 
   document.addEventListener("keydown", (event) => {
     const cut = event.target.closest?.(".cut");
