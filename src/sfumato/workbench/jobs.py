@@ -66,7 +66,7 @@ class Jobs:
         """Start ``sfumato`` with these words in the folder; refuse while another run is at work."""
         with self._lock:
             refuse_running(self.folder)
-            if self._starting(self._started()):
+            if self._starting(self._started()):  # perhaps from another server on the same folder
                 raise FileError("a run is just being started; wait a moment")
             place = self.folder / LOG
             with suppress(OSError):
