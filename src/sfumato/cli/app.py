@@ -14,6 +14,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.ending import end_on_signals, exit_code
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.options import say
 from sfumato.cli.protect import protect
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
@@ -58,7 +59,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SfumatoError as error:
-            typer.echo(f"sfumato: {error}", err=True)
+            say(f"sfumato: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as interruption:
             said = str(interruption) or "stopped"
@@ -68,12 +69,12 @@ class Commands(TyperGroup):
                 else ""
             )
             with suppress(OSError):  # the terminal may be gone
-                typer.echo(f"\nsfumato: {said}{again}", err=True)
+                say(f"\nsfumato: {said}{again}")
             raise typer.Exit(exit_code(interruption)) from None
         except MemoryError as error:
             wanted = f" ({error})" if str(error) else ""
             advice = "use fewer --workers, fewer variables, or a machine with more"
-            typer.echo(f"sfumato: there is not enough memory{wanted}; {advice}", err=True)
+            say(f"sfumato: there is not enough memory{wanted}; {advice}")
             raise typer.Exit(UNDONE) from None
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sfumato.display import visible
 from sfumato.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -75,14 +76,19 @@ NAMING = ("variables", "targets", "confidential", "first", "known", "scales")  #
 
 def console(*, stderr: bool = False) -> "Console":
     """Return where to print: messages go to standard error, results to standard output."""
-    from rich.console import Console
+    from sfumato.cli.screen import Screen
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    return Screen(stderr=stderr)
 
 
 def say(message: str) -> None:
-    """Print a message that is not a result."""
-    typer.echo(message, err=True)
+    """Print a message that is not a result; what a file holds is shown, not obeyed by the terminal."""
+    typer.echo(visible(message), err=True)
+
+
+def tell(message: str) -> None:
+    """Print a line that is a result."""
+    typer.echo(visible(message))
 
 
 def settled_seed(seed: int | None) -> int:

@@ -21,6 +21,7 @@ from sfumato.cli.options import (
     read_methods,
     say,
     settled_seed,
+    tell,
 )
 from sfumato.errors import FileError, ParameterError
 
@@ -131,7 +132,7 @@ def protect(
         raise typer.Exit(1)
     if not json:
         _say_what_stays(data, protected, ready.table, masked)
-        typer.echo(f"wrote {target} and {note}")
+        tell(f"wrote {target} and {note}")
 
 
 def _say_what_comes_back(checked: "Checked") -> None:

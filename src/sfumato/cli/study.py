@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Workers, make_folder, print_json, workers_or_default
+from sfumato.cli.options import Json, Workers, make_folder, print_json, tell, workers_or_default
 from sfumato.errors import ParameterError
 
 
@@ -64,5 +64,5 @@ def study(
         return
     for finding in done.findings:
         sign = "–" if finding.holds is None else "✓" if finding.holds else "✗"
-        typer.echo(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
-    typer.echo(f"\nreport: {page}")
+        tell(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
+    tell(f"\nreport: {page}")
