@@ -16,6 +16,7 @@ from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
 from sfumato.cli.look import look
 from sfumato.cli.open import open_
+from sfumato.cli.options import say
 from sfumato.cli.protect import protect
 from sfumato.cli.sign import sign
 from sfumato.cli.study import study
@@ -62,7 +63,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SfumatoError as error:
-            typer.echo(f"sfumato: {error}", err=True)
+            say(f"sfumato: {error}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as interruption:
             said = str(interruption) or "stopped"
@@ -72,12 +73,12 @@ class Commands(TyperGroup):
                 else ""
             )
             with suppress(OSError):  # the terminal may be gone
-                typer.echo(f"\nsfumato: {said}{again}", err=True)
+                say(f"\nsfumato: {said}{again}")
             raise typer.Exit(exit_code(interruption)) from None
         except MemoryError as error:
             wanted = f" ({error})" if str(error) else ""
             advice = "use fewer --workers, fewer variables, or a machine with more"
-            typer.echo(f"sfumato: there is not enough memory{wanted}; {advice}", err=True)
+            say(f"sfumato: there is not enough memory{wanted}; {advice}")
             raise typer.Exit(UNDONE) from None
 
 

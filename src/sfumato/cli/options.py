@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sfumato.display import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -70,14 +72,19 @@ Population = Annotated[
 
 def console(*, stderr: bool = False) -> "Console":
     """Return where to print: messages go to standard error, results to standard output."""
-    from rich.console import Console
+    from sfumato.cli.screen import Screen
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    return Screen(stderr=stderr)
 
 
 def say(message: str) -> None:
-    """Print a message that is not a result."""
-    typer.echo(message, err=True)
+    """Print a message that is not a result; what a file holds is shown, not obeyed by the terminal."""
+    typer.echo(visible(message), err=True)
+
+
+def tell(message: str) -> None:
+    """Print a line that is a result."""
+    typer.echo(visible(message))
 
 
 def command_line(seed: int | None = None) -> str:

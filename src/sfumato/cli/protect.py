@@ -19,6 +19,7 @@ from sfumato.cli.options import (
     TableFile,
     print_json,
     say,
+    tell,
 )
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.reading import read_methods
@@ -132,7 +133,7 @@ def protect(
         raise typer.Exit(1)
     if not json:
         _say_what_stays(data, protected, ready.table, masked)
-        typer.echo(f"wrote {target} and {note}")
+        tell(f"wrote {target} and {note}")
 
 
 def _say_what_comes_back(checked: "Checked") -> None:

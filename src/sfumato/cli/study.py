@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Json, Workers, command_line, print_json
+from sfumato.cli.options import Json, Workers, command_line, print_json, tell
 from sfumato.errors import ParameterError
 from sfumato.project.settle import make_folder, workers_or_default
 
@@ -64,5 +64,5 @@ def study(
         return
     for finding in done.findings:
         sign = "–" if finding.holds is None else "✓" if finding.holds else "✗"
-        typer.echo(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
-    typer.echo(f"\nreport: {page}")
+        tell(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
+    tell(f"\nreport: {page}")

@@ -3,6 +3,8 @@
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
+from sfumato.display import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -108,4 +110,5 @@ class _Bar:
 def _short(name: str, most: int) -> str:
     from rich.markup import escape
 
+    name = visible(name)
     return escape((name if len(name) <= most else name[: most - 3] + "...").ljust(most))

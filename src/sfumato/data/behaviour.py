@@ -18,6 +18,8 @@ LARGEST = 12  # mean number of members from which on a group is no household
 BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
 ACCIDENT = 0.002  # chance below which a round total is no accident
 LOOK = 2_000  # records that mostly suffice to see that something does not hold for all
+GLANCE, FEWEST = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
+MOST_CELLS = 20_000_000  # held side by side for that
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
     names = [name for name in data.names if name not in apart]
     found = [Behaviour(name, "id", said) for name in names if (said := _as_id(data, name))]
     ids = {one.name for one in found}
-    homes = [(n, said) for n in names if n not in ids and (said := _as_household(data, n, names))]
+    others = _Columns(data, names)
+    homes = [(n, said) for n in names if n not in ids and (said := _as_household(data, n, others))]
     found += [Behaviour(name, "household", said) for name, said in homes]
     taken = ids | {name for name, _ in homes}
     found += [Behaviour(n, "weight", said) for n in names if n not in taken and (said := _as_weight(data, n, names))]
@@ -72,7 +75,37 @@ def _as_id(data: Microdata, name: str) -> str:
     return "rises from record to record" if rising.all() or not rising.any() else ""
 
 
-def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
+class _Columns:
+    """The columns that may be constant in a group: the first records side by side, so that most go at a glance.
+
+    A table of thousands of columns has millions of pairs of them, each of which would take a look of its own.
+    """
+
+    def __init__(self, data: Microdata, names: Iterable[str]) -> None:
+        self.data = data
+        self.names = [name for name in names if not self._agrees_by_chance(data.columns[name])]
+        self.records = min(len(data), max(MOST_CELLS // max(len(self.names), 1), 1))
+        self.first = np.column_stack(
+            [data.columns[name][: self.records].astype(np.float64) for name in self.names] or [np.empty((0, 0))]
+        )
+
+    @staticmethod
+    def _agrees_by_chance(column: NDArray[Any]) -> bool:
+        shares = np.unique(column, return_counts=True)[1] / len(column)
+        return float((shares**2).sum()) > BY_CHANCE
+
+    def constant_within(self, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> list[str]:
+        """Name the others in which records of one group always agree, though records agree seldom by chance."""
+        order = rows[np.argsort(group[rows], kind="stable")]
+        order = order[order < self.records]
+        glance = min(GLANCE, max(FEWEST, MOST_CELLS // (len(self.names) + 1) ** 2 * GLANCE))
+        pairs = np.flatnonzero(np.diff(group[order]) == 0)[:glance]
+        differ = (self.first[order[pairs]] != self.first[order[pairs + 1]]).any(axis=0)
+        left = (self.names[place] for place in np.flatnonzero(~differ))
+        return [other for other in left if other != name and _constant_within(self.data, other, group, rows)]
+
+
+def _as_household(data: Microdata, name: str, others: _Columns) -> str:
     column, present = data.columns[name], ~data.missing(name)
     if data.schema[name].kind in ("ordinal", "date"):
         return ""
@@ -86,7 +119,7 @@ def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
     several = np.flatnonzero(present & (sizes[group] > 1))
     number = len(np.unique(group[several]))
     runs = 1 + int(np.count_nonzero(column[1:] != column[:-1]))
-    shared = [n for n in names if n != name and _constant_within(data, n, group, several)]
+    shared = others.constant_within(name, group, several)
     members = f"{number:,} groups of {several.size / max(number, 1):.1f} records"
     if runs == distinct:
         also = f"; constant in each: {', '.join(shared[:3])}" if shared else ""
@@ -95,14 +128,11 @@ def _as_household(data: Microdata, name: str, names: Iterable[str]) -> str:
 
 
 def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> bool:
-    """Tell whether records of one group always agree in a variable, in which records agree seldom by chance."""
+    """Tell whether records of one group always agree in a variable."""
     column = data.columns[name]
     if data.missing(name)[rows].any() or _differ(column[rows[:LOOK]], group[rows[:LOOK]]):
         return False
     codes = np.unique(column, return_inverse=True)[1]
-    shares = np.bincount(codes) / len(codes)
-    if float((shares**2).sum()) > BY_CHANCE:
-        return False
     first = np.full(int(group.max()) + 1, -1, dtype=np.int64)
     first[group[rows[::-1]]] = codes[rows[::-1]]
     return bool((codes[rows] == first[group[rows]]).all())

@@ -29,6 +29,7 @@ from sfumato.restoration.routes import FEW, combined, joined
 from sfumato.restoration.sums import relation
 from sfumato.restoration.trials import Sample, Target, Trial, screened, tried
 
+WIDEST = 1_000  # variables that are held against each other
 LOOKED = 4_000  # records that are looked through, a random sample where there are more
 ENOUGH = 20  # records from which on a dependency says something
 NEAR = 0.01  # of the records may lie between a number and what is told of it
@@ -146,6 +147,9 @@ class _Search:
     def columns(self) -> Mapping[str, Evidence]:
         """The variables that may determine others or be determined, as evidence."""
         names = [name for name in self.data.schema.analysed() if name not in self.naming]
+        if len(names) > WIDEST:  # each is held against each
+            self.notes.append(f"looked through: the first {WIDEST:,} of {len(names):,} variables")
+            names = names[:WIDEST]
         found = {name: held.column(self.data, name) for name in names}
         return {name: one for name, one in found.items() if held.informative(one)}
 
