@@ -103,6 +103,9 @@ window.sfumato = { settled: [] };
   const settle = () => {
     const frame = document.querySelector("[name=revision]");
     if (frame) document.body.dataset.revision = frame.value;
+    const here = document.querySelector("nav.steps [aria-current]");
+    const list = here?.closest("ol"); // on a narrow screen a line that scrolls by itself
+    if (list && list.scrollWidth > list.clientWidth) list.scrollLeft = here.offsetLeft - list.clientWidth / 2;
     document.querySelectorAll("[data-drop]").forEach(droppable);
     document.querySelectorAll("[data-spec]").forEach(drawn);
     window.sfumato.settled.forEach((set) => set());
