@@ -214,11 +214,12 @@ def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None:
     from sfumato.compare.work import _kept
+    from sfumato.pair import Half
 
     scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
     Store(scope).close()
     (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope, by_record=True)
-    for number, _ in enumerate(_kept(task), start=1):
+    for number, _ in enumerate(_kept(task, Half.of(DATA)), start=1):
         with Store(scope) as other:
             assert len(other.finished()) == number  # on disk before the next one is computed
 
