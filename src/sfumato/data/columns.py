@@ -253,7 +253,7 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
     place = {str(category): position for position, category in enumerate(variable.categories)}
     place_exact = {category: position for position, category in enumerate(variable.categories)}
     recode = np.full(len(found) + 1, -1, dtype=np.int32)
-    for position in np.unique(raw[raw >= 0]):
+    for position in np.flatnonzero(np.bincount(raw[raw >= 0], minlength=len(found))):
         value = found[position]
         target = place_exact.get(value, place.get(str(value)))
         if target is None:

@@ -32,11 +32,11 @@ def read_csv(
 ) -> tuple[pa.Table, Dialect]:
     """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
     data, encoding, mark = _as_utf8(path, raw, encoding)
-    start, end = _header_span(path, data)
+    start, end = header_span(path, data)
     sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
     complete = len(data) - start <= SAMPLE_BYTES
     delimiter = delimiter or detect_delimiter(sample, complete=complete)
-    names = _header(path, data[start:end].decode("utf-8"), delimiter)
+    names = header(path, data[start:end].decode("utf-8"), delimiter)
     body = memoryview(data)[end:]
     lines = len(re.compile(rb"\r\n|\n|\r").findall(data, 0, end))
     records = first_records(sample, delimiter, complete=complete)
@@ -91,7 +91,7 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
     return raw, chosen, mark
 
 
-def _header_span(path: Path, data: bytes) -> tuple[int, int]:
+def header_span(path: Path, data: bytes) -> tuple[int, int]:
     """Find the first line that is not blank; a quoted name may hold a line break."""
     found = re.search(rb"[^\r\n\t ]", data)
     if found is None:
@@ -110,7 +110,8 @@ def _header_span(path: Path, data: bytes) -> tuple[int, int]:
     return start, end
 
 
-def _header(path: Path, line: str, delimiter: str) -> list[str]:
+def header(path: Path, line: str, delimiter: str) -> list[str]:
+    """Return the names in a header."""
     names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
     if len(names) > 1 and not names[-1]:
         names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it

@@ -1,0 +1,158 @@
+"""Columns that are read when they are asked for: a part of a table that lies on disk is such a table.
+
+They are read anew each time, so that a table in parts never takes more memory than the columns in use.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+class OnDemand(Mapping[str, Column], ABC):
+    """The columns of a table by name, each read when it is asked for."""
+
+    @property
+    @abstractmethod
+    def records(self) -> int:
+        """How many records there are."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """A digest of all that the columns hold."""
+
+    @abstractmethod
+    def read(self, name: str) -> Column:
+        """Read one column."""
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.names:
+            raise KeyError(name)
+        column = np.asarray(self.read(name))
+        column.flags.writeable = False
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names  # without reading it
+
+
+class Held(OnDemand):
+    """Columns that are read once and held, for as long as a part is worked on."""
+
+    def __init__(self, columns: OnDemand) -> None:
+        self.columns = columns
+        self._held: dict[str, Column] = {}
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.columns.records
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.columns.names
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that the columns hold."""
+        return self.columns.digest
+
+    def read(self, name: str) -> Column:
+        """Read one column, unless it was before."""
+        if name not in self._held:
+            self._held[name] = self.columns.read(name)
+        return self._held[name]
+
+
+class Taken(OnDemand):
+    """Some records of columns that are read on demand, in an order of their own."""
+
+    def __init__(self, columns: OnDemand, rows: Rows) -> None:
+        self.columns, self.rows = columns, rows
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.columns.names
+
+    @property
+    def digest(self) -> str:
+        """A digest of the columns and of the records taken."""
+        return _digest(self.columns.digest.encode(), np.ascontiguousarray(self.rows).tobytes())
+
+    def read(self, name: str) -> Column:
+        """Read one column."""
+        taken: Column = self.columns.read(name)[self.rows]
+        return taken
+
+
+class Borrowing(OnDemand):
+    """Columns that are read on demand, one of them from another table."""
+
+    def __init__(self, columns: OnDemand, name: str, lender: Mapping[str, Column], place: Rows | None) -> None:
+        """``place`` says where each record of the lender stands here; None: as it stands there."""
+        self.columns, self.name, self.lender, self.place = columns, name, lender, place
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.columns.records
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, that of the borrowed one last."""
+        return (*(name for name in self.columns.names if name != self.name), self.name)
+
+    @property
+    def digest(self) -> str:
+        """A digest of both tables."""
+        lent = self.lender.digest if isinstance(self.lender, OnDemand) else _digest(self.lender[self.name].tobytes())
+        place = b"" if self.place is None else np.ascontiguousarray(self.place).tobytes()
+        return _digest(self.columns.digest.encode(), lent.encode(), self.name.encode(), place)
+
+    def read(self, name: str) -> Column:
+        """Read one column."""
+        if name != self.name:
+            return self.columns.read(name)
+        return placed(self.lender[name], self.place)
+
+
+def placed(column: Column, place: Rows | None) -> Column:
+    """Put the values of a column where each is told to stand; None: as they stand."""
+    if place is None:
+        return column
+    moved = np.empty_like(column)
+    moved[place] = column
+    return moved
+
+
+def _digest(*parts: bytes) -> str:
+    digest = sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()

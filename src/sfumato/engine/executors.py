@@ -1,0 +1,49 @@
+"""The executor that a name means: this machine's processes, Dask, Spark; what is not installed is said so."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from sfumato.engine.processes import LocalProcesses
+from sfumato.errors import EngineError, ParameterError
+
+KNOWN = "local, here, dask://host:port, spark://host:port"
+
+
+def opened(where: str | Executor, processes: int | None) -> tuple[Executor | None, Callable[[], None]]:
+    """Return an executor, None for this process, and how to end what was started for it."""
+    if isinstance(where, Executor):
+        if processes is not None:
+            raise ParameterError("Engine: processes is for 'local'; an executor has its own number")
+        return where, lambda: None  # it is its owner's to end
+    if not isinstance(where, str):
+        raise ParameterError(f"Engine: where must be one of {KNOWN}, or an Executor; got {where!r}")
+    if where == "local":
+        local = LocalProcesses(processes)
+        return local, lambda: local.shutdown(cancel_futures=True)
+    if processes is not None:
+        raise ParameterError(f"Engine: processes is for 'local', not for {where!r}")
+    if where == "here":
+        return None, lambda: None
+    if where.startswith("dask://"):
+        return _dask(where.removeprefix("dask://"))
+    if where.startswith("spark://"):
+        from sfumato.engine.spark import SparkExecutor
+
+        spark = SparkExecutor(where)
+        return spark, spark.shutdown
+    raise ParameterError(f"Engine: there is no engine {where!r}; there are {KNOWN}")
+
+
+def _dask(address: str) -> tuple[Executor, Callable[[], None]]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise EngineError("Dask is not installed: pip install sfumato[dask]") from None
+    try:
+        client = Client(f"tcp://{address}", timeout=15, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise EngineError(
+            f"no Dask scheduler answers at {address}: {error}; start one, or check host and port"
+        ) from None
+    executor: Executor = client.get_executor(pure=False)
+    return executor, client.close
