@@ -3,34 +3,16 @@
 import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from numbered_parts import Number
 from sfumato import Engine, EngineError, FileError, ParameterError
 from sfumato.engine import LocalProcesses, Summaries, current
 from sfumato.engine.memory import in_bytes
 from sfumato.pair.statistics import Sums
-
-
-@dataclass(frozen=True)
-class Number:
-    """A part that is a number."""
-
-    value: int
-
-    @property
-    def fingerprint(self) -> str:
-        return str(self.value)
-
-    def at_hand(self) -> "Number":
-        return self
-
-    def __len__(self) -> int:
-        return 1
-
 
 PARTS = [(Number(value),) for value in range(30)]
 

@@ -156,7 +156,8 @@ def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
         elif path.exists():
             found.append(path)
         else:
-            matching = sorted(file for file in map(Path, glob(str(entry), recursive=True)) if file.is_file())
+            named = map(Path, glob(str(entry), recursive=True))  # noqa: PTH207 - a pattern may be absolute
+            matching = sorted(file for file in named if file.is_file())
             if not matching:
                 raise FileError(f"no file is called {entry}; give a pattern such as 'folder/*.parquet', or a folder")
             found += matching

@@ -40,7 +40,7 @@ def _dask(address: str) -> tuple[Executor, Callable[[], None]]:
     except ImportError:
         raise EngineError("Dask is not installed: pip install sfumato[dask]") from None
     try:
-        client = Client(f"tcp://{address}", timeout=15, set_as_default=False)
+        client = Client(f"tcp://{address}", timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise EngineError(
             f"no Dask scheduler answers at {address}: {error}; start one, or check host and port"

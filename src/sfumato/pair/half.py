@@ -16,6 +16,7 @@ from sfumato.data.units import units
 from sfumato.engine import current
 from sfumato.errors import DataError, NotApplicable
 from sfumato.pair.kept import Kept
+from sfumato.pair.mapped import mapped_column
 from sfumato.pair.statistics import KeyClasses, Moments, Room, Statistic, Values, merged
 
 S = TypeVar("S", bound=Statistic)
@@ -143,6 +144,8 @@ class Half:
         """Return a whole variable, its parts put together."""
         if not self.in_parts:
             return self.parts[0].columns[name]
+        if self.on_disk:
+            return mapped_column(self.parts, name, current(len(self)).folder)
         return np.concatenate([part.columns[name] for part in self.parts])
 
     def only(self, names: Iterable[str]) -> Microdata:
