@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Coder = Callable[[Microdata], Codes]
 MOST_PLACES = 2**16  # of a table of whole numbers
+KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
 GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
 
 
@@ -106,6 +108,8 @@ class Half:
                     f"part {number} of the table has another schema than part 1: {_first_difference(self.schema, part)}"
                 )
         self.matched = all(part.matched for part in self.parts)
+        if most_bytes is None and self.on_disk:
+            most_bytes = KEPT_ON_DISK
         self._kept = Kept() if most_bytes is None else Kept(most_bytes)
 
     @classmethod
@@ -129,6 +133,11 @@ class Half:
     def on_disk(self) -> bool:
         """Whether the parts are read when they are asked for, so that an engine computes what is wanted of them."""
         return self.in_parts and all(part.on_disk for part in self.parts)
+
+    @property
+    def aside(self) -> Path | None:
+        """A folder for what would take too much memory, of a table on disk; None: of one in memory."""
+        return current(len(self)).folder if self.on_disk else None
 
     @property
     def table(self) -> Microdata:

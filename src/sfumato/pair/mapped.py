@@ -18,17 +18,15 @@ from sfumato.errors import FileError
 
 def mapped_column(parts: Sequence[Microdata], name: str, folder: Path) -> NDArray[Any]:
     """Put the parts of a column together in a file of this folder, and map it."""
-    first: np.dtype[Any] | None = None
+    kind = np.dtype(np.float64 if parts[0].schema[name].quantitative else np.int32)
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix="column-", delete=False) as out:
             for part in parts:
-                column = part.columns[name]
-                first = first or column.dtype
-                out.write(np.ascontiguousarray(column, dtype=first).data)
+                out.write(np.ascontiguousarray(part.columns[name], dtype=kind).data)
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"variable {name!r} cannot be put together in {folder}: {reason(error)}") from error
-    whole: NDArray[Any] = np.memmap(out.name, dtype=first, mode="r")
+    whole: NDArray[Any] = np.memmap(out.name, dtype=kind, mode="r")
     Path(out.name).unlink()  # the map stays as long as somebody looks at it
     return whole
