@@ -60,6 +60,10 @@ def learn(place: Place, told: Schema, *, fitting: bool = False, only: Sequence[s
                 found[entry.name] = Column(variable, entry.type)
                 continue
             column = raw(place.path, place.groups, entry.name)
+            variable = None if entry.name in needed else _by_texts(entry, column, known)
+            if variable is not None:
+                found[entry.name] = Column(variable, entry.type)
+                continue
             if fitting and known is not None:
                 found[entry.name] = Column(read_columns.fitted(known, _decoded(column, entry.type)), entry.type)
                 continue
@@ -87,6 +91,19 @@ def _by_type(place: Place, entry: pa.Field, known: Variable | None) -> Variable 
         if ends is not None and max(abs(end) for end in ends) <= read_columns.EXACT:
             return variable
     return None
+
+
+def _by_texts(entry: pa.Field, column: Any, known: Variable | None) -> Variable | None:
+    """Return a nominal variable of text by the texts that occur, without a look at who has which; None: not so."""
+    if pa.types.is_dictionary(entry.type) or not pa.types.is_dictionary(column.type):
+        return None
+    variable = Variable(entry.name, kind="nominal") if known is None else known
+    if variable.kind != "nominal" or variable.kind_by_rule or variable.missing:
+        return None
+    texts = pa.concat_arrays([chunk.dictionary for chunk in column.chunks]).unique().drop_null().to_pylist()
+    if not variable.categories:
+        return replace(variable, categories=tuple(sorted(texts)))
+    return variable if set(texts).issubset(variable.categories) else None
 
 
 def _as_typed(column: Any, kind: pa.DataType) -> Any:
