@@ -85,7 +85,7 @@ def grouped(folder: Path, what: str) -> str:
     import polars as pl
 
     sizes = pl.scan_parquet(folder / "*.parquet").group_by(KEYS).len().collect()["len"]
-    return f"{len(sizes):,} classes, the smallest of {sizes.min()}"
+    return f"{len(sizes):,} classes, the smallest of {int(sizes.to_numpy().min())}"
 
 
 def sfumato_figures(folder: Path, what: str, memory: str) -> str:
