@@ -214,3 +214,19 @@ def test_text_with_decimal_commas(tmp_path: Path) -> None:
     file.write_text("x;y\n1;2\n2;3;4\n")
     with pytest.raises(FileError, match=r"a\.csv cannot be read"):
         scan(file)
+
+
+def test_tables_in_other_parts_are_cut_alike(tmp_path: Path) -> None:
+    from sfumato.pair import Pair
+
+    data = persons(100).without(["id"])
+    masked = sfumato.Noise(0.2, variables=("income",)).protect(data, rng=1)
+    one = scan(in_files(tmp_path / "one", data, 3), data.schema)
+    two = scan(in_files(tmp_path / "two", masked, 4), masked.schema)
+    pair = Pair.of(one, two)
+    assert [len(part) for part in pair.original.parts] == [25, 9, 16, 17, 8, 25]  # ends at 25, 34, 50, 67, 75, 100
+    assert pair.matched
+    for half, table in ((pair.original, data), (pair.protected, masked)):
+        np.testing.assert_array_equal(half.column("income"), table.columns["income"])
+    measure = sfumato.InformationLoss()
+    assert measure.evaluate(one, two).value == pytest.approx(measure.evaluate(data, masked).value, rel=1e-12)

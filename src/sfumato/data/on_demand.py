@@ -84,9 +84,9 @@ class Held(OnDemand):
 
 
 class Taken(OnDemand):
-    """Some records of columns that are read on demand, in an order of their own."""
+    """Some records of columns that are read on demand: a run of them, or any in an order of their own."""
 
-    def __init__(self, columns: OnDemand, rows: Rows) -> None:
+    def __init__(self, columns: OnDemand, rows: Rows | range) -> None:
         self.columns, self.rows = columns, rows
 
     @property
@@ -102,11 +102,13 @@ class Taken(OnDemand):
     @property
     def digest(self) -> str:
         """A digest of the columns and of the records taken."""
-        return _digest(self.columns.digest.encode(), np.ascontiguousarray(self.rows).tobytes())
+        rows = repr(self.rows) if isinstance(self.rows, range) else np.ascontiguousarray(self.rows).tobytes()
+        return digest_of(self.columns.digest, rows)
 
     def read(self, name: str) -> Column:
         """Read one column."""
-        taken: Column = self.columns.read(name)[self.rows]
+        rows = slice(self.rows.start, self.rows.stop) if isinstance(self.rows, range) else self.rows
+        taken: Column = self.columns.read(name)[rows].copy()  # the whole column is not held on to
         return taken
 
 
@@ -130,9 +132,9 @@ class Borrowing(OnDemand):
     @property
     def digest(self) -> str:
         """A digest of both tables."""
-        lent = self.lender.digest if isinstance(self.lender, OnDemand) else _digest(self.lender[self.name].tobytes())
+        lent = self.lender.digest if isinstance(self.lender, OnDemand) else digest_of(self.lender[self.name].tobytes())
         place = b"" if self.place is None else np.ascontiguousarray(self.place).tobytes()
-        return _digest(self.columns.digest.encode(), lent.encode(), self.name.encode(), place)
+        return digest_of(self.columns.digest, lent, self.name, place)
 
     def read(self, name: str) -> Column:
         """Read one column."""
@@ -150,9 +152,11 @@ def placed(column: Column, place: Rows | None) -> Column:
     return moved
 
 
-def _digest(*parts: bytes) -> str:
+def digest_of(*parts: bytes | str) -> str:
+    """Return a digest of several texts or bytes, one after the other."""
     digest = sha256()
     for part in parts:
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
     return digest.hexdigest()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from glob import glob
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from sfumato.data.file_names import PARQUET, PathLike
@@ -22,6 +23,7 @@ from sfumato.data.formats.parquet_part import ParquetColumns, Place, digest, ope
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.learning import Learned, common, learn
 from sfumato.data.microdata import Microdata, check_names
+from sfumato.data.on_demand import OnDemand, Taken
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
@@ -140,6 +142,26 @@ def scan(
     origin = _origin(files[0])
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin) for place in places))
+
+
+def cut_alike(one: TableInParts, other: TableInParts) -> tuple[TableInParts, TableInParts]:
+    """Return two tables of as many records in the same parts: cut wherever one of them is."""
+    ends = sorted({*accumulate(one.sizes), *accumulate(other.sizes)})
+    return _cut_at(one, ends), _cut_at(other, ends)
+
+
+def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
+    parts, start = [], 0
+    for part in table.parts:
+        stop = start + len(part)
+        for low, high in pairwise([start, *(end for end in ends if start < end <= stop)]):
+            rows = range(low - start, high - start)
+            if isinstance(part.columns, OnDemand) and len(rows) < len(part):
+                parts.append(replace(part, columns=Taken(part.columns, rows)))
+            else:
+                parts.append(part)
+        start = stop
+    return TableInParts(tuple(parts))
 
 
 def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:

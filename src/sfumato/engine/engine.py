@@ -84,9 +84,13 @@ class Engine:
             self._folder = Path(tempfile.mkdtemp(prefix="sfumato-", dir=self._within))
         return self._folder
 
-    def each(self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]]) -> Iterator[Any]:
-        """Yield what ``of`` makes of each part, or of matching parts of several tables, in their order."""
+    def each(self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]], *, stored: bool = True) -> Iterator[Any]:
+        """Yield what ``of`` makes of each part, or of matching parts of several tables, in their order.
+
+        ``stored``: whether it is kept in the store, and taken from there; not so of what is done rather than told.
+        """
         task = _pickled(of)
+        store = self.summaries if stored else None
         package = getattr(of, "__module__", "").partition(".")[0]
         waiting: deque[tuple[str, Any, Future[Any] | None]] = deque()
         left = iter(parts)
@@ -94,15 +98,15 @@ class Engine:
         try:
             while True:
                 while len(waiting) < AHEAD * self.workers and (part := next(left, None)) is not None:
-                    waiting.append(self._begun(task, part, package))
+                    waiting.append(self._begun(task, part, package, store))
                 if not waiting:
                     return
                 key, part, future = waiting.popleft()
                 found = part if future is None else self._finished(task, part, future)
                 if future is not None:
                     self.computed += 1
-                    if self.summaries is not None:
-                        self.summaries.keep(key, found)
+                    if store is not None:
+                        store.keep(key, found)
                 done += 1
                 if self._progress is not None:
                     self._progress(done, len(parts))
@@ -112,12 +116,14 @@ class Engine:
                 if future is not None:
                     future.cancel()
 
-    def _begun(self, task: bytes, part: tuple[Part, ...], package: str) -> "tuple[str, Any, Future[Any] | None]":
+    def _begun(
+        self, task: bytes, part: tuple[Part, ...], package: str, store: Summaries | None
+    ) -> "tuple[str, Any, Future[Any] | None]":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
-        if self.summaries is not None:
+        if store is not None:
             key = key_of(task, (one.fingerprint for one in part))
-            known = self.summaries.find(key, (package,))
+            known = store.find(key, (package,))
             if known is not None:
                 return key, known, None
         return key, part, self._sent(task, part)

@@ -58,9 +58,12 @@ class Coding:
     def _table(self) -> Codes | None:
         """The code of every whole number from the smallest on, where there are few; -1 comes last."""
         values = self.values
-        if values is None or not len(values) or values[-1] - values[0] >= MOST_PLACES or (values % 1 != 0).any():
+        if values is None or not len(values):
             return None
-        table = np.full(int(values[-1] - values[0]) + 2, -1, dtype=np.int32)
+        width = float(values[-1]) - float(values[0])
+        if width >= MOST_PLACES or (values % 1 != 0).any():
+            return None
+        table = np.full(int(width) + 2, -1, dtype=np.int32)
         table[(values - values[0]).astype(np.int64)] = np.arange(len(values), dtype=np.int32)
         return table
 

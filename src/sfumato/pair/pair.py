@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Borrowing, OnDemand, placed
-from sfumato.data.parts import TableInParts
+from sfumato.data.parts import TableInParts, cut_alike
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
@@ -42,6 +42,9 @@ class Pair:
     @classmethod
     def of(cls, original: Any, protected: Any) -> "Pair":
         """Put two tables together: frames, microdata, tables in parts, or lists of microdata that are such parts."""
+        in_parts = isinstance(original, TableInParts) and isinstance(protected, TableInParts)
+        if in_parts and len(original) == len(protected) and original.sizes != protected.sizes:
+            original, protected = cut_alike(original, protected)
         half = original if isinstance(original, Half) else Half.of(_read(original))
         return cls(half, Half.of(_read(protected, beside=half)))
 

@@ -20,7 +20,7 @@ FEW = 2**16  # whole numbers that are counted in a table of them all
 def _counted(numbers: Floats) -> tuple[Floats, Integers]:
     """Return the different numbers in ascending order, and how often each occurs."""
     if len(numbers) > FEW // 16:
-        low, high = numbers.min(), numbers.max()
+        low, high = float(numbers.min()), float(numbers.max())
         if high - low < min(FEW, len(numbers)) and np.array_equal(numbers, np.floor(numbers)):
             table = np.bincount((numbers - low).astype(np.int64))
             there = np.flatnonzero(table)

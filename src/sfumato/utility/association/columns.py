@@ -154,10 +154,12 @@ class File:
 
     def ranks_of(self, row: int, rows: slice) -> Floats:
         """Return the doubled, centred ranks of some records among all, 0 where missing; ``row`` is a place in ranks."""
-        if self.ranked_aside:
-            found: Floats = self.columns[self.ordered[row]].aside[0][rows]
-            return found
-        found = self.ranks.tables[row][0][self.ranks.places[row, rows]]
+        table, places = (
+            (self.columns[self.ordered[row]].aside[0], rows)
+            if self.ranked_aside
+            else (self.ranks.tables[row][0], self.ranks.places[row, rows])
+        )
+        found: Floats = table[places]
         return found
 
     def squares_of(self, row: int) -> float:
