@@ -5,13 +5,16 @@ and on processes of this machine. No part is looked at while another is computed
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import sfumato
 from scanned import scanned
 from sfumato import Engine, Measure, Microdata, NotApplicable, TableInParts
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
+from sfumato.testing import persons
 from test_contract_parts import IN_PARTS, TABLES, measures, same
 
 FILES = ("noisy, with gaps", "recoded and suppressed", "synthetic")
@@ -35,6 +38,27 @@ def processes() -> Iterator[Engine]:
     engine = Engine("local", processes=2)
     yield engine
     engine.close()
+
+
+@pytest.mark.parametrize("number", [1, 3, 17])
+def test_a_hundred_thousand_records(number: int, processes: Engine, tmp_path: Path) -> None:
+    from sfumato.engine import engine
+
+    data = persons(100_000)
+    masked = sfumato.Noise(0.2, variables=("income",)).protect(data, rng=1)
+    parts = Pair.of(scanned(data, tmp_path / "original", number), scanned(masked, tmp_path / "protected", number))
+    whole = Pair.of(data, masked)
+    engine._entered.append(processes)
+    try:
+        for measure in (
+            sfumato.KAnonymity(3),
+            sfumato.IndividualRisk(),
+            sfumato.InformationLoss(),
+            sfumato.IntervalOverlap("income ~ age + C(sex)"),
+        ):
+            same(measure.evaluate_pair(whole, rng=1), measure.evaluate_pair(parts, rng=1))
+    finally:
+        engine._entered.remove(processes)
 
 
 def held(measure: Measure, tables: tuple[Microdata, Microdata], parts: tuple[TableInParts, TableInParts]) -> None:

@@ -138,3 +138,21 @@ def test_the_folder_goes_with_the_engine(tmp_path: Path) -> None:
         folder = engine.folder
         assert folder.parent == tmp_path / "work" and folder.stat().st_mode & 0o077 == 0
     assert not folder.exists()
+
+
+def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    with Engine("here", store=path) as engine:
+        assert engine.summaries is not None
+        kept = engine.each(squared, PARTS)
+        assert [next(kept)["square"] for _ in range(3)] == [0, 1, 4]
+        (pages,) = engine.summaries._connection.execute("PRAGMA page_count").fetchone()
+        engine.summaries._connection.execute(f"PRAGMA max_page_count = {pages}")  # no room for more
+        with pytest.raises(FileError, match=r"cannot be kept in .*a\.sqlite: database or disk is full"):
+            list(engine.each(lambda part: Sums({"x": "y" * 100_000, "n": part.value}), PARTS))
+    with Engine("here", store=path) as again:
+        assert squares(again) == [value**2 for value in range(30)] and again.computed == 27
+
+
+def test_no_more_processes_than_memory_has_room_for() -> None:
+    assert Engine("local", memory="64 MiB").workers == 1

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -16,6 +17,8 @@ METHODS: list[Method] = [
     sfumato.Noise(0.3),
     sfumato.Rounding(scale=0.5),
     sfumato.Rounding({"income": 100.0}, random=True),
+    sfumato.CorrelatedNoise(0.2),
+    sfumato.KimNoise(0.5),
     sfumato.PRAM(0.8),
     sfumato.PRAM(0.7, invariant=True, variables=("region", "health")),
     sfumato.VariableRemoval(variables=("sex",)),
@@ -77,6 +80,21 @@ def test_noise_is_as_large_as_it_says(tmp_path: Path) -> None:
     moved = (noisy.loaded().columns["income"] - income)[~np.isnan(income)] / np.nanstd(income, ddof=1) / 0.3
     assert stats.kstest(moved, "norm").pvalue > 0.001
     assert noisy.schema["income"].treatment.perturbed
+
+
+@pytest.mark.parametrize(("method", "grows"), [(sfumato.KimNoise(0.5), 1.0), (sfumato.CorrelatedNoise(0.5), 1.5)])
+def test_correlated_noise_keeps_what_it_says(method: Method, grows: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    base = rng.normal(size=20_000)
+    values = np.column_stack([base, 10 * base + 5 * rng.normal(size=20_000), rng.normal(size=20_000)]) + 3
+    data = Microdata.from_frame(pa.table(dict(zip("abc", values.T, strict=True))))
+    after = method.protect(scanned(data, tmp_path / "original", 4), rng=1, folder=tmp_path / "protected").loaded()
+    masked = after.numeric()
+    before, found = np.cov(values, rowvar=False), np.cov(masked, rowvar=False)
+    spread = np.sqrt(np.diag(before))
+    np.testing.assert_allclose(found / np.outer(spread, spread), grows * before / np.outer(spread, spread), atol=0.05)
+    np.testing.assert_allclose(masked.mean(axis=0), values.mean(axis=0), atol=0.04 * spread.max())
+    assert np.abs(masked - values).min(axis=0).max() < 1 < np.abs(masked - values).max()
 
 
 def test_pram_keeps_what_it_says(tmp_path: Path) -> None:

@@ -41,9 +41,10 @@ class Engine:
 
     ``where`` is "local" (processes of this machine), "here" (this process alone), ``dask://host:port``,
     ``spark://host:port`` or ``spark://local[2]``, or anything that is a ``concurrent.futures.Executor``: Dask's
-    ``client.get_executor()``, those of MPI and loky, a pool of threads. ``store`` is a file for the summaries of parts,
-    so that a run that was killed goes on. What does not fit into ``memory`` (bytes, or "2 GB"; half of what is free) is
-    put into ``folder``, of which nobody else can read what is written.
+    ``client.get_executor()``, those of MPI and loky, a pool of threads. There are as many local ``processes`` as
+    cores if nobody says, and no more than fit into the memory. ``store`` is a file for the summaries of parts, so that
+    a run that was killed goes on. What does not fit into ``memory`` (bytes, or "2 GB"; half of what is free) is put
+    into ``folder``, of which nobody else can read what is written.
 
         with sfumato.Engine("local", store="summaries.sqlite"):
             sfumato.KAnonymity(3).evaluate(original, protected)
@@ -60,7 +61,7 @@ class Engine:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.memory = in_bytes(memory)
-        self.executor, self._close = opened(where, processes)
+        self.executor, self._close = opened(where, processes, self.memory)
         self.summaries = None if store is None else Summaries(store)
         self.computed = 0  # parts computed so far, those found in the store left aside
         self._progress = progress

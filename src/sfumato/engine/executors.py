@@ -3,14 +3,18 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from sfumato.engine.processes import LocalProcesses
+from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.errors import EngineError, ParameterError
 
+PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
 KNOWN = "local, here, dask://host:port, spark://host:port"
 
 
-def opened(where: str | Executor, processes: int | None) -> tuple[Executor | None, Callable[[], None]]:
-    """Return an executor, None for this process, and how to end what was started for it."""
+def opened(where: str | Executor, processes: int | None, memory: int) -> tuple[Executor | None, Callable[[], None]]:
+    """Return an executor, None for this process, and how to end what was started for it.
+
+    Of this machine's processes there are as many as cores, and no more than have room in the memory, unless said.
+    """
     if isinstance(where, Executor):
         if processes is not None:
             raise ParameterError("Engine: processes is for 'local'; an executor has its own number")
@@ -18,7 +22,8 @@ def opened(where: str | Executor, processes: int | None) -> tuple[Executor | Non
     if not isinstance(where, str):
         raise ParameterError(f"Engine: where must be one of {KNOWN}, or an Executor; got {where!r}")
     if where == "local":
-        local = LocalProcesses(processes)
+        room = max(memory // PROCESS, 1)
+        local = LocalProcesses(min(cores(), room) if processes is None else processes)
         return local, lambda: local.shutdown(cancel_futures=True)
     if processes is not None:
         raise ParameterError(f"Engine: processes is for 'local', not for {where!r}")

@@ -39,7 +39,7 @@ class LocalProcesses(Executor):
     def __init__(self, number: int | None = None) -> None:
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
             raise ParameterError(f"LocalProcesses: the number of processes must be at least 1; got {number!r}")
-        self.number = number or _cpus()
+        self.number = number or cores()
         self.deaths = 0
         self.peak_bytes = 0  # the most memory that one of the processes has used
         self.cpu_seconds = 0.0  # of all calls
@@ -174,7 +174,8 @@ def _killed(how: int) -> str:
     return f"{MOST_DEATHS} processes died over the same call, the last by {signal}{why}"
 
 
-def _cpus() -> int:
+def cores() -> int:
+    """Return how many cores this program may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
