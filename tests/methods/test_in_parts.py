@@ -19,6 +19,7 @@ METHODS: list[Method] = [
     sfumato.Rounding({"income": 100.0}, random=True),
     sfumato.CorrelatedNoise(0.2),
     sfumato.KimNoise(0.5),
+    sfumato.TopBottomCoding(0.05),
     sfumato.PRAM(0.8),
     sfumato.PRAM(0.7, invariant=True, variables=("region", "health")),
     sfumato.VariableRemoval(variables=("sex",)),
@@ -61,7 +62,18 @@ def test_processes_write_the_same(tmp_path: Path) -> None:
     assert (tmp_path / "local").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("method", [sfumato.Rounding(scale=0.5), sfumato.Rounding(10), sfumato.VariableRemoval()])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sfumato.Rounding(scale=0.5),
+        sfumato.Rounding(10),
+        sfumato.VariableRemoval(),
+        sfumato.TopBottomCoding(0.05),
+        sfumato.TopBottomCoding(top={"income": 2000.0, "education": "secondary"}),
+        sfumato.TopBottomCoding({"education": 0.2, "age": 0.1}, ends="top"),
+    ],
+    ids=repr,
+)
 def test_without_chance_it_is_the_table_in_memory(method: Method, tmp_path: Path) -> None:
     data = table(200)
     whole = method.protect(data)
@@ -133,5 +145,7 @@ def test_refusals(tmp_path: Path) -> None:
     homes = scanned(persons(60), tmp_path / "homes", 2)
     with pytest.raises(NotApplicable, match="Noise: the members of a household 'household' may lie in several parts"):
         sfumato.Noise(0.1).protect(homes, folder=tmp_path / "b")
+    with pytest.raises(NotApplicable, match="TopBottomCoding: the mean beyond a limit"):
+        sfumato.TopBottomCoding(0.1, by="mean").protect(parts, folder=tmp_path / "d")
     with pytest.raises(NotApplicable, match="PRAM: strata"):
         sfumato.PRAM(0.8, strata=("sex",)).protect(parts, folder=tmp_path / "c")

@@ -23,8 +23,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
 from sfumato.pair import Half, Masking
-from sfumato.pair.masking import rounded
-from sfumato.pair.statistics import Sums
+from sfumato.pair.masking import category_weights, rounded
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -53,18 +52,6 @@ class PRAMInParts(Masking):
         place, draw = np.searchsorted(codes, column[rows]), draws.uniform(name, first, len(part))[rows]
         published[rows] = codes[drawn(place, matrix, draw)]
         return published
-
-
-def _frequencies(name: str, categories: int, part: Microdata) -> Sums:
-    """Count the records that have each category, and what they weigh."""
-    column = part.columns[name]
-    there = column >= 0
-    return Sums(
-        {
-            "records": np.bincount(column[there], minlength=categories),
-            "weights": np.bincount(column[there], part.weights()[there], minlength=categories),
-        }
-    )
 
 
 @catalogued(
@@ -220,7 +207,7 @@ class PRAM(Method):
         changes = {}
         for name in self.masked(half.parts[0]):
             variable = half.schema[name]
-            found = half.total(partial(_frequencies, name, len(variable.categories)))
+            found = half.total(partial(category_weights, name, len(variable.categories)))
             there = np.flatnonzero(found["records"]).astype(np.int32)
             stated = self._stated(variable, there) if name in (self.transition or {}) else None
             codes = there if stated is None else np.arange(len(stated), dtype=np.int32)

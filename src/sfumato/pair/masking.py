@@ -23,6 +23,7 @@ from sfumato.data.schema import Schema
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.pair.half import Half
+from sfumato.pair.statistics import Sums
 
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
 
@@ -168,3 +169,15 @@ def rounded(learned: float) -> float:
     True
     """
     return float(f"{learned:.{DIGITS}g}")
+
+
+def category_weights(name: str, categories: int, part: Microdata) -> Sums:
+    """Count the records of a part that have each category, and sum what they weigh."""
+    column = part.columns[name]
+    there = column >= 0
+    return Sums(
+        {
+            "records": np.bincount(column[there], minlength=categories),
+            "weights": np.bincount(column[there], part.weights()[there], minlength=categories),
+        }
+    )
