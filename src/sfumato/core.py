@@ -82,7 +82,7 @@ class Method(_Described, ABC):
         """Learn of a whole table what is needed to mask any part of it; refused by a method that needs all records."""
         raise NotApplicable(
             "it needs all records at once, so that it cannot mask a table in parts; protect a table in memory, or "
-            "choose Noise, CorrelatedNoise, KimNoise, Rounding, TopBottomCoding, PRAM or VariableRemoval"
+            "choose one of docs/how-to/larger-than-memory.md, such as Noise, Rounding, GlobalRecoding or PRAM"
         )
 
     @property

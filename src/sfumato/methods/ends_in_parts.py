@@ -28,6 +28,8 @@ class EndsInParts(Masking):
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
         """Code the ends of a variable of a part."""
+        column = part.columns[name]
         if name in self.codes:
-            return self.codes[name][part.columns[name]]
-        return np.clip(part.columns[name], *self.limits[name])
+            return np.take(self.codes[name], column)
+        coded: NDArray[Any] = np.clip(column, *self.limits[name])
+        return coded
