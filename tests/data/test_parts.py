@@ -176,6 +176,8 @@ def test_a_part_goes_to_another_process_as_a_place(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_scanned(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"part-00.*variable 'x' holds values of type list"):
+        scan(written(tmp_path / "lists", pa.table({"x": [[1, 2], [3]]})))
     with pytest.raises(FileError, match="no file is called"):
         scan(tmp_path / "none" / "*.parquet")
     with pytest.raises(FileError, match="holds no Parquet files"):

@@ -9,7 +9,7 @@ from scipy import stats
 
 import sfumato
 from scanned import scanned
-from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError
+from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError, catalogue
 from sfumato.data.draws import Draws
 from tables import persons
 
@@ -154,3 +154,10 @@ def test_refusals(tmp_path: Path) -> None:
         sfumato.TopBottomCoding(0.1, by="mean").protect(parts, folder=tmp_path / "d")
     with pytest.raises(NotApplicable, match="PRAM: strata"):
         sfumato.PRAM(0.8, strata=("sex",)).protect(parts, folder=tmp_path / "c")
+
+
+def test_the_page_names_all_methods_that_do_it() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "larger-than-memory.md").read_text(encoding="utf-8")
+    told = page.partition("## Protect")[2].partition("mask a table in parts")[0]
+    for name, cls in catalogue.methods().items():
+        assert (f"`{name}`" in told) == (cls.learn is not Method.learn), name

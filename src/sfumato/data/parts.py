@@ -119,6 +119,7 @@ def scan(
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
     if not cuts:
         raise DataError(f"{files[0]}: the table has no records")
+    origin = _origin(files[0])
     places = list(run(_placed, *zip(*cuts, strict=True)))
     names = tuple(types(files[0]).names)
     if told is not None and beside is None:
@@ -139,7 +140,6 @@ def scan(
         variables |= common(anew, {})
     whole = replace(told, variables=tuple(_known(variables[name]) for name in names))
     _check_weights(whole, learned)
-    origin = _origin(files[0])
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin) for place in places))
 
@@ -232,8 +232,11 @@ def _placed(file: Path, groups: tuple[int, ...]) -> Place:
 
 
 def _origin(file: Path) -> Origin:
-    """Remember the types of the columns, so that a protected part goes back as the same."""
-    return replace(to_arrow(types(file).remove_metadata().empty_table())[1], path=file)
+    """Remember the types of the columns, so that a protected part goes back as the same; refuse what is no table."""
+    try:
+        return replace(to_arrow(types(file).remove_metadata().empty_table())[1], path=file)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
 
 
 def _known(variable: Variable | None) -> Variable:
