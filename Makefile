@@ -1,12 +1,13 @@
 # make demo   the main job from end to end on the survey that comes with the package
 # make test   linters, types, import rules and all tests
+# make test-spark   the tests of the engine Spark, which installs it and needs a Java runtime
 # Both make their own environment in .venv and install what is missing.
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: demo test lint types tests bench clean
+.PHONY: demo test test-spark lint types tests bench clean
 
 demo: $(STAMP)
 	$(BIN)/sfumato demo
@@ -23,6 +24,10 @@ types: $(STAMP)
 
 tests: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+test-spark: $(STAMP)
+	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'
+	$(BIN)/python -m pytest tests/engine/test_spark.py
 
 bench: $(STAMP)
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done

@@ -40,6 +40,8 @@ from .data.hierarchy import Hierarchy as Hierarchy
 from .data.hierarchy_file import read_hierarchy as read_hierarchy
 from .data.hierarchy_file import write_hierarchy as write_hierarchy
 from .data.microdata import Microdata as Microdata
+from .data.parts import TableInParts as TableInParts
+from .data.parts import scan as scan
 from .data.samples import household_survey as household_survey
 from .data.scenario import Scenario as Scenario
 from .data.schema import Schema as Schema
@@ -47,7 +49,9 @@ from .data.schema import Variable as Variable
 from .data.schema_file import read_schema as read_schema
 from .data.schema_file import write_schema as write_schema
 from .data.treatment import Treatment as Treatment
+from .engine.engine import Engine as Engine
 from .errors import DataError as DataError
+from .errors import EngineError as EngineError
 from .errors import FileError as FileError
 from .errors import NotApplicable as NotApplicable
 from .errors import ParameterError as ParameterError

@@ -4,6 +4,7 @@ Both are frozen dataclasses whose parameters are their fields, so that repr, equ
 line come for free. Read this file first.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,11 +22,13 @@ from sfumato.data.joined import joined
 from sfumato.data.linked import followed
 from sfumato.data.magnitude import beyond_arithmetic, within_arithmetic
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Schema, a_kind
 from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
-from sfumato.pair import Pair
+from sfumato.pair import Half, Masking, Pair
+from sfumato.pair.masking import protect_parts
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Frame = TypeVar("Frame")
@@ -55,18 +58,33 @@ class Method(_Described, ABC):
         parameters.names(self, "variables")
 
     @overload
+    def protect(self, data: TableInParts, *, rng: Seed = None, folder: str | os.PathLike[str]) -> TableInParts: ...
+    @overload
     def protect(self, data: Microdata, *, rng: Seed = None) -> Microdata: ...
     @overload
     def protect(self, data: Frame, *, rng: Seed = None) -> Frame: ...
-    def protect(self, data: Any, *, rng: Seed = None) -> Any:
+    def protect(self, data: Any, *, rng: Seed = None, folder: str | os.PathLike[str] | None = None) -> Any:
         """Return the masked table, of the kind that was given; the table given is not touched.
 
-        Variables that the schema links to others follow what was done to these, once, at the end of all steps.
+        Variables that the schema links to others follow what was done to these, once, at the end of all steps. A table
+        in parts is written part by part to an empty ``folder``, where it does not depend on how it was cut; its draws
+        are numbered by record, and so other ones than in memory.
         """
+        if isinstance(data, TableInParts):
+            return protect_parts(data, _steps(self), speaking, np.random.default_rng(rng), folder)
+        if folder is not None:
+            raise ParameterError("protect: a folder is for tables in parts; a table in memory is returned")
         table = Microdata.from_frame(data)
         with speaking(self), within_arithmetic(table):
             protected = followed(table, self.applied(table, np.random.default_rng(rng)))
         return protected if isinstance(data, Microdata) else protected.to_frame()
+
+    def learn(self, half: Half) -> Masking:
+        """Learn of a whole table what is needed to mask any part of it; refused by a method that needs all records."""
+        raise NotApplicable(
+            "it needs all records at once, so that it cannot mask a table in parts; protect a table in memory, or "
+            "choose one of docs/how-to/larger-than-memory.md, such as Noise, Rounding, GlobalRecoding or PRAM"
+        )
 
     @property
     def family(self) -> str:

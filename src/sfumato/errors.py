@@ -8,7 +8,8 @@
     │   └── SchemaError     a schema that contradicts itself or the table
     ├── NotApplicable       a method or measure that does not fit this table: in an
     │                       experiment it becomes a row with the reason              (also a ValueError)
-    └── FileError           a file that cannot be read or written                    (also an OSError)
+    ├── FileError           a file that cannot be read or written                    (also an OSError)
+    └── EngineError         processes or a cluster that cannot do what they are sent (also a RuntimeError)
 """
 
 
@@ -54,3 +55,7 @@ class NotApplicable(SfumatoError, ValueError):  # noqa: N818 - it is a finding a
 
 class FileError(SfumatoError, OSError):
     """A file that cannot be read or written."""
+
+
+class EngineError(SfumatoError, RuntimeError):
+    """Processes or a cluster that cannot do what they are sent."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.compare_parts import compare_in_parts, is_in_parts, refuse_others
 from sfumato.cli.options import (
     Audience,
     Decimal,
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    original: Annotated[Path, typer.Argument(help="The original file.", show_default=False)],
-    protected: Annotated[Path, typer.Argument(help="The protected file.", show_default=False)],
+    original: Annotated[
+        Path, typer.Argument(help="The original file; of a table in parts its folder or a pattern.", show_default=False)
+    ],
+    protected: Annotated[Path, typer.Argument(help="The protected file, or its parts.", show_default=False)],
     *,
     schema: SchemaFile = None,
     protected_schema: Annotated[
@@ -59,14 +62,44 @@ def compare(
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     json: Json = False,
+    engine: Annotated[
+        str, typer.Option(help="Of tables in parts: local, here, dask://host:port or spark://host:port.")
+    ] = "local",
+    memory: Annotated[
+        str | None, typer.Option(help='Of tables in parts: memory to use, such as "2 GB"; half of what is free.')
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Of tables in parts: a file for what was computed, so that a run can go on.")
+    ] = None,
 ) -> None:
     """Measure how risky and how useful a protected file is, seen against its original.
 
     All measures are tried unless you name some, first those that decide for such a file; those that do not apply are
     listed with the reason.
 
+    Tables in parts, `"register/*.parquet"` or a folder, are measured part by part, by the measures whose memory does
+    not grow with the records, or by those named.
+
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
+    if is_in_parts(original) or is_in_parts(protected):
+        external = audience if audience != "internal" else None
+        refuse_others(population=population, records=records, report=report, audience=external)
+        refuse_others(encoding=encoding, delimiter=delimiter, decimal=decimal)
+        compare_in_parts(
+            original,
+            protected,
+            schema=schema,
+            protected_schema=protected_schema,
+            unmatched=unmatched,
+            measures=read_measures(measure) if measure else None,
+            engine=engine,
+            store=store,
+            memory=memory,
+            seed=seed,
+            json=json,
+        )
+        return
     from sfumato.catalogue import measures as known
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine

@@ -284,7 +284,7 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
     place = {str(category): position for position, category in enumerate(variable.categories)}
     place_exact = {category: position for position, category in enumerate(variable.categories)}
     recode = np.full(len(found) + 1, -1, dtype=np.int32)
-    for position in np.unique(raw[raw >= 0]):
+    for position in np.flatnonzero(np.bincount(raw + np.int32(1), minlength=len(found) + 1)[1:]):  # those that occur
         value = found[position]
         target = place_exact.get(value, place.get(str(value)))
         if target is None:
@@ -295,7 +295,7 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
                 f"({shown}); add it to the schema or declare it as missing"
             )
         recode[position] = target
-    placed: NDArray[np.int32] = recode[raw]
+    placed: NDArray[np.int32] = np.take(recode, raw)
     return placed
 
 

@@ -67,6 +67,8 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
         hint = "; call its collect() first" if hasattr(frame, "collect") else ""
+        if hasattr(frame, "loaded"):  # a table in parts
+            hint = ", which is not taken here; call its loaded() first if it fits into memory"
         raise DataError(
             f"expected a Microdata or a pandas, polars or pyarrow table; got {type(frame).__name__}{hint}"
         ) from None

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
+from sfumato.data.on_demand import Held, OnDemand, Taken
 from sfumato.data.schema import Kind, Schema, Variable, a_kind
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable, SchemaError
@@ -49,14 +50,17 @@ class Microdata:
     drawn: NDArray[np.intp] | None = None  # of a sample, the rows of the table it was drawn from; never written
 
     def __post_init__(self) -> None:
+        if isinstance(self.columns, OnDemand):  # of a part on disk: they are read when they are asked for
+            return
         columns = {name: np.asarray(column) for name, column in self.columns.items()}  # a memory map becomes plain
         for column in columns.values():
             column.flags.writeable = False
         object.__setattr__(self, "columns", MappingProxyType(columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the columns as a plain dict, for a read-only view cannot be pickled."""
-        return type(self), (self.schema, dict(self.columns), self.origin, self.notes, self.matched, self.drawn)
+        """Pickle the columns as a plain dict, for a read-only view cannot be pickled; a part on disk by its place."""
+        columns = self.columns if isinstance(self.columns, OnDemand) else dict(self.columns)
+        return type(self), (self.schema, columns, self.origin, self.notes, self.matched, self.drawn)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: "Schema | str | os.PathLike[str] | None" = None) -> "Microdata":
@@ -83,7 +87,7 @@ class Microdata:
         if table.num_rows == 0:
             raise DataError("the table has no records")
         present = set(table.column_names)
-        _check_names(schema, table.column_names)
+        check_names(schema, table.column_names)
         absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
             raise SchemaError(
@@ -101,7 +105,7 @@ class Microdata:
             if (more := read_columns.more_than_read(table[name], variable)) is not None:
                 exact[name] = more
         whole = replace(schema, variables=tuple(variables))
-        _check_special(whole, columns)
+        check_special(whole, columns)
         return cls(whole, columns, replace(origin, exact=exact))
 
     @classmethod
@@ -124,6 +128,8 @@ class Microdata:
         return self.schema.names
 
     def __len__(self) -> int:
+        if isinstance(self.columns, OnDemand):
+            return self.columns.records
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def __repr__(self) -> str:
@@ -238,17 +244,38 @@ class Microdata:
 
     def take(self, rows: NDArray[np.intp]) -> "Microdata":
         """Return the table with these rows, in this order."""
+        columns: Mapping[str, NDArray[Any]] = (
+            Taken(self.columns, rows)
+            if isinstance(self.columns, OnDemand)
+            else {name: column[rows] for name, column in self.columns.items()}
+        )
         return replace(
             self,
-            columns={name: column[rows] for name, column in self.columns.items()},
+            columns=columns,
             origin=self.origin.take(rows),
             drawn=None if self.drawn is None else self.drawn[rows],
         )
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether its columns are read when they are asked for, anew each time."""
+        return isinstance(self.columns, OnDemand)
+
+    def at_hand(self) -> "Microdata":
+        """Return the table with each column held once it was read; of a table in memory, itself."""
+        return replace(self, columns=Held(self.columns)) if isinstance(self.columns, OnDemand) else self
+
+    def loaded(self) -> "Microdata":
+        """Return the table in memory."""
+        return replace(self, columns=dict(self.columns)) if self.on_disk else self
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of schema and values: two tables with the same fingerprint give the same figures."""
         digest = hashlib.sha256(repr(self.schema).encode())
+        if isinstance(self.columns, OnDemand):
+            digest.update(self.columns.digest.encode())
+            return digest.hexdigest()[:16]
         for name in self.names:
             digest.update(np.ascontiguousarray(self.columns[name]).data)
         return digest.hexdigest()[:16]
@@ -275,7 +302,7 @@ def _gaps(variable: Variable, column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isnan(column) if variable.quantitative else column < 0
 
 
-def _check_names(schema: Schema, names: Iterable[str]) -> None:
+def check_names(schema: Schema, names: Iterable[str]) -> None:
     """Refuse a scenario with a key, or a link to a variable, that the table does not have."""
     table = Schema(tuple(Variable(name) for name in dict.fromkeys(names)))
     for variable in schema.links():
@@ -288,7 +315,7 @@ def _check_names(schema: Schema, names: Iterable[str]) -> None:
                 raise SchemaError(f"scenario {scenario.name!r}: {table.unknown(name)}")
 
 
-def _check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
+def check_special(schema: Schema, columns: Mapping[str, NDArray[Any]]) -> None:
     """Refuse weights that cannot weigh and ids that do not tell records apart."""
     if schema.weight is not None:
         if schema[schema.weight].kind != "numeric":

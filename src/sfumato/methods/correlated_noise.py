@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
-from sfumato.core import Method
+from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
+from sfumato.methods.correlated_parts import learned, root
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
+from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -49,6 +51,9 @@ class CorrelatedNoise(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.number(self, "c", least=0)
+
+    def learn(self, half: Half) -> Masking:
+        return learned(half, chosen(self, half.schema), self.c, 1.0)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
@@ -87,6 +92,9 @@ class KimNoise(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.number(self, "alpha", least=0)
+
+    def learn(self, half: Half) -> Masking:
+        return learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
@@ -203,12 +211,6 @@ def coloured(draws: Floats, covariance: Floats, scale: Floats | None = None) -> 
     scale = np.sqrt(np.diag(covariance)) if scale is None else scale
     unit = np.where(scale > 0, scale, 1.0)
     return np.asarray(draws @ root(covariance / np.outer(unit, unit)) * scale)
-
-
-def root(matrix: Floats) -> Floats:
-    """Return the symmetric square root, the same in any order of the variables; negative parts count as zero."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def complete_covariance(values: Floats) -> Floats:

@@ -1,12 +1,41 @@
 """Additive noise."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.core import chosen
+from sfumato.data.draws import Draws
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
+from sfumato.data.treatment import PERTURBED
+from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.pair import Half, Masking
+from sfumato.pair.masking import rounded
 from sfumato.registry import catalogued
+
+
+@dataclass(frozen=True)
+class NoiseInParts(Masking):
+    """Noise by the standard deviations of the whole table."""
+
+    schema: Schema
+    scale: float
+    spreads: Mapping[str, float]
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that get noise."""
+        return frozenset(self.spreads)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
+        """Add noise to a part."""
+        return part.columns[name] + self.scale * self.spreads[name] * draws.normal(name, first, len(part))
 
 
 @catalogued(
@@ -43,6 +72,16 @@ class Noise(ColumnMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.number(self, "scale", least=0)
+
+    def learn(self, half: Half) -> Masking:
+        spreads = {}
+        for name in chosen(self, half.schema):
+            found = half.moments((name,))
+            if not found.present[0]:
+                raise NotApplicable(f"every value of variable {name!r} is missing")
+            spreads[name] = rounded(float(found.spread[0]))
+        changed = (half.schema[name].treated(PERTURBED) for name in spreads)
+        return NoiseInParts(half.schema.replace(*changed), self.scale, spreads)
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         _, spread = mean_and_spread(values[:, None])

@@ -1,7 +1,8 @@
 """Post-randomisation of categories."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 from zlib import crc32
 
@@ -11,20 +12,46 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
+from sfumato.data.draws import Draws
 from sfumato.data.households import household_level, once_per_household
 from sfumato.data.merging import listed, places
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable, a_kind
+from sfumato.data.schema import Schema, Variable, a_kind
 from sfumato.data.strata import Strata, strata
+from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
+from sfumato.pair import Half, Masking
+from sfumato.pair.masking import category_weights, rounded
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 MOST_CATEGORIES = 3_000  # of a matrix that is to be held and multiplied
 ONE = 1e-9  # how far from one the probabilities of a row may add up
+
+
+@dataclass(frozen=True, eq=False)
+class PRAMInParts(Masking):
+    """By variable, the codes that occur and the probabilities with which each becomes another."""
+
+    schema: Schema
+    matrices: Mapping[str, tuple[Codes, Floats]]
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are changed at random."""
+        return frozenset(self.matrices)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Codes:
+        """Change a part at random."""
+        column, (codes, matrix) = part.columns[name], self.matrices[name]
+        rows = np.flatnonzero(column >= 0)
+        published = column.copy()
+        place, draw = np.searchsorted(codes, column[rows]), draws.uniform(name, first, len(part))[rows]
+        published[rows] = codes[drawn(place, matrix, draw)]
+        return published
 
 
 @catalogued(
@@ -173,6 +200,22 @@ class PRAM(Method):
             share = sum(count * part for count, part in kept) / total if total else 1.0
             said.append(f"{name} {share:.1%}")
         return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
+
+    def learn(self, half: Half) -> Masking:
+        if self.strata:
+            raise NotApplicable("strata are made of all records at once, so that a table in parts cannot have them")
+        changes = {}
+        for name in self.masked(half.parts[0]):
+            variable = half.schema[name]
+            found = half.total(partial(category_weights, name, len(variable.categories)))
+            there = np.flatnonzero(found["records"]).astype(np.int32)
+            stated = self._stated(variable, there) if name in (self.transition or {}) else None
+            codes = there if stated is None else np.arange(len(stated), dtype=np.int32)
+            weights = np.array([rounded(weight) for weight in found["weights"][codes].tolist()])
+            if len(there):
+                changes[name] = codes, self._matrix(name, weights, stated)
+        changed = (half.schema[name].treated(PERTURBED) for name in changes)
+        return PRAMInParts(half.schema.replace(*changed), changes)
 
     def _matrices(
         self, data: Microdata, name: str, parts: Strata

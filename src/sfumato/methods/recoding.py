@@ -23,9 +23,12 @@ from sfumato.data.treatment import OPEN
 from sfumato.errors import NotApplicable
 from sfumato.methods.bins import checked_bins, of_dates
 from sfumato.methods.key_ladders import checked_hierarchies
+from sfumato.methods.recoded_parts import learned
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
+from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued, parameter_class
 
+Times = NDArray[np.int64] | None
 Column = tuple[Variable, NDArray[Any]]
 parameter_class(Hierarchy)
 
@@ -179,7 +182,11 @@ class GlobalRecoding(Method):
             said.append(f"{name} in {len(variable.categories)} ({listed(variable.categories, 6)})")
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
 
-    def _recoded(self, variable: Variable, column: NDArray[Any]) -> Column:
+    def learn(self, half: Half) -> Masking:
+        return learned(half, self.masked(half.parts[0]), self._recoded)
+
+    def _recoded(self, variable: Variable, column: NDArray[Any], times: Times = None) -> Column:
+        """Recode a column; ``times``: each value stands once, for so many records."""
         name = variable.name
         if name in (self.map or {}):
             return self._mapped(variable, column)
@@ -188,8 +195,8 @@ class GlobalRecoding(Method):
         if name in self._levels():
             return self._at_level(variable, column)
         if variable.kind == "nominal" or name in self._rare():
-            return self._without_rare(variable, column)
-        return self._grouped(variable, column)
+            return self._without_rare(variable, column, times)
+        return self._grouped(variable, column, times)
 
     # what is stated
 
@@ -253,10 +260,10 @@ class GlobalRecoding(Method):
 
     # what the table gives
 
-    def _grouped(self, variable: Variable, column: NDArray[Any]) -> Column:
+    def _grouped(self, variable: Variable, column: NDArray[Any], times: Times) -> Column:
         groups = self.groups or 0
         if variable.kind == "ordinal":
-            counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
+            counts = _counts(variable, column, times)
             if np.count_nonzero(counts) <= groups:
                 return variable, column
             size = len(counts)
@@ -268,7 +275,7 @@ class GlobalRecoding(Method):
             spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
             texts = spelled if variable.labels else {}
             return merged(variable, column, into, labels=texts)
-        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True) if times is None else (column, times)
         if len(values) <= groups:
             return variable, column
         if variable.kind == "date":
@@ -291,14 +298,14 @@ class GlobalRecoding(Method):
             cuts = [date_bands.roundest(float(values[j - 1]), float(values[j])) for j in starts]
         return classed(variable, column, cuts, date_bands.labels([-math.inf, *cuts, math.inf]), ends=OPEN)
 
-    def _without_rare(self, variable: Variable, column: NDArray[Any]) -> Column:
+    def _without_rare(self, variable: Variable, column: NDArray[Any], times: Times) -> Column:
         if variable.kind != "nominal":
             hint = "merge neighbours by a map" if variable.kind == "ordinal" else "give bins"
             raise NotApplicable(
                 f"variable {variable.name!r} is {a_kind(variable.kind)}, so no category is rare; {hint}"
             )
         share = self.rare.get(variable.name, 0.0) if isinstance(self.rare, Mapping) else self.rare or 0.0
-        counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
+        counts = _counts(variable, column, times)
         other = set(rarest(counts, share).tolist())
         if not other:
             return variable, column
@@ -307,6 +314,15 @@ class GlobalRecoding(Method):
             return variable, column
         into = [OTHER if code in other else category for code, category in enumerate(variable.categories)]
         return merged(variable, column, into, last=OTHER)
+
+
+def _counts(variable: Variable, column: NDArray[Any], times: Times) -> NDArray[np.int64]:
+    """Count the records that have each category."""
+    if times is None:
+        return np.bincount(column[column >= 0], minlength=len(variable.categories))
+    counts = np.zeros(len(variable.categories), dtype=np.int64)
+    counts[column] = times
+    return counts
 
 
 def _shown(variable: Variable, value: float) -> str:

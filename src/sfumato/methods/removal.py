@@ -1,13 +1,35 @@
 """Removal of variables."""
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
+from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued
+
+
+@dataclass(frozen=True)
+class WithoutVariables(Masking):
+    """The variables that stay."""
+
+    schema: Schema
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """No variable that stays is changed."""
+        return frozenset()
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[np.generic]:
+        """Return a variable as it is."""
+        return part.columns[name]
 
 
 @catalogued(
@@ -47,6 +69,13 @@ class VariableRemoval(Method):
         schema = data.schema
         kept = {schema.weight, schema.household}
         return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
+
+    def learn(self, half: Half) -> Masking:
+        names = self.masked(half.parts[0])
+        left = [name for name in half.schema.names if name not in names]
+        if not left:
+            raise NotApplicable("no variable would be left; keep at least one")
+        return WithoutVariables(half.schema.only(left))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)

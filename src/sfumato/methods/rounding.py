@@ -1,7 +1,7 @@
 """Rounding of numbers."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from zlib import crc32
 
@@ -12,12 +12,16 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.bands import is_whole, round_below, shown
+from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import a_kind
+from sfumato.data.schema import Schema, a_kind
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
 from sfumato.methods.selection import checked
+from sfumato.pair import Half, Masking
+from sfumato.pair.masking import rounded as rounded_off
+from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -115,6 +119,24 @@ class Rounding(Method):
             said.append(f"{name} to {shown(base)}")
         return replace(data, notes=(*data.notes, f"{type(self).__name__}: {', '.join(said) or 'nothing to round'}"))
 
+    def learn(self, half: Half) -> Masking:
+        bases = {name: self._learned_base(name, half) for name in self.masked(half.parts[0])}
+        used = {name: base for name, base in bases.items() if base is not None}
+        changed = (half.schema[n].treated(Treatment(base=b, perturbed=self.random)) for n, b in used.items())
+        return RoundingInParts(half.schema.replace(*changed), used, self.random)
+
+    def _learned_base(self, name: str, half: Half) -> float | None:
+        if self.scale is None:
+            return self._base(name, np.zeros(0))
+        spread = rounded_off(float(half.moments((name,)).spread[0]))
+        if not np.isfinite(spread):
+            raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
+        base = round_below(self.scale * spread) if spread > 0 else None
+        if base is None or base > 1:
+            return base
+        odd = half.total(lambda part: Sums({"odd": _fractions(part.columns[name])}))["odd"]
+        return base if odd else None
+
     def _base(self, name: str, column: Floats) -> float | None:
         if self.scale is None:
             return float(self.base[name] if isinstance(self.base, Mapping) else self.base or 0)
@@ -123,6 +145,30 @@ class Rounding(Method):
             raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
         base = round_below(self.scale * spread) if spread > 0 else None
         return None if base is not None and base <= 1 and is_whole(column[~np.isnan(column)]) else base
+
+
+@dataclass(frozen=True)
+class RoundingInParts(Masking):
+    """The base of each variable."""
+
+    schema: Schema
+    bases: Mapping[str, float]
+    random: bool
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are rounded."""
+        return frozenset(self.bases)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
+        """Round a part."""
+        by_chance = draws.uniform(name, first, len(part)) if self.random else None
+        return rounded(part.columns[name], self.bases[name], by_chance)
+
+
+def _fractions(column: Floats) -> int:
+    """Count the numbers that are not whole."""
+    return 0 if is_whole(column[~np.isnan(column)]) else 1
 
 
 def rounded(values: Floats, base: float, draws: Floats | None = None) -> Floats:

@@ -11,7 +11,8 @@ from sfumato.core import Method, chosen
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
-from sfumato.methods.correlated_noise import normal_draws, root
+from sfumato.methods.correlated_noise import normal_draws
+from sfumato.methods.correlated_parts import root
 from sfumato.methods.rank_correlation import needed_correlations, normal_scores, proper
 from sfumato.registry import catalogued
 

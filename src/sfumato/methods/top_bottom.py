@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,11 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
+from sfumato.methods.ends_in_parts import EndsInParts
 from sfumato.methods.selection import checked
+from sfumato.pair import Half, Masking
+from sfumato.pair.masking import category_weights
+from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -142,6 +147,31 @@ class TopBottomCoding(Method):
                 said.append(self._told(coded, column, data.weights()))
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
 
+    def learn(self, half: Half) -> Masking:
+        if self.by != "limit":
+            raise NotApplicable(
+                f"the {self.by} beyond a limit is one of all records; a table in parts takes by='limit'"
+            )
+        limits, codes, changed = {}, {}, []
+        for name in self.masked(half.parts[0]):
+            variable = half.schema[name]
+            if variable.quantitative:  # each value once, with the weight of all records that have it
+                found = half.values(name, weighted=True)
+                weights = np.ones(0) if found.weights is None else found.weights
+                coded, _ = self._numbers(variable, found.values, weights)
+                done = coded.treatment
+                ends = -np.inf if done.bottom is None else done.bottom, np.inf if done.top is None else done.top
+                if coded is not variable:
+                    limits[name] = ends
+            else:
+                used = _weights_of_codes(half, name)
+                there = np.flatnonzero(used["records"]).astype(np.int32)
+                coded, column = self._categories(variable, there, used["weights"][there])
+                codes[name] = np.full(len(variable.categories) + 1, -1, dtype=np.int32)
+                codes[name][there] = column
+            changed.append(coded)
+        return EndsInParts(half.schema.replace(*changed), limits, codes)
+
     def _stated(self, name: str) -> bool:
         return name in (self.top or {}) or name in (self.bottom or {})
 
@@ -222,6 +252,12 @@ class TopBottomCoding(Method):
                 shown = _written(coded, limit)
                 said.append(f"{word} {shown}{f' (by the limit, too few for a {self.by})' if few else ''}")
         return f"{coded.name} {' and '.join(said)}"
+
+
+def _weights_of_codes(half: Half, name: str) -> Sums:
+    """Return how many records have each category, and what they weigh."""
+    number = len(half.schema[name].categories)
+    return half.total(partial(category_weights, name, number))
 
 
 def _counting(weights: Floats) -> int:

@@ -1,7 +1,9 @@
 """One of the two tables: whole or in parts, with its statistics computed once and kept."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -9,15 +11,22 @@ from numpy.typing import NDArray
 
 from sfumato.data import dates
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.data.units import units
+from sfumato.engine import current
 from sfumato.errors import DataError, NotApplicable
 from sfumato.pair.kept import Kept
-from sfumato.pair.statistics import KeyClasses, Moments, Statistic, Values, merged
+from sfumato.pair.mapped import mapped_column
+from sfumato.pair.statistics import KeyClasses, Moments, Room, Statistic, Values, merged
 
 S = TypeVar("S", bound=Statistic)
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
+Coder = Callable[[Microdata], Codes]
+MOST_PLACES = 2**16  # of a table of whole numbers
+KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
+GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +45,27 @@ class Coding:
         """Return the codes of a column of this variable; missing is -1."""
         if self.values is None:
             return column
+        if self._table is not None and len(column):
+            places = column - self.values[0]
+            places[np.isnan(places)] = len(self._table) - 1  # the last place, of missing values
+            codes: Codes = self._table[places.astype(np.int64)]
+            return codes
         codes = np.searchsorted(self.values, column).astype(np.int32)
         codes[np.isnan(column)] = -1
         return codes
+
+    @cached_property
+    def _table(self) -> Codes | None:
+        """The code of every whole number from the smallest on, where there are few; -1 comes last."""
+        values = self.values
+        if values is None or not len(values):
+            return None
+        width = float(values[-1]) - float(values[0])
+        if width >= MOST_PLACES or (values % 1 != 0).any():
+            return None
+        table = np.full(int(width) + 2, -1, dtype=np.int32)
+        table[(values - values[0]).astype(np.int64)] = np.arange(len(values), dtype=np.int32)
+        return table
 
     def spelled(self, code: int) -> str:
         """Spell out a code as a reader knows its value."""
@@ -51,6 +78,20 @@ class Coding:
         return self.variable.spelled(category)
 
 
+@dataclass(frozen=True, eq=False)
+class Codings:
+    """How the values of some variables are numbered, in all parts alike."""
+
+    each: tuple[Coding, ...]
+
+    def __call__(self, part: Microdata) -> Codes:
+        """Return the variables of a part as an n x q array of codes; missing is -1."""
+        codes = np.empty((len(part), len(self.each)), dtype=np.int32, order="F")
+        for place, coding in enumerate(self.each):
+            codes[:, place] = coding.codes(part.columns[coding.variable.name])
+        return codes
+
+
 class Half:
     """A table of a pair: its schema, its records in one part or several, and the statistics asked for so far.
 
@@ -59,6 +100,8 @@ class Half:
 
     def __init__(self, parts: Sequence[Microdata], *, most_bytes: int | None = None) -> None:
         self.parts = tuple(parts)
+        if len(self.parts) == 1:
+            self.parts = (self.parts[0].loaded(),)
         if not self.parts or not any(len(part) for part in self.parts):
             raise DataError("the table has no records")
         self.schema: Schema = self.parts[0].schema
@@ -68,13 +111,17 @@ class Half:
                     f"part {number} of the table has another schema than part 1: {_first_difference(self.schema, part)}"
                 )
         self.matched = all(part.matched for part in self.parts)
+        if most_bytes is None and self.on_disk:
+            most_bytes = KEPT_ON_DISK
         self._kept = Kept() if most_bytes is None else Kept(most_bytes)
 
     @classmethod
-    def of(cls, table: "Half | Microdata | Sequence[Microdata]") -> "Half":
+    def of(cls, table: "Half | Microdata | TableInParts | Sequence[Microdata]") -> "Half":
         """Take a table, or the parts of one."""
         if isinstance(table, Half):
             return table
+        if isinstance(table, TableInParts):
+            return cls(table.parts)
         return cls((table,) if isinstance(table, Microdata) else table)
 
     def __len__(self) -> int:
@@ -84,6 +131,16 @@ class Half:
     def in_parts(self) -> bool:
         """Whether the records are in several parts."""
         return len(self.parts) > 1
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the parts are read when they are asked for, so that an engine computes what is wanted of them."""
+        return self.in_parts and all(part.on_disk for part in self.parts)
+
+    @property
+    def aside(self) -> Path | None:
+        """A folder for what would take too much memory, of a table on disk; None: of one in memory."""
+        return current(len(self)).folder if self.on_disk else None
 
     @property
     def table(self) -> Microdata:
@@ -99,6 +156,8 @@ class Half:
         """Return a whole variable, its parts put together."""
         if not self.in_parts:
             return self.parts[0].columns[name]
+        if self.on_disk:
+            return mapped_column(self.parts, name, current(len(self)).folder)
         return np.concatenate([part.columns[name] for part in self.parts])
 
     def only(self, names: Iterable[str]) -> Microdata:
@@ -117,12 +176,22 @@ class Half:
         """The number of each record's unit, its household or the record itself; of a table in memory."""
         return self._kept.get("units", lambda: units(self.table))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process with little of what is kept: it computes the rest anew if it must."""
+        return {**vars(self), "_kept": self._kept.small(GOES_ALONG)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._kept = Kept()
+        for key, found in state["_kept"].items():
+            self._kept.get(key, lambda found=found: found)  # type: ignore[misc]
+
     # statistics
 
-    def total(self, of: Callable[[Microdata], S], key: Hashable = None) -> S:
+    def total(self, of: Callable[[Microdata], S | None], key: Hashable = None) -> S:
         """Make a statistic of each part and merge them in the order of the parts; under a key it is kept."""
         if key is None:
-            return merged(of(part) for part in self.parts if len(part))
+            return computed(of, [(part,) for part in self.parts if len(part)], disk=self.on_disk)
         return self._kept.get(key, lambda: self.total(of))
 
     def keep(self, key: Hashable, compute: Callable[[], Any]) -> Any:
@@ -147,30 +216,54 @@ class Half:
 
     def codes(self, part: Microdata, names: Iterable[str]) -> Codes:
         """Return variables of a part as an n x q array of codes that mean the same in all parts; missing is -1."""
+        return self.coder(names)(part)
+
+    def coder(self, names: Iterable[str]) -> Coder:
+        """Return what turns a part into codes that mean the same in all parts; it can go to another process."""
         chosen = tuple(names)
-        codes = np.empty((len(part), len(chosen)), dtype=np.int32, order="F")
-        for place, name in enumerate(chosen):
+        if self.in_parts:
+            return Codings(tuple(self.coding(name) for name in chosen))
+        return lambda part: self._codes(part, chosen)
+
+    def _codes(self, part: Microdata, names: tuple[str, ...]) -> Codes:
+        codes = np.empty((len(part), len(names)), dtype=np.int32, order="F")
+        for place, name in enumerate(names):
             codes[:, place] = self._numbered(part, name)
         return codes
 
     def _numbered(self, part: Microdata, name: str) -> Codes:
-        """Return one variable of a part as codes; those of a table in memory are kept."""
+        """Return one variable of a table in memory as codes, which are kept."""
         coding, column = self.coding(name), part.columns[name]
-        if coding.values is None or self.in_parts:
+        if coding.values is None:
             return coding.codes(column)
         return self._kept.get(("codes", name), lambda: coding.codes(column))
 
     def classes(self, names: Iterable[str], *, weighted: bool = False) -> KeyClasses:
         """Return the combinations of values of some variables, and how many records have each."""
         chosen = tuple(names)
-        return self.total(
-            lambda part: KeyClasses.of(self.codes(part, chosen), part.weights() if weighted else None),
-            ("classes", chosen, weighted),
+        return self._kept.get(
+            ("classes", chosen, weighted), lambda: self._classes(self.coder(chosen), weighted=weighted)
         )
+
+    def _classes(self, codes: Coder, *, weighted: bool) -> KeyClasses:
+        of = KeyClasses.of_part if self.in_parts else KeyClasses.of
+        return self.total(lambda part: of(codes(part), part.weights() if weighted else None))
 
     def spelled(self, names: Iterable[str], codes: Iterable[int]) -> dict[str, str]:
         """Spell out a combination of codes."""
         return {name: self.coding(name).spelled(int(code)) for name, code in zip(names, codes, strict=True)}
+
+
+def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]], *, disk: bool) -> S:
+    """Make a statistic of each part, or of matching parts, and merge them in their order; on an engine if on disk.
+
+    Parts of which there is nothing to say, None, are left out.
+    """
+    if not disk:
+        return merged(found for found in (of(*part) for part in parts) if found is not None)
+    engine = current(sum(len(part) for part, *_ in parts))
+    found: Iterator[S] = (one for one in engine.each(of, parts) if one is not None)
+    return merged(found, Room(engine.memory, lambda: engine.folder))
 
 
 def _first_difference(schema: Schema, part: Microdata) -> str:

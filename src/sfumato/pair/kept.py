@@ -35,7 +35,16 @@ class Kept:
             self._bytes -= gone
         return result
 
+    def small(self, most: int) -> dict[Hashable, Any]:
+        """Return what takes few bytes each, to go along to another process."""
+        return {key: found for key, (found, size) in self._found.items() if size <= most and _known_size(found)}
+
     @property
     def nbytes(self) -> int:
         """The memory in use."""
         return self._bytes
+
+
+def _known_size(found: Any) -> bool:
+    """Tell whether the bytes of a result are all that it takes."""
+    return hasattr(found, "nbytes") or isinstance(found, bool | int | float | str)

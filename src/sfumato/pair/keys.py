@@ -1,6 +1,6 @@
 """The keys, what an intruder may know: which they are, their classes in the protected table, what its records weigh."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,17 +69,26 @@ class Keys:
         # of the same records, merged in the order of the parts too, so these are the same combinations
         return half.classes(self.names, weighted=True).weights, notes
 
-    def cell_of(self, part: Microdata) -> Integers:
-        """Return the combination of each record of a part."""
+    def locating(self) -> Callable[[Microdata], Integers]:
+        """Return what tells the combination of each record of a part; it can go to another process."""
         found = self.classes
-        return found.located(self.half.codes(part, self.names)) if found.cell_of is None else found.cell_of
+        if found.cell_of is not None:
+            there = found.cell_of
+            return lambda _: there
+        codes = self.half.coder(self.names)
+        return lambda part: found.located(codes(part))
 
     def crosstab(self, name: str) -> Crosstab:
         """Count the values of a variable, as coded in this table, in each combination of key values."""
-        return self.half.total(
-            lambda part: Crosstab.of(self.cell_of(part), self.half.codes(part, (name,))[:, 0]),
-            ("by key class", self.names, name),
-        )
+        found: Crosstab = self.half.keep(("by key class", self.names, name), lambda: self._crosstab(name))
+        return found
+
+    def _crosstab(self, name: str) -> Crosstab:
+        if self.half.in_parts:  # the value as one more key
+            each = self.half.classes((*self.names, name))
+            return Crosstab.of(self.classes.located(each.cells[:, :-1]), each.cells[:, -1], each.sizes)
+        table = self.half.table
+        return Crosstab.of(self.locating()(table), self.half.codes(table, (name,))[:, 0])
 
     def agreeing(self) -> NDArray[np.intp]:
         """Return, as two rows, each combination with each one that agrees with it, itself too."""
@@ -156,11 +165,19 @@ def perturbed_key(pair: Pair, name: str) -> bool:
 
 
 def _became_several(pair: Pair, name: str) -> bool:
-    if all(_same(before.columns[name], after.columns[name]) for before, after in pair.parts()):
+    if _untouched(pair, name):
         return False
     found = pair.crosstab(name)
     known = (found.rows >= 0) & (found.columns >= 0)
     return int(known.sum()) > len(np.unique(found.rows[known]))
+
+
+def _untouched(pair: Pair, name: str) -> bool:
+    """Tell whether a variable has the same values in both tables, record by record."""
+    if pair.original.on_disk and pair.protected.on_disk:
+        found = pair.total(lambda before, after: Sums({"other": not _same(before.columns[name], after.columns[name])}))
+        return not found["other"]
+    return all(_same(before.columns[name], after.columns[name]) for before, after in pair.parts())
 
 
 def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
+from sfumato.data.on_demand import Borrowing, OnDemand, placed
+from sfumato.data.parts import TableInParts, cut_alike
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
-from sfumato.pair.half import Half
+from sfumato.pair.half import Half, computed
 from sfumato.pair.kept import Kept
-from sfumato.pair.statistics import Crosstab, Statistic, merged
+from sfumato.pair.statistics import Crosstab, Statistic
 
 S = TypeVar("S", bound=Statistic)
 Order = NDArray[np.intp]
@@ -39,9 +41,16 @@ class Pair:
 
     @classmethod
     def of(cls, original: Any, protected: Any) -> "Pair":
-        """Put two tables together: frames, microdata, or for a table in parts lists of microdata."""
+        """Put two tables together: frames, microdata, tables in parts, or lists of microdata that are such parts."""
+        in_parts = isinstance(original, TableInParts) and isinstance(protected, TableInParts)
+        if in_parts and len(original) == len(protected) and original.sizes != protected.sizes:
+            original, protected = cut_alike(original, protected)
         half = original if isinstance(original, Half) else Half.of(_read(original))
         return cls(half, Half.of(_read(protected, beside=half)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process without what is kept."""
+        return Pair, (self.original, self.protected)
 
     @property
     def in_parts(self) -> bool:
@@ -159,14 +168,12 @@ class Pair:
     def _with_original(self, special: Special, name: str, number: int) -> Microdata:
         """Return a part of the protected table with the original's household or weight, record by record."""
         before, after, order = self.original.parts[number], self.protected.parts[number], self._orders[number]
-        column = before.columns[name]
-        if order is not None:
-            column = np.empty_like(column)
-            column[order] = before.columns[name]
         variables = (*(v for v in after.schema if v.name != name), before.schema[name])
         named: dict[str, Any] = {special: name}
         schema = replace(after.schema, variables=variables, **named)
-        return replace(after, schema=schema, columns={**after.columns, name: column})
+        if isinstance(after.columns, OnDemand):
+            return replace(after, schema=schema, columns=Borrowing(after.columns, name, before.columns, order))
+        return replace(after, schema=schema, columns={**after.columns, name: placed(before.columns[name], order)})
 
     # one footing
 
@@ -220,7 +227,7 @@ class Pair:
     def total(self, of: Callable[[Microdata, Microdata], S], key: Hashable = None) -> S:
         """Make a statistic of each pair of matching parts and merge them in the order of the parts."""
         if key is None:
-            return merged(of(before, after) for before, after in self.parts())
+            return computed(of, list(self.parts()), disk=self.original.on_disk and self.protected.on_disk)
         return self._kept.get(key, lambda: self.total(of))
 
     def parts(self) -> Iterator[tuple[Microdata, Microdata]]:
@@ -235,17 +242,16 @@ class Pair:
 
     def crosstab(self, name: str) -> Crosstab:
         """Count which value of a variable became which, record by record; codes as each table numbers them."""
-        return self.total(
-            lambda before, after: Crosstab.of(
-                self.original.codes(before, (name,))[:, 0], self.protected.codes(after, (name,))[:, 0]
-            ),
-            ("crosstab", name),
-        )
+        return self._kept.get(("crosstab", name), lambda: self._crosstab(name))
+
+    def _crosstab(self, name: str) -> Crosstab:
+        codes = self.original.coder((name,)), self.protected.coder((name,))
+        return self.total(lambda before, after: Crosstab.of(codes[0](before)[:, 0], codes[1](after)[:, 0]))
 
 
 def _read(table: Any, beside: Half | None = None) -> Any:
     """Read a frame, or take the parts of a table; a protected one with what is known of the original's variables."""
-    if isinstance(table, Half):
+    if isinstance(table, Half | TableInParts):
         return table
     if isinstance(table, list | tuple) and table and all(isinstance(part, Microdata) for part in table):
         return tuple(table)

@@ -103,11 +103,11 @@ def _of_households(keys: Keys, risk: Floats, half: Half) -> dict[str, float]:
     name = str(half.schema.household)
     with np.errstate(divide="ignore"):  # who is certain to be found: log 0
         safe = np.log1p(-np.minimum(risk, 1.0))
-    found = half.total(
-        lambda part: UnitSums.of(
-            units(part) if half.in_parts else half.units, part.columns[name], safe[keys.cell_of(part)]
-        )
-    )
+    cell_of = keys.locating()
+    if half.in_parts:
+        found = half.total(lambda part: UnitSums.of(units(part), part.columns[name], safe[cell_of(part)]))
+    else:
+        found = UnitSums.of(half.units, half.table.columns[name], safe[cell_of(half.table)])
     together, alone = any_member(found.sums), any_member(found.alone)
     return {
         "records, with their household": float(((found.members * together).sum() + alone.sum()) / len(half)),

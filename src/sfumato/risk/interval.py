@@ -53,6 +53,10 @@ class Inside(Statistic):
         """Add the counts."""
         return type(self)(self.hits + other.hits, self.compared + other.compared)
 
+    def summary(self) -> Self:
+        """Return the counts alone."""
+        return type(self)(self.hits, self.compared)
+
 
 class IntervalDisclosure(Measure):
     """What both interval measures share: the share of values inside, averaged over interval sizes."""
@@ -167,8 +171,10 @@ class RankInterval(IntervalDisclosure):
         smaller[smaller == n] = far
         low, high = np.append(np.ceil(rank), far).astype(np.int64), np.append(np.floor(rank), far).astype(np.int64)
 
+        codes = pair.original.coder((name,)), pair.protected.coder((name,))
+
         def inside(before: Microdata, after: Microdata) -> Iterator[NDArray[np.bool_]]:
-            x, y = pair.original.codes(before, (name,))[:, 0], pair.protected.codes(after, (name,))[:, 0]
+            x, y = codes[0](before)[:, 0], codes[1](after)[:, 0]
             down, up = low[y] - upto[x] + 1, smaller[x] - high[y]
             return ((down <= lower) & (up <= upper) for lower, upper in zip(below, above, strict=True))
 

@@ -15,6 +15,7 @@ from sfumato.kernels.groups import plain
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_FEW = 2**16  # rows that are counted in a table of them all, however few there are
 _MOST = 2**62  # different packed numbers: leaves room for one more sum
 
 
@@ -48,6 +49,43 @@ def class_sums(class_of: Integers, values: NDArray[np.generic], number: int) -> 
     array([5.5, 1. ])
     """
     return np.asarray(np.bincount(class_of, weights=values, minlength=number), dtype=np.float64)
+
+
+def class_totals(
+    codes: NDArray[np.integer], figures: Sequence[NDArray[Any] | None]
+) -> tuple[NDArray[np.integer], list[NDArray[Any]]]:
+    """Return the different rows of ``codes``, and for each of them the sums of some figures; None: how many rows.
+
+    Nothing is said of single rows, so that nothing has to be compiled: a table of all possible rows where it is small,
+    a sort where it is not. The rows come in no particular order.
+
+    >>> rows, (records, weights) = class_totals(np.array([[0, 1], [2, 0], [0, 1]]), [None, np.array([0.5, 1.0, 2.0])])
+    >>> rows.tolist(), records.tolist(), weights.tolist()
+    ([[0, 1], [2, 0]], [2, 1], [2.5, 1.0])
+    """
+    packed, number = _packed(codes)
+    if number <= max(2 * len(packed), _FEW):
+        row = np.full(number, -1, dtype=np.int64)
+        row[packed] = np.arange(len(packed))
+        there = np.flatnonzero(row >= 0)
+        tables = [_bincount(packed, values, number)[there] for values in figures]
+        return codes.T[:, row[there]].T, tables
+    order = np.argsort(packed)
+    in_order = packed[order]
+    starts = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1]))
+    sums = [
+        np.diff(np.append(starts, len(order))) if values is None else np.add.reduceat(values[order], starts)
+        for values in figures
+    ]
+    return codes.T[:, order[starts]].T, sums
+
+
+def _bincount(packed: Integers, values: NDArray[Any] | None, number: int) -> NDArray[Any]:
+    if values is None or values.dtype.kind == "f":
+        return np.bincount(packed, values, minlength=number)
+    table = np.zeros(number, dtype=values.dtype)  # whole numbers are added as such
+    np.add.at(table, packed, values)
+    return table
 
 
 def first_records(class_of: Integers) -> NDArray[np.intp]:
@@ -113,6 +151,6 @@ def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
         return plain.numbered(packed)
     from sfumato.kernels.groups import compiled
 
-    few = number <= max(2 * len(packed), 2**16)  # a table of all is then no larger than that of a hash
+    few = number <= max(2 * len(packed), _FEW)  # a table of all is then no larger than that of a hash
     sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
     return packed, sizes

@@ -74,7 +74,7 @@ class Ranked:
     @cached_property
     def tables(self) -> tuple[tuple[Floats, int, float], ...]:
         """The table of each column among all records."""
-        return tuple(_table(counts) for counts in self.counts)
+        return tuple(centred_ranks(counts) for counts in self.counts)
 
     def table(self, j: int, without: Codes) -> tuple[Floats, int, float]:
         """Return the doubled, centred rank of each distinct value and 0 for a missing one, their count and squares.
@@ -84,10 +84,14 @@ class Ranked:
         if not len(without):
             return self.tables[j]
         counts = self.counts[j]
-        return _table(counts - np.bincount(self.places[j, without], minlength=len(counts))[: len(counts)])
+        return centred_ranks(counts - np.bincount(self.places[j, without], minlength=len(counts))[: len(counts)])
 
 
-def _table(counts: Counts) -> tuple[Floats, int, float]:
+def centred_ranks(counts: Counts) -> tuple[Floats, int, float]:
+    """Return the doubled, centred rank of each distinct value, by how many records have it; their count and squares.
+
+    The last rank, 0, is that of a missing value.
+    """
     upto = np.cumsum(counts)
     n = int(upto[-1]) if len(upto) else 0
     ranks = np.zeros(len(counts) + 1)

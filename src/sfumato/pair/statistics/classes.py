@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.agreement import own_sums
-from sfumato.kernels.groups import class_sums, classes, first_in_order, first_records
-from sfumato.pair.statistics.statistic import Statistic
+from sfumato.kernels.groups import class_sums, class_totals, classes, first_in_order, first_records
+from sfumato.pair.statistics.statistic import Gathering, Room, Statistic
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,17 +42,37 @@ class KeyClasses(Statistic):
         own = None if weights is None else class_sums(cell_of, weights, len(sizes))
         return cls(_rows(codes, first_records(cell_of)), sizes, own, cell_of)
 
+    @classmethod
+    def of_part(cls, codes: Codes, weights: Floats | None = None) -> Self:
+        """Count the combinations of the records of a part, without telling which record has which."""
+        found, (sizes, *own) = class_totals(codes, [None] if weights is None else [None, weights])
+        return cls(found.astype(np.int32, copy=False), sizes.astype(np.int64, copy=False), *own)
+
     def merge(self, other: Self) -> Self:
         """Add sizes and weights of equal combinations."""
-        cells = np.asfortranarray(np.concatenate([self.cells, other.cells]))
-        place, _ = classes(cells)
-        first = first_records(place)
-        sizes = np.zeros(len(first), dtype=np.int64)
-        np.add.at(sizes, place, np.concatenate([self.sizes, other.sizes]))
-        own = None
-        if self.weights is not None and other.weights is not None:
-            own = class_sums(place, np.concatenate([self.weights, other.weights]), len(first))
-        return type(self)(_rows(cells, first), sizes, own)
+        return self.together((self, other))
+
+    @classmethod
+    def together(cls, statistics: Sequence[Self]) -> Self:
+        """Add sizes and weights of equal combinations, of all parts at once."""
+        cells = np.concatenate([part.cells.T for part in statistics], axis=1).T
+        figures = [np.concatenate([part.sizes for part in statistics])]
+        weights = [part.weights for part in statistics if part.weights is not None]
+        if len(weights) == len(statistics):
+            figures.append(np.concatenate(weights))
+        found, (sizes, *own) = class_totals(cells, figures)
+        return cls(found.astype(np.int32, copy=False), sizes, *own)
+
+    @classmethod
+    def gathering(cls, room: Room | None) -> Gathering[Any]:
+        """Return what merges classes as they come, in files where there are too many."""
+        from sfumato.pair.statistics.classes_on_disk import ClassGathering  # which merges what is defined here
+
+        return ClassGathering(room)
+
+    def summary(self) -> Self:
+        """Return the combinations without the records."""
+        return type(self)(self.cells, self.sizes, self.weights)
 
     def __len__(self) -> int:
         return len(self.sizes)

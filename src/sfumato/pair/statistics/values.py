@@ -1,5 +1,6 @@
 """The exact distribution of one numeric variable: its different values, in order, and how many records have each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -11,6 +12,21 @@ from sfumato.pair.statistics.statistic import Statistic, distinct_sums
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+FEW = 2**16  # whole numbers that are counted in a table of them all
+
+
+def _counted(numbers: Floats) -> tuple[Floats, Integers]:
+    """Return the different numbers in ascending order, and how often each occurs."""
+    if len(numbers) > FEW // 16:
+        low, high = float(numbers.min()), float(numbers.max())
+        if high - low < min(FEW, len(numbers)) and np.array_equal(numbers, np.floor(numbers)):
+            table = np.bincount((numbers - low).astype(np.int64))
+            there = np.flatnonzero(table)
+            return low + there.astype(np.float64), table[there]
+    values, counts = np.unique(numbers, return_counts=True)
+    return values, counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +55,28 @@ class Values(Statistic):
         missing = int(absent.sum())
         present = numbers[~absent] if missing else numbers
         if weights is None:
-            values, counts = np.unique(present, return_counts=True)
-            return cls(values, counts.astype(np.int64), missing)
+            values, counts = _counted(present)
+            return cls(values, counts.astype(np.int64, copy=False), missing)
         values, place, counts = np.unique(present, return_inverse=True, return_counts=True)
         own = np.bincount(place, weights[~absent] if missing else weights, minlength=len(values))
         return cls(values, counts.astype(np.int64), missing, np.asarray(own, dtype=np.float64))
 
     def merge(self, other: Self) -> Self:
         """Add the counts of equal values."""
-        values = np.concatenate([self.values, other.values])
-        counts = np.concatenate([self.counts, other.counts])
-        missing = self.missing + other.missing
-        if self.weights is None or other.weights is None:
+        return self.together((self, other))
+
+    @classmethod
+    def together(cls, statistics: Sequence[Self]) -> Self:
+        """Add the counts of equal values, of all parts at once."""
+        values = np.concatenate([part.values for part in statistics])
+        counts = np.concatenate([part.counts for part in statistics])
+        missing = sum(part.missing for part in statistics)
+        weights = [part.weights for part in statistics if part.weights is not None]
+        if len(weights) < len(statistics):
             found, (added,) = distinct_sums(values, counts)
-            return type(self)(found, added, missing)
-        found, (added, own) = distinct_sums(values, counts, np.concatenate([self.weights, other.weights]))
-        return type(self)(found, added, missing, own)
+            return cls(found, added, missing)
+        found, (added, own) = distinct_sums(values, counts, np.concatenate(weights))
+        return cls(found, added, missing, own)
 
     @property
     def present(self) -> int:

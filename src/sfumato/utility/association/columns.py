@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import DataError, ParameterError
 from sfumato.kernels.ranks import Placed, Ranked, ranked
 from sfumato.kernels.spread import ROUNDING, mean_and_spread
+from sfumato.utility.association.aside import put_aside, ranks_aside
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint32]
@@ -28,13 +30,14 @@ class Column:
 
     ``scale`` is its type in Table 1 of Kocar: nominal, ordinal, and interval or ratio that is not normally distributed
     (skewed) or is (normal). ``values`` are numbers with NaN where missing, or codes 0 to ``count`` - 1 with -1 where
-    missing; a nominal variable has codes.
+    missing; a nominal variable has codes. Ranks and codes of a column with a ``folder`` are put aside there.
     """
 
     name: str
     scale: Scale
     values: NDArray[Any]
     count: int = 0
+    folder: Path | None = None  # for what is made of it, where memory is short
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values)
@@ -64,6 +67,12 @@ class Column:
     def placed(self) -> Placed:
         """The records by the order of their values."""
         return Placed.of(self.values)
+
+    @cached_property
+    def aside(self) -> tuple[Floats, float]:
+        """The doubled, centred ranks of a column without gaps, put aside, and the sum of their squares."""
+        assert self.folder is not None
+        return ranks_aside(self.values, self.folder)
 
     @cached_property
     def complete(self) -> bool:
@@ -113,7 +122,7 @@ class File:
             raise DataError("every weight is zero")
         used = np.flatnonzero(weights > 0)
         if len(used) < self.records:
-            self.columns = tuple(Column(c.name, c.scale, c.values[used], c.count) for c in self.columns)
+            self.columns = tuple(Column(c.name, c.scale, c.values[used], c.count, c.folder) for c in self.columns)
             self.records, weights = len(used), weights[used]
         if self.records and weights.min() < weights.max():
             weights = weights / weights.max()
@@ -127,11 +136,35 @@ class File:
     @cached_property
     def codes(self) -> Codes:
         """The codes of the nominal columns, one in each row; the number of categories stands for missing."""
-        codes = np.empty((len(self.nominal), self.records), dtype=np.uint32)
+        codes = put_aside((len(self.nominal), self.records), np.uint32, self.folder)
         for row, place in zip(codes, self.nominal, strict=True):
             column = self.columns[place]
             row[:] = np.where(column.values < 0, column.count, column.values)
         return codes
+
+    @cached_property
+    def folder(self) -> Path | None:
+        """Where codes and ranks are put aside; None: in memory."""
+        return next((column.folder for column in self.columns), None)
+
+    @cached_property
+    def ranked_aside(self) -> bool:
+        """Whether the ranks of each column are the same in all pairs, and put aside."""
+        return self.folder is not None and bool(self.complete.all())
+
+    def ranks_of(self, row: int, rows: slice) -> Floats:
+        """Return the doubled, centred ranks of some records among all, 0 where missing; ``row`` is a place in ranks."""
+        table, places = (
+            (self.columns[self.ordered[row]].aside[0], rows)
+            if self.ranked_aside
+            else (self.ranks.tables[row][0], self.ranks.places[row, rows])
+        )
+        found: Floats = table[places]
+        return found
+
+    def squares_of(self, row: int) -> float:
+        """Return the sum of the squares of these ranks."""
+        return self.columns[self.ordered[row]].aside[1] if self.ranked_aside else self.ranks.tables[row][2]
 
     @cached_property
     def ranks(self) -> Ranked:

@@ -31,15 +31,14 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
         rows = np.unique(np.concatenate([i[easy], j[easy]]))
         place = np.zeros(len(file.ordered), dtype=np.intp)
         place[rows] = np.arange(len(rows))
-        tables = [file.ranks.tables[row] for row in rows]
         gram = np.zeros((len(rows), len(rows)))
         for block in file.blocks(max(BLOCK, CELLS // len(rows))):
             ranks = np.empty((block.stop - block.start, len(rows)))
             for k, row in enumerate(rows):
-                ranks[:, k] = tables[k][0][file.ranks.places[row, block]]
+                ranks[:, k] = file.ranks_of(row, block)
             gram += ranks.T @ ranks
         products[easy] = gram[place[i[easy]], place[j[easy]]]
-        sums = np.array([table[2] for table in tables])
+        sums = np.array([file.squares_of(row) for row in rows])
         squares[easy], others[easy] = sums[place[i[easy]]], sums[place[j[easy]]]
     done = int(easy.sum())
     if progress is not None:

@@ -72,18 +72,17 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
             records,
             records.astype(np.float64),
         )
-    tables = [file.ranks.tables[row] for row in rows]
-    present = file.ranks.present[rows]
-    squares = np.array([table[2] for table in tables])
+    squares = np.array([file.squares_of(row) for row in rows])
+    every = np.full(len(rows), file.records, dtype=np.int64)
+    present = every if file.ranked_aside else file.ranks.present[rows]
 
     def block(which: slice) -> tuple[Floats, Floats]:
-        places = file.ranks.places[:, which]
         ranks = np.empty((which.stop - which.start, len(rows)))
         there = np.ones_like(ranks)
-        for k, (row, (table, _, _)) in enumerate(zip(rows, tables, strict=True)):
-            ranks[:, k] = table[places[row]]
+        for k, row in enumerate(rows):
+            ranks[:, k] = file.ranks_of(row, which)
             if not file.complete[others[k]]:
-                there[:, k] = places[row] < len(table) - 1
+                there[:, k] = file.ranks.places[row, which] < len(file.ranks.upto(row))
         return ranks, there
 
     for nominal, weight, sums in _summed(file, nominals[whole], others, block, len(others), None):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -48,7 +49,7 @@ def sides(pair: Pair, original: Half, names: Iterable[str], normality: Normality
                 other.append(name)
         else:
             after = _scale(footing.kind, footing.protected)
-        found.append(_side(before, footing, after))
+        found.append(_side(before, footing, after, original.aside))
     said = f"normal in the original only, tested as if in both tables: {', '.join(other)}"
     return found, [said] if other else []
 
@@ -58,20 +59,21 @@ def _original(pair: Pair, half: Half, name: str) -> Column:
     variable, column = pair.original.schema[name], pair.original.column(name)
     kept: Column = half.keep(
         ("column of the tests of pairs", name),
-        lambda: Column(name, _scale(variable.kind, column), column, len(variable.categories)),
+        lambda: Column(name, _scale(variable.kind, column), column, len(variable.categories), half.aside),
     )
     return kept
 
 
-def _side(before: Column, footing: Recoding, scale: Scale) -> Side:
+def _side(before: Column, footing: Recoding, scale: Scale, aside: Path | None) -> Side:
     name, count = before.name, len(footing.categories)
-    after = Column(name, scale, footing.protected, count)
+    after = Column(name, scale, footing.protected, count, aside)
     if "nominal" not in (before.scale, scale):
         return Side(name, before, after, (before, after))
     if not footing.comparable:
         return Side(name, before, after, None)
     as_before = (before.scale, before.count) == (scale, count) and footing.original is before.values
-    return Side(name, before, after, (before if as_before else Column(name, scale, footing.original, count), after))
+    common = before if as_before else Column(name, scale, footing.original, count, aside)
+    return Side(name, before, after, (common, after))
 
 
 def _untouched(column: NDArray[Any], footing: Recoding) -> bool:

@@ -18,6 +18,7 @@ from sfumato.utility.global_utility.distribution import (
     Comparison,
     categories_alike,
     numbers_alike,
+    sorted_numbers_alike,
     weighted_numbers_alike,
 )
 
@@ -205,6 +206,8 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
         return ALIKE
     if own is not None:
         return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
+    if original.aside is not None:
+        return sorted_numbers_alike(np.sort(before[rows[0]]), np.sort(after[rows[1]]))
     return numbers_alike(
         original.values(name) if before is pair.original.column(name) else Values.of(before),
         pair.protected.values(name) if after is pair.protected.column(name) else Values.of(after),

@@ -116,6 +116,12 @@ class Expression:
             )
         return found
 
+    def ask(self, rows: Rows) -> None:
+        """Ask for the levels that its blocks need, before these are computed elsewhere."""
+        for name in self.variables:
+            if not rows.half.schema[name].quantitative:
+                rows.levels(name)
+
     def _matrix(self, block: Block) -> Floats:
         matrix = self._evaluate(self.spec, block.frame(self.variables), self.where, self.text, output="numpy")
         return np.asarray(matrix, dtype=np.float64)
@@ -186,6 +192,8 @@ class Design:
             for coded, _ in column.parts:
                 if isinstance(coded, Categories):
                     coded.check(rows, self.where)
+                elif isinstance(coded, Expression) and rows.half.on_disk:
+                    coded.ask(rows)
         if rows.count <= len(self.columns):
             raise NotApplicable(
                 f"{self.where}: {len(self.columns)} coefficients need more than {rows.count} complete records, which "

@@ -107,6 +107,9 @@ def told(both: tuple[BothFits, ...], *, named: bool) -> list[str]:
 
 def _varies(half: Half, name: str) -> bool:
     """Tell whether a numeric variable has two different values."""
+    if half.on_disk:
+        found = half.moments((name,))
+        return bool(found.low[0] < found.high[0])
     columns = [part.columns[name] for part in half.parts if len(part)]
     low, high = (end.reduce([end.reduce(column) for column in columns]) for end in (np.fmin, np.fmax))
     return bool(low < high)

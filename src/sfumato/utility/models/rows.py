@@ -108,16 +108,26 @@ class Rows:
     def blocks(self) -> Iterator["Block"]:
         """Yield the records in blocks."""
         for number, part in enumerate(self.half.parts):
-            keep = _complete(self.half, part, self.holed)
-            for start in range(0, len(part), BLOCK):
-                rows = slice(start, min(start + BLOCK, len(part)))
-                block = Block(self, part, number, rows, None if keep is None else keep[rows])
-                if len(block):
-                    yield block
+            yield from self._blocks(part.at_hand(), number)
+
+    def _blocks(self, part: Microdata, number: int = 0) -> Iterator["Block"]:
+        keep = _complete(self.half, part, self.holed)
+        for start in range(0, len(part), BLOCK):
+            rows = slice(start, min(start + BLOCK, len(part)))
+            block = Block(self, part, number, rows, None if keep is None else keep[rows])
+            if len(block):
+                yield block
 
     def total(self, of: Callable[["Block"], S]) -> S:
         """Make a statistic of each block and merge them in the order of the records."""
-        return merged(of(block) for block in self.blocks())
+        if not self.half.on_disk:
+            return merged(of(block) for block in self.blocks())
+        return self.half.total(lambda part: self._total(part, of))
+
+    def _total(self, part: Microdata, of: Callable[["Block"], S]) -> S | None:
+        """Make the statistic of a part; None where it has no such record."""
+        found = [of(block) for block in self._blocks(part)]
+        return merged(found) if found else None
 
     def levels(self, name: str) -> NDArray[Any]:
         """Return the codes (or numbers) of a variable that occur, in order."""

@@ -34,11 +34,11 @@ def read_csv(
 ) -> tuple[pa.Table, Dialect]:
     """Turn the bytes of a delimited text file into typed columns; ``numeric`` names those a schema says are numbers."""
     data, encoding, mark = _as_utf8(path, raw, encoding)
-    start, end = _header_span(path, data, delimiter)
+    start, end = header_span(path, data, delimiter)
     sample = data[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore")
     complete = len(data) - start <= SAMPLE_BYTES
     delimiter = delimiter or detect_delimiter(sample, complete=complete)
-    names = _header(path, data[start:end].decode("utf-8"), delimiter)
+    names = header(path, data[start:end].decode("utf-8"), delimiter)
     body = memoryview(data)[end:]
     lines = len(_LINE_END.findall(data, 0, end))
     records = first_records(sample, delimiter, complete=complete)
@@ -98,7 +98,7 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
     return raw, chosen, mark
 
 
-def _header_span(path: Path, data: bytes, delimiter: str | None) -> tuple[int, int]:
+def header_span(path: Path, data: bytes, delimiter: str | None = None) -> tuple[int, int]:
     """Find the first line that is not blank; a name in quotes may hold a line break, a quote inside a name is text."""
     found = re.search(rb"[^\r\n\t ]", data)
     if found is None:
@@ -128,7 +128,8 @@ def _end_of(pattern: "re.Pattern[bytes]", data: bytes, start: int) -> int:
     return start if found is None else found.end()
 
 
-def _header(path: Path, line: str, delimiter: str) -> list[str]:
+def header(path: Path, line: str, delimiter: str) -> list[str]:
+    """Return the names in a header."""
     names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
     if len(names) > 1 and not names[-1]:
         names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it

@@ -1,0 +1,155 @@
+"""``sfumato compare`` of tables in parts: files too large for memory, measured part by part on an engine."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sfumato.cli.options import console, print_json, say
+from sfumato.errors import NotApplicable, ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.core import Measure
+    from sfumato.data.parts import TableInParts
+    from sfumato.measurement import Measurement
+
+Found = dict[str, "Measurement | str"]  # by measure: what it says, or why it says nothing
+
+
+def is_in_parts(path: Path) -> bool:
+    """Tell whether a path means several files: a folder, or a pattern."""
+    return path.is_dir() or (any(mark in str(path) for mark in "*?[") and not path.exists())
+
+
+def refuse_others(**given: object) -> None:
+    """Refuse options that need a table in memory."""
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if named:
+        raise ParameterError(f"{', '.join(named)}: only of tables that fit into memory, one file each")
+
+
+def compare_in_parts(
+    original: Path,
+    protected: Path,
+    *,
+    schema: Path | None,
+    protected_schema: Path | None,
+    unmatched: bool,
+    measures: "Sequence[Measure] | None",
+    engine: str,
+    store: Path | None,
+    memory: str | None,
+    seed: int,
+    json: bool,
+) -> None:
+    """Measure a protected table in parts against its original, and print the figures."""
+    from sfumato.data.parts import scan
+    from sfumato.engine import Engine
+
+    watch = _Watch()
+    with Engine(engine, store=store, memory=memory, progress=watch) as where:
+        before = scan(original, schema, executor=where.executor)
+        if protected_schema is not None:
+            after = scan(protected, protected_schema, executor=where.executor)
+        else:
+            after = scan(protected, beside=before, executor=where.executor)
+        after = after.unmatched() if unmatched else after
+        say(f"original {before!r}, protected {after!r}; memory {where.memory / 1e9:.1f} GB")
+        found = _measured(before, after, _wanted() if measures is None else measures, seed, watch)
+        peak = getattr(where.executor, "peak_bytes", 0)
+    if peak:
+        say(f"the largest process had {peak / 1e6:,.0f} MB")
+    if json:
+        print_json(_plain(before, after, found))
+    else:
+        _print(found)
+    if not any(not isinstance(one, str) for one in found.values()) or (measures and _refused(found)):
+        for name, why in _refused(found).items():
+            say(f"sfumato: {name} could not be computed: {why}")
+        raise typer.Exit(1)
+
+
+def _wanted() -> "list[Measure]":
+    """Return every measure whose memory does not grow with the records."""
+    from sfumato.catalogue import measures
+
+    return [cls() for cls in measures().values() if cls().about.parts == "summaries"]
+
+
+def _measured(
+    before: "TableInParts", after: "TableInParts", measures: "Sequence[Measure]", seed: int, watch: "_Watch"
+) -> Found:
+    from sfumato.pair import Pair
+
+    pair = Pair.of(before, after)
+    found: Found = {}
+    for measure in measures:
+        watch.what = type(measure).__name__
+        try:
+            found[repr(measure)] = measure.evaluate_pair(pair, rng=seed)
+        except NotApplicable as refusal:
+            found[repr(measure)] = str(refusal)
+    watch.end()
+    return found
+
+
+def _refused(found: Found) -> dict[str, str]:
+    return {name: one for name, one in found.items() if isinstance(one, str)}
+
+
+def _plain(before: "TableInParts", after: "TableInParts", found: Found) -> dict[str, object]:
+    return {
+        "records": {"original": len(before), "protected": len(after)},
+        "parts": {"original": len(before.parts), "protected": len(after.parts)},
+        "figures": {
+            name: {
+                "value": one.value,
+                "parts": dict(one.parts),
+                "by_variable": dict(one.by_variable),
+                "notes": list(one.notes),
+            }
+            for name, one in found.items()
+            if not isinstance(one, str)
+        },
+        "reasons": _refused(found),
+    }
+
+
+def _print(found: Found) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("measure", "better", "value", box=None, pad_edge=False)
+    notes: list[str] = []
+    for name, one in found.items():
+        if not isinstance(one, str):
+            table.add_row(name, one.about.better, f"{one.value:.6g}")
+            notes += [f"{name}: {note}" for note in one.notes]
+    out = console()
+    out.print(table)
+    for text in (*dict.fromkeys(notes), *_refused(found).values()):
+        out.print(Text(f"  {text}", style="dim"))
+
+
+class _Watch:
+    """Counts parts on a terminal, with the time that is left of the pass."""
+
+    def __init__(self) -> None:
+        self.what = "scanning"
+        self._shown, self._start = sys.stderr.isatty(), time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if done == 1:
+            self._start = time.monotonic()
+        left = (time.monotonic() - self._start) / max(done - 1, 1) * (total - done)
+        if self._shown:
+            sys.stderr.write(f"\r\033[K{self.what}: part {done} of {total}, {left:.0f} s left")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._shown:
+            sys.stderr.write("\r\033[K")

@@ -1,0 +1,159 @@
+"""Delimited text of any length to Parquet, a block at a time: twice through the file, never the whole of it in memory.
+
+The first time tells the type of each column, by the rule of ``sfumato.read``: whole numbers if every cell is one,
+numbers if every cell is one, else text. The second time writes. The decimal sign is told from the first block.
+"""
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
+
+from sfumato.data.atomic import reason, replacing
+from sfumato.data.formats.compression import inner_name
+from sfumato.data.formats.csv.cells import MISSING, detect_decimal, typed, without_markers
+from sfumato.data.formats.csv.detection import detect_delimiter, first_records
+from sfumato.data.formats.csv.reading import SAMPLE_BYTES, header, header_span
+from sfumato.errors import FileError
+
+BLOCK = 1 << 24  # bytes of text that are looked at at a time
+STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+TEXT = (".csv", ".tsv", ".txt")
+NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What is said of text files, None: told from the file."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    missing: tuple[str, ...] = MISSING
+    numeric: frozenset[str] = frozenset()  # the columns that a schema says are numbers
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a text file is to be read."""
+
+    path: Path
+    start: int  # of the records, in bytes
+    names: list[str]
+    columns: list[str]  # those of the records: one more where they end in a delimiter
+    delimiter: str
+
+
+def converted(files: Sequence[Path], folder: Path | None, records: int, options: TextOptions) -> list[Path]:
+    """Convert text files to Parquet files of a folder that only its owner can read, with row groups of so many records.
+
+    Without a folder a temporary one is made, which goes when the program ends.
+    """
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write to {folder}: {reason(error)}") from None
+    made, names = [], set()
+    for file in files:
+        if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
+            known = ", ".join(("Parquet", *TEXT, *(f".csv{ending}" for ending in STREAMED)))
+            raise FileError(f"{file} cannot be read in parts; that can be done with {known}")
+        target = folder / f"{inner_name(file).stem}.parquet"
+        if target.name in names:
+            raise FileError(f"two files are called {target.stem}; give them different names")
+        names.add(target.name)
+        _convert(_form(file, options), target, records, options)
+        made.append(target)
+    return made
+
+
+def _form(path: Path, options: TextOptions) -> _Form:
+    """Read the header, and tell the delimiter."""
+    with _stream(path) as source:
+        sample = source.read(SAMPLE_BYTES)
+    mark = 3 if sample.startswith(b"\xef\xbb\xbf") else 0
+    start, end = header_span(path, sample[mark:])
+    try:
+        text = sample[mark + start :].decode("utf-8", errors="ignore")
+        line = sample[mark + start : mark + end].decode("utf-8")
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is not UTF-8; convert it first") from None
+    complete = len(sample) < SAMPLE_BYTES
+    given = "\t" if options.delimiter is None and inner_name(path).suffix.lower() == ".tsv" else options.delimiter
+    delimiter = given or detect_delimiter(text, complete=complete)
+    names = header(path, line, delimiter)
+    records = first_records(text, delimiter, complete=complete)
+    trailing = len(records) > 1 and len(records[1]) == len(names) + 1
+    return _Form(path, mark + end, names, [*names, NOTHING] if trailing else names, delimiter)
+
+
+def _stream(path: Path) -> Any:
+    try:
+        return pa.input_stream(str(path), compression=STREAMED.get(path.suffix.lower()))
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error}") from None
+
+
+def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
+    """Yield the records, a block at a time, as columns of text in which what marks missing values is missing."""
+    with _stream(form.path) as source:
+        source.read(form.start)
+        try:
+            reader = arrow_csv.open_csv(
+                source,
+                read_options=arrow_csv.ReadOptions(column_names=form.columns, block_size=BLOCK, use_threads=False),
+                parse_options=arrow_csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(form.columns, pa.string()), strings_can_be_null=False
+                ),
+            )
+            for batch in reader:
+                yield {name: without_markers(batch.column(name), options.missing)[0] for name in form.names}
+        except (pa.ArrowInvalid, OSError) as error:
+            raise FileError(f"{form.path} cannot be read with delimiter {form.delimiter!r}: {error}") from None
+
+
+def _convert(form: _Form, target: Path, records: int, options: TextOptions) -> None:
+    decimal, kinds = options.decimal, dict.fromkeys(form.names, pa.null())
+    for block in _blocks(form, options):
+        decimal = decimal or detect_decimal(form.path, block, form.delimiter, options.numeric)
+        for name, text in block.items():
+            if not pa.types.is_string(kinds[name]):
+                kinds[name] = _wider(kinds[name], typed(text, decimal)[0].type)
+    schema = pa.schema([(name, kind) for name, kind in kinds.items()])
+    with replacing(target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
+        held: list[pa.RecordBatch] = []
+        count = 0
+        for block in _blocks(form, options):
+            columns = [_as(text, kinds[name], decimal or ".") for name, text in block.items()]
+            held.append(pa.record_batch(columns, schema=schema))
+            count += len(held[-1])
+            while count >= records:
+                whole = pa.Table.from_batches(held)
+                writer.write_table(whole.slice(0, records), row_group_size=records)
+                held = whole.slice(records).to_batches()
+                count -= records
+        if count:
+            writer.write_table(pa.Table.from_batches(held), row_group_size=records)
+
+
+def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Return the type that holds the values of two."""
+    order = [pa.types.is_null, pa.types.is_integer, pa.types.is_floating, pa.types.is_string]
+    return max(one, other, key=lambda kind: next(place for place, test in enumerate(order) if test(kind)))
+
+
+def _as(text: Any, kind: pa.DataType, decimal: str) -> Any:
+    """Return a column of text as the type of the whole column."""
+    if pa.types.is_string(kind):
+        return text
+    return typed(text, decimal)[0].cast(kind)

@@ -1,0 +1,190 @@
+"""A part of a table on disk: some row groups of a Parquet file, read column by column, and known by their content."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.data import columns as read_columns
+from sfumato.data.atomic import reason
+from sfumato.data.on_demand import Column, OnDemand
+from sfumato.data.schema import Variable
+from sfumato.errors import DataError, FileError
+
+BLOCK = 1 << 22  # bytes digested at a time
+OPEN_FILES = 8
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part lies, and what its file was like when it was first looked at."""
+
+    path: Path
+    groups: tuple[int, ...]
+    records: int
+    size: int  # bytes of the whole file
+    changed: int  # when, in nanoseconds
+    digest: str  # of the bytes of the row groups, and of what the file says of them
+    last: bool = field(default=True, compare=False)  # whether these are all row groups of the file
+
+    @property
+    def name(self) -> str:
+        """The name of a part: its file, and which row groups of it if there are others."""
+        if self.last:
+            return str(self.path)
+        ends = f"{self.groups[0] + 1}" + (f" to {self.groups[-1] + 1}" if len(self.groups) > 1 else "")
+        return f"{self.path}, row group{'s' if len(self.groups) > 1 else ''} {ends}"
+
+    def check(self) -> None:
+        """Refuse a part that is not what it was; a file that was only copied or touched is."""
+        now = stated(self.path)
+        if (now.st_size, now.st_mtime_ns) == (self.size, self.changed):
+            return
+        if now.st_size != self.size or digest(self.path, self.groups) != self.digest:
+            raise FileError(
+                f"part {self.name} has changed since it was first looked at; scan the table again, and let nobody "
+                "write to its files meanwhile"
+            )
+
+
+class ParquetColumns(OnDemand):
+    """The columns of a part, as the variables of the whole table say."""
+
+    def __init__(self, place: Place, variables: Mapping[str, Variable]) -> None:
+        self.place, self.variables = place, dict(variables)
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.place.records
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.variables)
+
+    @property
+    def digest(self) -> str:
+        """A digest of what the row groups hold."""
+        return self.place.digest
+
+    def read(self, name: str) -> Column:
+        """Read one column; refused where the file has changed."""
+        self.place.check()
+        column = raw(self.place.path, self.place.groups, name)
+        try:
+            return read_columns.read(name, column, self.variables[name])[1]
+        except DataError as error:
+            raise type(error)(f"part {self.place.name}: {error}") from None
+
+
+def stated(path: Path) -> Any:
+    """Return what the file system says of a file."""
+    try:
+        return path.stat()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None
+
+
+def opened(path: Path) -> Any:
+    """Open a Parquet file; an empty, truncated or foreign one is refused."""
+    now = stated(path)
+    return _opened(path, now.st_size, now.st_mtime_ns)[0]
+
+
+def types(path: Path) -> pa.Schema:
+    """Return the names and types of the columns of a Parquet file."""
+    now = stated(path)
+    return _opened(path, now.st_size, now.st_mtime_ns)[1]
+
+
+@lru_cache(maxsize=OPEN_FILES)
+def _opened(path: Path, size: int, _: int) -> tuple[Any, pa.Schema]:
+    if not size:
+        raise FileError(f"{path} is empty")
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+            file.seek(max(size - 4, 0))
+            end = file.read(4)
+        if start == b"PAR1" and end != b"PAR1":
+            raise FileError(f"{path} is a truncated Parquet file: its end is missing; fetch it again")
+        schema = pq.read_schema(path)
+        return pq.ParquetFile(path, read_dictionary=_texts(schema)), schema
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None
+    except pa.ArrowException as error:
+        raise FileError(f"{path} cannot be read as Parquet: {error}") from None
+
+
+def _texts(schema: pa.Schema) -> list[str]:
+    """Name the columns of text, which are read as codes of the texts that occur."""
+    return [entry.name for entry in schema if pa.types.is_string(entry.type) or pa.types.is_large_string(entry.type)]
+
+
+def raw(path: Path, groups: tuple[int, ...], name: str) -> Any:
+    """Read one column of some row groups as arrow."""
+    try:
+        column = opened(path).read_row_groups(list(groups), columns=[name], use_threads=False)[name]
+    except OSError as error:  # of a file that ends before its data do, too
+        raise FileError(f"{path} cannot be read: {error}; fetch it again") from None
+    except pa.ArrowException as error:
+        raise FileError(f"{path} cannot be read as Parquet: {error}") from None
+    return column
+
+
+def digest(path: Path, groups: tuple[int, ...]) -> str:
+    """Return a digest of the bytes of some row groups, and of how the file describes its columns."""
+    file = opened(path)
+    found = sha256(types(path).remove_metadata().to_string().encode())
+    try:
+        with path.open("rb") as content:
+            for group in groups:
+                start, end = _span(file.metadata.row_group(group))
+                content.seek(start)
+                while start < end:
+                    block = content.read(min(BLOCK, end - start))
+                    if not block:
+                        raise FileError(f"{path} is a truncated Parquet file: its data end early; fetch it again")
+                    found.update(block)
+                    start += len(block)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None
+    return found.hexdigest()
+
+
+def _span(group: Any) -> tuple[int, int]:
+    """Return where the data of a row group begin and end in the file."""
+    starts, ends = [], []
+    for place in range(group.num_columns):
+        chunk = group.column(place)
+        pages = [chunk.data_page_offset, chunk.dictionary_page_offset]
+        start = min(page for page in pages if page is not None and page > 0)
+        starts.append(start)
+        ends.append(start + chunk.total_compressed_size)
+    return min(starts), max(ends)
+
+
+def bounds(path: Path, groups: tuple[int, ...], name: str) -> tuple[int, int] | None:
+    """Return the smallest and largest whole number of a column, as the file says itself; None: it does not."""
+    metadata = opened(path).metadata
+    low, high = [], []
+    for group in groups:
+        found = metadata.row_group(group)
+        chunks = (found.column(place) for place in range(found.num_columns))
+        chunk = next((c for c in chunks if c.path_in_schema == name), None)
+        told = None if chunk is None else chunk.statistics
+        if told is None or not told.has_min_max:
+            return None
+        low.append(int(told.min))
+        high.append(int(told.max))
+    return min(low), max(high)

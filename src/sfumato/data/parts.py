@@ -1,0 +1,250 @@
+"""A table in parts: files too large for memory, read a part at a time under one schema.
+
+    original = sfumato.scan("register/*.parquet", "schema.toml")
+    sfumato.KAnonymity(3).evaluate(original, sfumato.scan("protected/*.parquet", "schema.toml"))
+
+One pass learns what the parts have in common: which categories occur, which kind each variable has. After that each
+part is a ``Microdata`` whose columns are read when they are asked for. A part that changes between two looks at it is
+refused.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from glob import glob
+from hashlib import sha256
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+from sfumato.data.file_names import PARQUET, PathLike
+from sfumato.data.formats.parquet_part import ParquetColumns, Place, digest, opened, stated, types
+from sfumato.data.frames import Origin, to_arrow
+from sfumato.data.learning import Learned, common, learn
+from sfumato.data.microdata import Microdata, check_names
+from sfumato.data.on_demand import OnDemand, Taken
+from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema_file import read_schema
+from sfumato.errors import DataError, FileError, ParameterError, SchemaError
+
+RECORDS = 500_000  # of a part, unless a row group holds more
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableInParts:
+    """A table on disk: the parts, each read when it is asked for, and the schema that all of them have."""
+
+    parts: tuple[Microdata, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """What is known of the variables."""
+        return self.parts[0].schema
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of records of each part."""
+        return tuple(len(part) for part in self.parts)
+
+    @property
+    def matched(self) -> bool:
+        """Whether record i is about the same unit as record i of the table it was made from."""
+        return all(part.matched for part in self.parts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all parts: two tables with the same fingerprint give the same figures."""
+        return sha256(" ".join(part.fingerprint for part in self.parts).encode()).hexdigest()[:16]
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.parts)} part{'s' if len(self.parts) > 1 else ''}"
+        return f"TableInParts({len(self):,} records in {parts}: {len(self.schema)} variables)"
+
+    def unmatched(self) -> "TableInParts":
+        """Return the table as one whose records correspond to none of the original: synthetic, or a sample."""
+        return TableInParts(tuple(replace(part, matched=False) for part in self.parts))
+
+    def loaded(self) -> Microdata:
+        """Return the whole table in memory."""
+        import numpy as np
+
+        first = self.parts[0]
+        columns = {name: np.concatenate([part.columns[name] for part in self.parts]) for name in self.schema.names}
+        return Microdata(self.schema, columns, replace(first.origin, path=None), first.notes, self.matched)
+
+
+def scan(
+    paths: PathLike | Sequence[PathLike],
+    schema: Schema | PathLike | None = None,
+    *,
+    beside: TableInParts | Microdata | None = None,
+    records: int = RECORDS,
+    folder: PathLike | None = None,
+    executor: Executor | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    missing: Sequence[str] | None = None,
+) -> TableInParts:
+    """Look through the files of a table that is too large for memory, and return it in parts.
+
+    ``paths`` is a pattern such as ``"register/*.parquet"``, a folder, or a list of files; the parts stand in the order
+    of the files' names. A file is cut into parts between its row groups, of up to ``records`` records each. Text files
+    (.csv, .tsv, .txt; compressed: .gz, .bz2, .zst) are converted to Parquet once, a block at a time, into ``folder``,
+    which nobody else can read; they follow the rule of ``sfumato.read``, and so do ``delimiter``, ``decimal`` and
+    ``missing``.
+
+    ``schema`` is a ``Schema`` or the path of a ``schema.toml``; kinds that it does not state follow the type of the
+    columns, as in memory. ``beside`` is the original of a protected table: what is known of its variables holds for
+    their namesakes where it can. Parts that disagree are refused, and the part is named. ``executor`` is where parts
+    are looked through; without one, here.
+    """
+    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+        raise ParameterError(f"scan: records must be a whole number of at least 1; got {records!r}")
+    files, told = _found(paths), _schema(schema, beside)
+    text = [file for file in files if file.suffix.lower() not in PARQUET]
+    if text and len(text) < len(files):
+        raise FileError(f"{text[0]} is no Parquet file, but others of the table are; give files of one kind")
+    if text:
+        from sfumato.data.formats.csv.cells import MISSING
+        from sfumato.data.formats.csv.streaming import TextOptions, converted
+
+        numeric = frozenset(v.name for v in told or () if v.kind == "numeric" and not v.kind_by_rule)
+        options = TextOptions(delimiter, decimal, MISSING if missing is None else tuple(missing), numeric)
+        files = converted(files, None if folder is None else Path(folder), records, options)
+    run = map if executor is None else executor.map
+    cuts = [(file, groups) for file in files for groups in _cut(file, records)]
+    if not cuts:
+        raise DataError(f"{files[0]}: the table has no records")
+    origin = _origin(files[0])
+    places = list(run(_placed, *zip(*cuts, strict=True)))
+    names = tuple(types(files[0]).names)
+    if told is not None and beside is None:
+        check_names(told, names)
+        absent = [name for name in (*told.names, *told.special().values()) if name not in names]
+        if absent:
+            raise SchemaError(
+                f"{files[0]}: the schema names {', '.join(map(repr, dict.fromkeys(absent)))}, which the table does not "
+                f"have; it has {', '.join(names)}"
+            )
+    told = Schema() if told is None else told.only(names) if beside is not None else told
+    learned = list(run(partial(learn, told=told, fitting=beside is not None), places))
+    variables = common(learned, {variable.name: variable for variable in told}, fitting=beside is not None)
+    again = tuple(name for name in names if variables[name] is None)
+    if again:  # of a variable that is no longer what it was in the original: its own type says what it is
+        bare = replace(told, variables=tuple(variable for variable in told if variable.name not in again))
+        anew = list(run(partial(learn, told=bare, only=again), places))
+        variables |= common(anew, {})
+    whole = replace(told, variables=tuple(_known(variables[name]) for name in names))
+    _check_weights(whole, learned)
+    by_name = {variable.name: variable for variable in whole}
+    return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin) for place in places))
+
+
+def cut_alike(one: TableInParts, other: TableInParts) -> tuple[TableInParts, TableInParts]:
+    """Return two tables of as many records in the same parts: cut wherever one of them is."""
+    ends = sorted({*accumulate(one.sizes), *accumulate(other.sizes)})
+    return _cut_at(one, ends), _cut_at(other, ends)
+
+
+def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
+    parts, start = [], 0
+    for part in table.parts:
+        stop = start + len(part)
+        for low, high in pairwise([start, *(end for end in ends if start < end <= stop)]):
+            rows = range(low - start, high - start)
+            if isinstance(part.columns, OnDemand) and len(rows) < len(part):
+                parts.append(replace(part, columns=Taken(part.columns, rows)))
+            else:
+                parts.append(part)
+        start = stop
+    return TableInParts(tuple(parts))
+
+
+def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
+    """List the files meant, in the order of their names."""
+    listed: Iterable[PathLike] = (paths,) if isinstance(paths, str | os.PathLike) else paths
+    found: list[Path] = []
+    for entry in listed:
+        path = Path(entry)
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and file.is_file())
+            if not inside:
+                raise FileError(f"{path} holds no Parquet files; name files of another kind: {path / '*.csv'}")
+            found += inside
+        elif path.exists():
+            found.append(path)
+        else:
+            named = map(Path, glob(str(entry), recursive=True))  # noqa: PTH207 - a pattern may be absolute
+            matching = sorted(file for file in named if file.is_file())
+            if not matching:
+                raise FileError(f"no file is called {entry}; give a pattern such as 'folder/*.parquet', or a folder")
+            found += matching
+    if not found:
+        raise ParameterError("scan: no file was named")
+    return [path.resolve() for path in found]
+
+
+def _schema(schema: Schema | PathLike | None, beside: TableInParts | Microdata | None) -> Schema | None:
+    if schema is not None and beside is not None:
+        raise ParameterError("scan: give a schema, or the original that it stands beside, not both")
+    if beside is not None:
+        return beside.schema
+    if isinstance(schema, Schema) or schema is None:
+        return schema
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(schema)
+    raise SchemaError(f"schema must be a Schema or the path of a schema.toml; got {type(schema).__name__}")
+
+
+def _cut(file: Path, records: int) -> list[tuple[int, ...]]:
+    """Put the row groups of a file together to parts of no more records than that; empty ones are left out."""
+    metadata = opened(file).metadata
+    parts: list[tuple[int, ...]] = []
+    held: list[int] = []
+    count = 0
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).num_rows
+        if held and count + size > records:
+            parts.append(tuple(held))
+            held, count = [], 0
+        if size:
+            held.append(group)
+            count += size
+    return [*parts, tuple(held)] if held else parts
+
+
+def _placed(file: Path, groups: tuple[int, ...]) -> Place:
+    before, metadata = stated(file), opened(file).metadata
+    found = digest(file, groups)
+    return Place(
+        file,
+        groups,
+        sum(metadata.row_group(group).num_rows for group in groups),
+        before.st_size,
+        before.st_mtime_ns,
+        found,
+        len(groups) == sum(metadata.row_group(group).num_rows > 0 for group in range(metadata.num_row_groups)),
+    )
+
+
+def _origin(file: Path) -> Origin:
+    """Remember the types of the columns, so that a protected part goes back as the same; refuse what is no table."""
+    try:
+        return replace(to_arrow(types(file).remove_metadata().empty_table())[1], path=file)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _known(variable: Variable | None) -> Variable:
+    assert variable is not None  # what fitted no part was learned anew
+    return variable
+
+
+def _check_weights(schema: Schema, learned: Sequence[Learned]) -> None:
+    """Refuse a weight that is zero in all parts: what is wrong in one was refused there."""
+    if schema.weight is not None and not any(part.weighs for part in learned):
+        raise DataError(f"the weight {schema.weight!r} is zero in every record")

@@ -1,0 +1,230 @@
+"""What is computed of every part: sent to an executor, kept as it arrives, handed on in the order of the parts."""
+
+import pickle
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from sfumato.engine.executors import opened
+from sfumato.engine.memory import in_bytes
+from sfumato.engine.summaries import Summaries, key_of
+from sfumato.errors import EngineError, ParameterError
+
+AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
+UNKNOWN = 16  # workers, where an executor does not tell
+AGAIN = 25  # times that a part is sent anew because the worker that had it died
+FEWEST = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
+
+
+class Part(Protocol):
+    """What an engine knows of a part of a table."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of schema and content."""
+
+    def at_hand(self) -> Any:
+        """Return the part with its columns read once while it is worked on."""
+
+    def __len__(self) -> int: ...
+
+
+class Engine:
+    """Where the parts of tables are computed, and what is kept of them.
+
+    ``where`` is "local" (processes of this machine), "here" (this process alone), ``dask://host:port``,
+    ``spark://host:port`` or ``spark://local[2]``, or anything that is a ``concurrent.futures.Executor``: Dask's
+    ``client.get_executor()``, those of MPI and loky, a pool of threads. There are as many local ``processes`` as
+    cores if nobody says, and no more than fit into the memory. ``store`` is a file for the summaries of parts, so that
+    a run that was killed goes on. What does not fit into ``memory`` (bytes, or "2 GB"; half of what is free) is put
+    into ``folder``, of which nobody else can read what is written.
+
+        with sfumato.Engine("local", store="summaries.sqlite"):
+            sfumato.KAnonymity(3).evaluate(original, protected)
+    """
+
+    def __init__(
+        self,
+        where: str | Executor = "local",
+        *,
+        processes: int | None = None,
+        store: str | Path | None = None,
+        folder: str | Path | None = None,
+        memory: int | str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.memory = in_bytes(memory)
+        self.executor, self._close = opened(where, processes, self.memory)
+        self.summaries = None if store is None else Summaries(store)
+        self.computed = 0  # parts computed so far, those found in the store left aside
+        self._progress = progress
+        self._folder: Path | None = None
+        self._within = None if folder is None else Path(folder)
+
+    @property
+    def workers(self) -> int:
+        """How many parts are computed at a time, as far as the executor tells."""
+        if self.executor is None:
+            return 1
+        told = getattr(self.executor, "number", None) or getattr(self.executor, "_max_workers", None)
+        return told if isinstance(told, int) else UNKNOWN
+
+    @property
+    def folder(self) -> Path:
+        """A folder for what does not fit into memory; it goes when the engine is closed."""
+        if self._folder is None:
+            if self._within is not None:
+                self._within.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="sfumato-", dir=self._within))
+        return self._folder
+
+    def each(self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]], *, stored: bool = True) -> Iterator[Any]:
+        """Yield what ``of`` makes of each part, or of matching parts of several tables, in their order.
+
+        ``stored``: whether it is kept in the store, and taken from there; not so of what is done rather than told.
+        """
+        task = _pickled(of)
+        store = self.summaries if stored else None
+        package = getattr(of, "__module__", "").partition(".")[0]
+        waiting: deque[tuple[str, Any, Future[Any] | None]] = deque()
+        left = iter(parts)
+        done = 0
+        try:
+            while True:
+                while len(waiting) < AHEAD * self.workers and (part := next(left, None)) is not None:
+                    waiting.append(self._begun(task, part, package, store))
+                if not waiting:
+                    return
+                key, part, future = waiting.popleft()
+                found = part if future is None else self._finished(task, part, future)
+                if future is not None:
+                    self.computed += 1
+                    if store is not None:
+                        store.keep(key, found)
+                done += 1
+                if self._progress is not None:
+                    self._progress(done, len(parts))
+                yield found
+        finally:
+            for _, _, future in waiting:
+                if future is not None:
+                    future.cancel()
+
+    def _begun(
+        self, task: bytes, part: tuple[Part, ...], package: str, store: Summaries | None
+    ) -> "tuple[str, Any, Future[Any] | None]":
+        """Send a part out, or find in the store what was made of it before."""
+        key = ""
+        if store is not None:
+            key = key_of(task, (one.fingerprint for one in part))
+            known = store.find(key, (package,))
+            if known is not None:
+                return key, known, None
+        return key, part, self._sent(task, part)
+
+    def _sent(self, task: bytes, part: tuple[Part, ...]) -> "Future[Any]":
+        if self.executor is None:
+            future: Future[Any] = Future()
+            future.set_result(computed(task, part))
+            return future
+        try:
+            return self.executor.submit(computed, task, part)
+        except Exception as error:
+            raise EngineError(f"the engine takes no more work: {error}; what was computed so far is kept") from error
+
+    def _finished(self, task: bytes, part: tuple[Part, ...], future: "Future[Any]") -> Any:
+        """Wait for a part, and send it anew if the worker that had it died; an error of its own is raised here."""
+        for _ in range(AGAIN):
+            try:
+                well, result = future.result()
+            except EngineError:
+                raise
+            except Exception as error:
+                if type(error).__name__ != "KilledWorker":
+                    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                    raise EngineError(
+                        f"the engine is gone or broken ({what}); what was computed so far is kept if a store was "
+                        "named, and a repeated run goes on from there"
+                    ) from error
+                future = self._sent(task, part)
+                continue
+            if well:
+                return result
+            raise result
+        raise EngineError(f"the workers that had a part died {AGAIN} times; give less work to each, or more memory")
+
+    def close(self) -> None:
+        """End what was started here, and remove what was put aside."""
+        self._close()
+        if self.summaries is not None:
+            self.summaries.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def __enter__(self) -> Self:
+        _entered.append(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _entered.remove(self)
+        self.close()
+
+
+_entered: list[Engine] = []  # the engines of the with-statements around, the innermost last
+_own: list[Engine] = []  # that of this program, once it was needed
+_busy: ContextVar[bool] = ContextVar("computing a part", default=False)
+NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
+
+
+def current(records: int) -> Engine:
+    """Return the engine of the with-statement around; without one, this machine's processes for a large table."""
+    if _busy.get():
+        NESTED.append(records)
+    elif _entered:
+        return _entered[-1]
+    wanted = "local" if records >= FEWEST and not _busy.get() else "here"
+    for engine in _own:
+        if (engine.executor is not None) == (wanted == "local"):
+            return engine
+    import atexit
+
+    engine = Engine(wanted)
+    atexit.register(engine.close)
+    _own.append(engine)
+    return engine
+
+
+def computed(task: bytes, parts: tuple[Part, ...]) -> tuple[bool, Any]:
+    """Compute a task of a part: whether it went well, and the result or the error; workers call it."""
+    before = _busy.set(True)
+    try:
+        found = _unpickled(task)(*(part.at_hand() for part in parts))
+        return True, found.summary() if hasattr(found, "summary") else found
+    except Exception as error:
+        return False, error
+    finally:
+        _busy.reset(before)
+
+
+@lru_cache(maxsize=4)
+def _unpickled(task: bytes) -> Callable[..., Any]:
+    of: Callable[..., Any] = pickle.loads(task)
+    return of
+
+
+def _pickled(of: Callable[..., Any]) -> bytes:
+    import cloudpickle
+
+    try:
+        task: bytes = cloudpickle.dumps(of, protocol=5)
+    except Exception as error:
+        raise ParameterError(f"what is computed of a part cannot be sent to another process ({error})") from error
+    return task
