@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data import columns as read_columns
+from sfumato.data.decimals import EXACT
 from sfumato.data.formats.parquet_part import Place, bounds, raw, types
 from sfumato.data.microdata import check_special
 from sfumato.data.schema import Category, Schema, Variable, a_kind
@@ -84,11 +85,11 @@ def _by_type(place: Place, entry: pa.Field, known: Variable | None) -> Variable 
     if known is not None and not known.kind_by_rule and known.kind != "numeric":
         return None
     variable = Variable(entry.name) if known is None else replace(known, kind="numeric", kind_by_rule=False)
-    if pa.types.is_floating(entry.type) or pa.types.is_decimal(entry.type) or pa.types.is_null(entry.type):
+    if pa.types.is_floating(entry.type) or pa.types.is_null(entry.type):
         return variable
     if pa.types.is_integer(entry.type):
         ends = bounds(place.path, place.groups, entry.name)
-        if ends is not None and max(abs(end) for end in ends) <= read_columns.EXACT:
+        if ends is not None and max(abs(end) for end in ends) <= EXACT:
             return variable
     return None
 
