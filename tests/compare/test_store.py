@@ -16,6 +16,7 @@ from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
+from sfumato.pair import Half
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 CELL = Cell(
@@ -218,7 +219,7 @@ def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None
     scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
     Store(scope).close()
     (task,) = Experiment(DATA, [Shift()], [Loss(), Closeness()])._plan(scope, by_record=True)
-    for number, _ in enumerate(_kept(task), start=1):
+    for number, _ in enumerate(_kept(task, Half.of(DATA)), start=1):
         with Store(scope) as other:
             assert len(other.finished()) == number  # on disk before the next one is computed
 
