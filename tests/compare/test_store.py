@@ -16,6 +16,7 @@ from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError
+from sfumato.pair import Half
 
 DATA = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0, 4.0]}))
 CELL = Cell(

@@ -15,13 +15,25 @@ LABELLED = tuple(FAMILIES)
 PathLike = str | os.PathLike[str]
 
 
+def a_path(path: object) -> Path:
+    """Return a path; what cannot be one is refused."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise ParameterError(f"a file must be named by text or a path; got {path!r}")
+    try:
+        if b"\0" not in os.fsencode(path):
+            return Path(path)
+    except UnicodeEncodeError:
+        pass
+    raise FileError(f"no file can be called {os.fspath(path)!r}")
+
+
 def located(path: PathLike, table: str | None = None) -> tuple[Path, str | None]:
     """Return a file, and which of its tables is meant: by name, or by what stands behind a # in its name.
 
     >>> located("survey.xlsx#persons")
     (PosixPath('survey.xlsx'), 'persons')
     """
-    file = Path(path)
+    file = a_path(path)
     name, mark, inner = file.name.partition("#")
     holds_tables = Path(name).suffix.lower() in (*EXCEL, *R)
     if mark and holds_tables and not file.exists():

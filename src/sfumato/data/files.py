@@ -11,7 +11,7 @@ from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.columns import still_read_as
 from sfumato.data.file_form import Dialect
-from sfumato.data.file_names import LABELLED, PARQUET, TEXT, PathLike, located, refuse_unknown
+from sfumato.data.file_names import LABELLED, PARQUET, TEXT, PathLike, a_path, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
 from sfumato.data.formats.csv.cells import MISSING, typed
 from sfumato.data.formats.csv.reading import read_csv
@@ -20,7 +20,7 @@ from sfumato.data.formats.excel import EXCEL, read_excel, sheets_in, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, is_text
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError
 
@@ -67,7 +67,7 @@ def read(
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
     suffix = file.suffix.lower()
     refuse_unknown(file)
-    _check_options(delimiter, decimal, missing)
+    _check_options(delimiter, decimal, encoding, missing)
     markers, dialect = MISSING if missing is None else missing, None
     if suffix in LABELLED:
         from sfumato.data.formats.labelled.reading import read_labelled
@@ -129,7 +129,7 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
 
     Returned is what the format could not hold, in sentences; nothing where all of it was kept.
     """
-    table, file = Microdata.from_frame(data), Path(path)
+    table, file = Microdata.from_frame(data), a_path(path)
     suffix = file.suffix.lower()
     refuse_unknown(file, writing=True)
     source = table.origin.path
@@ -207,12 +207,18 @@ def _only_for_text(file: Path, what: str, **options: object) -> None:
         raise ParameterError(f"{file}: {', '.join(others)} and {last} are for text files, not {what}")
 
 
-def _check_options(delimiter: str | None, decimal: str | None, missing: Sequence[str] | None) -> None:
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise ParameterError(f"read: delimiter must be one character, for example ';'; got {delimiter!r}")
+def _check_options(
+    delimiter: str | None, decimal: str | None, encoding: str | None, missing: Sequence[str] | None
+) -> None:
+    single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if delimiter is not None and (not single or delimiter in '"\r\n\0'):
+        raise ParameterError(f"read: delimiter must be one plain character, for example ';'; got {delimiter!r}")
     if decimal not in (None, ".", ","):
         raise ParameterError(f"read: decimal must be '.' or ','; got {decimal!r}")
-    if isinstance(missing, str) or not all(isinstance(marker, str) for marker in missing or ()):
+    named = isinstance(encoding, str) and encoding and is_text(encoding) and "\0" not in encoding
+    if encoding is not None and not named:
+        raise ParameterError(f"read: encoding must name one, for example 'cp1252'; got {encoding!r}")
+    if isinstance(missing, str) or not all(isinstance(marker, str) and is_text(marker) for marker in missing or ()):
         raise ParameterError(f"read: missing must be a list of texts, for example ['', 'NA']; got {missing!r}")
 
 

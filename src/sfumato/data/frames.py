@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.data import decimals
 from sfumato.data.dates import is_moment
 from sfumato.data.file_form import Dialect, Labelled
+from sfumato.data.schema import is_text
 from sfumato.errors import DataError
 
 FrameKind = Literal["pandas", "polars", "pyarrow"]
@@ -78,6 +79,9 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     if kind not in ("pandas", "polars", "pyarrow"):
         raise DataError(f"{kind} tables are not supported; turn it into pandas, polars or pyarrow first")
     names = list(wrapped.columns)
+    unwritable = next((name for name in names if not is_text(name)), None)
+    if unwritable is not None:
+        raise DataError(f"no file can hold the column name {unwritable!r}, which has half of a surrogate pair")
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise DataError(f"the table has two columns of the same name: {', '.join(twice)}")
@@ -99,6 +103,12 @@ def _arrow_column(frame: "nw.DataFrame[Any]", name: str) -> Any:
     column = frame[name]
     try:
         array = column.to_arrow()
+        if pa.types.is_binary_view(array.type):
+            array = array.cast(pa.binary())
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array.validate(full=True)
+    except UnicodeError as error:
+        raise DataError(f"variable {name!r} holds text that no file can hold ({error}); correct it") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(
             f"variable {name!r} mixes values of different types ({error}); make it all text or all numbers"
@@ -106,7 +116,7 @@ def _arrow_column(frame: "nw.DataFrame[Any]", name: str) -> Any:
     except pa.ArrowNotImplementedError as error:
         raise DataError(f"variable {name!r} cannot be read ({error}); turn it into numbers or text") from None
     kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-    foreign = isinstance(kind, pa.BaseExtensionType) or pa.types.is_nested(kind) or pa.types.is_map(kind)
+    foreign = isinstance(kind, pa.BaseExtensionType) or pa.types.is_nested(kind) or pa.types.is_interval(kind)
     if foreign or (column.dtype == nw.Object and kind == pa.binary(8)):  # polars hands over the objects' addresses
         raise DataError(f"variable {name!r} holds values of type {kind}, not numbers, text or dates; turn it into text")
     return array

@@ -29,6 +29,15 @@ def a_kind(kind: Kind) -> str:
     return "a date" if kind == "date" else kind
 
 
+def is_text(text: object) -> bool:
+    """Tell whether a text can be written: not if it holds half of a surrogate pair."""
+    try:
+        str(text).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Variable:
     """One column: what its values mean and what an intruder may know of it.
@@ -70,6 +79,8 @@ class Variable:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a variable's name must be text, and not empty; got {self.name!r}")
+        if not is_text(self.name) or not is_text(self.label):
+            raise SchemaError(f"variable {self.name!r}: no file can hold a half of a surrogate pair; correct the text")
         for word, allowed in (("kind", get_args(Kind)), ("role", get_args(Role))):
             value = getattr(self, word)
             if value not in allowed:

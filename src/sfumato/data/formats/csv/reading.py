@@ -95,6 +95,8 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
         ) from None
     except LookupError:
         raise FileError(f"{path}: there is no encoding {encoding!r}; common ones are utf-8, cp1252, latin-1") from None
+    except UnicodeError as error:  # of codecs that do not say where
+        raise FileError(f"{path} is not {chosen.upper()}: {error}; name another encoding") from None
     return raw, chosen, mark
 
 
