@@ -1,7 +1,8 @@
 """Numbers so large or small that arithmetic with them overflows: refused with a reason, not warned of and then nan."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,17 +12,30 @@ from sfumato.errors import NotApplicable
 LARGE, SMALL = 1e70, 1e-70  # their fourth powers, which measures of shape need, are still numbers
 
 
-def extreme_numbers(tables: Sequence[Microdata]) -> dict[str, float]:
-    """Return the variables whose greatest number, whatever its sign, is beyond these, with that number."""
+_KNOWN: WeakKeyDictionary[Microdata, dict[str, float]] = WeakKeyDictionary()  # every measure asks of the same tables
+
+
+def extreme_numbers(tables: Iterable[Microdata]) -> dict[str, float]:
+    """Return the variables whose greatest number, whatever its sign, is beyond these, with that number.
+
+    Of tables in memory: parts on disk would have to be read for it.
+    """
     found: dict[str, float] = {}
     for table in tables:
-        for name in table.schema.analysed("numeric"):
-            column = table.columns[name]
-            high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
-            most = float(max(high, -low))  # nan where all is missing
-            if most > LARGE or 0 < most < SMALL:
-                found[name] = most
+        if not table.on_disk:
+            if table not in _KNOWN:
+                _KNOWN[table] = dict(_beyond(table))
+            found |= _KNOWN[table]
     return found
+
+
+def _beyond(table: Microdata) -> Iterator[tuple[str, float]]:
+    for name in table.schema.analysed("numeric"):
+        column = table.columns[name]
+        high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
+        most = float(max(high, -low))  # nan where all is missing
+        if most > LARGE or 0 < most < SMALL:
+            yield name, most
 
 
 @contextmanager
