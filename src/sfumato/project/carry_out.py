@@ -37,6 +37,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     from sfumato.project.record import STORE, Record
     from sfumato.project.release import (
         forget_release,
+        only_release,
         protected_path,
         provenance_path,
         release_folder,
@@ -88,6 +89,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         return summary
     key = release_key(results, table, summary)
     there = is_written(protected_path(plan), note=provenance_path(plan), source=plan.file, key=key)
+    there = there and only_release(plan)
     if there:
         summary = _with_decision(summary, plan, tell)
     else:

@@ -106,10 +106,13 @@ def forget_release(plan: "Plan", tell: Tell) -> None:
     from sfumato.project.tables import protected_schema_path
 
     names = ("about.html", "about.md", "about.json")
-    note = provenance_path(plan)
-    places = [protected_path(plan), note, protected_schema_path(note), *(release_folder(plan) / n for n in names)]
+    notes = _notes(plan)  # also those of tables of another name: an earlier sweep may have been of another file
+    places = [release_folder(plan) / name for name in names]
+    for note in notes:
+        table = release_folder(plan) / note.name.removesuffix(".provenance.json")
+        places += [table, note, protected_schema_path(note)]
     found = [place for place in places if place.exists()]
-    earlier = _seed_of(note)
+    seeds = {_seed_of(note) for note in notes}
     try:
         for place in found:
             place.unlink()
@@ -117,8 +120,18 @@ def forget_release(plan: "Plan", tell: Tell) -> None:
         raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
     if found:
         tell(f"removed the release of an earlier run from {release_folder(plan)}")
-    if earlier == plan.seed:
+    if plan.seed in seeds:
         tell("if it went out already, begin another folder: two tables of one seed share their random draws")
+
+
+def only_release(plan: "Plan") -> bool:
+    """Tell whether no other table than this plan's was released into the folder."""
+    return _notes(plan) == [provenance_path(plan)]
+
+
+def _notes(plan: "Plan") -> list[Path]:
+    """Return where the notes on releases into this folder are: that of this plan, and those that are there."""
+    return list(dict.fromkeys([provenance_path(plan), *sorted(plan.out.glob("*.provenance.json"))]))
 
 
 def _seed_of(note: Path) -> int | None:

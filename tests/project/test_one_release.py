@@ -1,0 +1,37 @@
+"""A folder holds one release: that of an earlier sweep of another file does not stay beside it."""
+
+from pathlib import Path
+
+import sfumato
+
+
+def swept(file: Path, out: Path) -> None:
+    sfumato.sweep(
+        file,
+        methods=["RankSwapping(p=0.2)"],
+        measures=["RankInterval", "InformationLoss"],
+        at_most={"RankInterval": 1.0},
+        utility="InformationLoss",
+        risk="RankInterval",
+        bootstrap=False,
+        replicates=1,
+        seed=7**20,
+        out=out,
+    )
+
+
+def test_the_release_of_another_file_goes(tmp_path: Path) -> None:
+    numbers = sfumato.household_survey(40).to_frame("pyarrow").select(["income", "wealth", "rent"])
+    out = tmp_path / "out"
+    for name in ("first.csv", "second.parquet"):
+        sfumato.write(numbers, tmp_path / name)
+        swept(tmp_path / name, out)
+    assert sorted(path.name for path in (out / "release").iterdir()) == [
+        "about.html",
+        "about.json",
+        "about.md",
+        "second.protected.parquet",
+    ]
+    assert [path.name for path in out.glob("*.provenance.json")] == ["second.protected.parquet.provenance.json"]
+    swept(tmp_path / "second.parquet", out)  # nothing to do: it stays as it is
+    assert (out / "release" / "second.protected.parquet").is_file()
