@@ -17,7 +17,7 @@ from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
-from sfumato.workbench.journal import Journal, Now
+from sfumato.workbench.journal import Journal, Now, Stale
 
 if TYPE_CHECKING:
     from sfumato.workbench.latest import Latest
@@ -84,6 +84,11 @@ class Desk:
     def redo(self, revision: int | None = None) -> Now:
         """Go forward again by one step."""
         return self._written(lambda: self.journal.redo(revision))
+
+    def refuse_stale(self, revision: int) -> None:
+        """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
+        if revision != self.now().revision:
+            raise Stale
 
     def _written(self, move: Callable[[], Now]) -> Now:
         """Move to another draft, and write its schema to the file."""
