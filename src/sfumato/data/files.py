@@ -208,8 +208,9 @@ def _only_for_text(file: Path, what: str, **options: object) -> None:
 
 
 def _check_options(delimiter: str | None, decimal: str | None, missing: Sequence[str] | None) -> None:
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise ParameterError(f"read: delimiter must be one character, for example ';'; got {delimiter!r}")
+    known = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0'
+    if delimiter is not None and not known:
+        raise ParameterError(f"read: delimiter must be one ASCII character, for example ';'; got {delimiter!r}")
     if decimal not in (None, ".", ","):
         raise ParameterError(f"read: decimal must be '.' or ','; got {decimal!r}")
     if isinstance(missing, str) or not all(isinstance(marker, str) for marker in missing or ()):
