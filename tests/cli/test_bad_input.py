@@ -128,3 +128,11 @@ def test_the_schema_written_with_a_masked_table_is_found_beside_it(tmp_path: Pat
     assert run("protect", survey, "--method", "MDAV(k=3)", "--out", masked).exit_code == 0
     found = run("compare", survey, masked, "--measure", "InformationLoss")
     assert found.exit_code == 0 and "masked.csv.schema.toml, which was written with it" in found.stderr
+
+
+def test_a_bound_in_percent_is_the_share_that_is_written_so() -> None:
+    from decimal import Decimal
+
+    for tenths in range(1001):  # seven of a thousand keep a bound of 0.7 %
+        said = str(Decimal(tenths) / 10)
+        assert read_bounds("--at-most", [f"DistanceLinkage={said}%"]) == {"DistanceLinkage": tenths / 1000}

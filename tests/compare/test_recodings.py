@@ -176,3 +176,24 @@ def test_rare_categories_by_variable() -> None:
         GlobalRecoding(rare={"age": 0.1}).protect(data)
     with pytest.raises(ParameterError, match="job: give a map, bins, a hierarchy or a share"):
         GlobalRecoding(rare={"job": 0.1}, map={"job": {"a": "b"}})
+
+
+def test_putting_together_looks_at_each_category_once() -> None:
+    class Counted(str):
+        """A category that counts how often it is written."""
+
+        written = 0
+
+        def __str__(self) -> str:
+            Counted.written += 1
+            return str.__str__(self)
+
+    many = 200
+    variable = Variable("place", "nominal", categories=tuple(Counted(f"p{place:03}") for place in range(many)))
+    half = Recodings().merged(variable, [f"p{place:03}" for place in range(many // 2)], "low")
+    Counted.written = 0
+    whole = half.merged(variable, ["low", "p150"], "lower")
+    assert Counted.written < 20 * many
+    recode = whole["place"]
+    assert recode is not None
+    assert dict(recode.merge) == {f"p{place:03}": "lower" for place in (*range(many // 2), 150)}

@@ -97,3 +97,15 @@ def test_the_lock_is_for_its_owner_and_a_folder_that_is_not_there_is_not_locked(
         pass
     if os.name == "posix":
         assert (tmp_path / "lock").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX systems know locks that are shared")
+def test_two_who_look_at_the_same_time_do_not_take_each_other_for_a_sweep(tmp_path: Path) -> None:
+    import fcntl
+
+    with held(tmp_path):
+        pass
+    with (tmp_path / "lock").open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)  # as another thread or server that looks just now
+        assert not is_locked(tmp_path)
+        refuse_running(tmp_path)

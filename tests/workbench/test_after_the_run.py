@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from pages import Bench, bench, said
 from released import made_once, run, swept
 
@@ -196,3 +197,34 @@ def test_a_sweep_of_the_terminal_is_gone_on_with(made_once: Path, tmp_path: Path
     assert draft.at_most == {"Reidentification": 0.3}
     assert len(draft.own) == 3
     assert latest(desk, draft).why_old == ""
+
+
+def test_an_old_page_signs_no_release_that_it_does_not_show(swept: Bench) -> None:
+    shown = str(swept.desk.now().revision)
+    swept.desk.change(lambda old: old.but(at_most={"Reidentification": 0.25}), screen="bounds", what="another tab")
+    run(swept.desk)  # the other tab has another release made, which the first has not seen
+    assert latest(swept.desk, swept.draft).why_old == ""
+    for action in ("sign", "decline"):
+        answer = swept.post("decide", action, by="A. Steward", reasons=WHY, revision=shown)
+        assert answer.status_code == 409
+    assert read(swept.desk.folder) is None
+    assert not [event for event in swept.desk.journal.events() if "Steward" in event.what]
+    assert swept.post("decide", "sign", by="A. Steward", reasons=WHY).status_code == 200
+    assert read(swept.desk.folder) is not None
+
+
+def test_a_signed_release_is_not_read_again_for_every_page(swept: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.project import decision
+
+    swept.post("decide", "sign", by="A. Steward", reasons=WHY)
+    swept.get("decide")
+    asked: list[Path] = []
+    digest = decision.digest
+    monkeypatch.setattr(decision, "digest", lambda path: asked.append(path) or digest(path))
+    for slug in ("open", "decide", "release"):
+        swept.get(slug)
+    assert asked == []
+    (released,) = (path for path in (swept.desk.folder / "release").iterdir() if path.suffix == ".csv")
+    released.write_bytes(released.read_bytes() + b"\n")
+    assert "does not hold any more" in swept.text("decide")
+    assert asked == [released]

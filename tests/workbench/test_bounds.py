@@ -67,7 +67,7 @@ def test_what_is_typed_is_read_as_on_the_command_line(fresh: Bench) -> None:
     assert fresh.draft.at_most == {
         "Reidentification()": 0.05,
         "KAnonymity()": 0.0,
-        "Suppressed()": 0.7 / 100,
+        "Suppressed()": 0.007,
         "InformationLoss()": 20.0,
     }
     assert fresh.draft.at_least == {"GlobalDataUtility(deletion='charged')": 0.6}

@@ -187,3 +187,16 @@ def test_candidates_that_the_last_run_passed_over_stay_passed_over(swept: Desk) 
 def test_bounds_as_they_stand_in_a_field() -> None:
     assert read_limit("7", "share") == 0.07 and read_limit("0.3 %", "share") == 0.003
     assert read_limit("29", "share") == 0.29  # 29 / 100 is one bit off
+
+
+@pytest.mark.parametrize("bound", [0.7 / 100, 0.007, 1 / 3, 0.123456789012345])
+def test_a_bound_that_nobody_touches_is_not_moved(swept: Desk, bound: float) -> None:
+    swept.change(lambda old: old.but(at_most={"Reidentification()": bound}), screen="bounds", what="a bound")
+    draft = swept.now().draft
+    board = weigh(swept, draft, swept.latest(draft))
+    assert board is not None
+    again = weigh(swept, draft, swept.latest(draft), {0: board.limits[0].shown})
+    assert again is not None and not again.moved
+    answer = Bench(swept).post("explore", "take", key="Reidentification()", limit=board.limits[0].shown, reason="none")
+    assert answer.status_code == 200
+    assert swept.now().draft.at_most == {"Reidentification()": bound}

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
+from sfumato.workbench import owner
 from sfumato.workbench.app import make_app
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
@@ -146,11 +147,32 @@ def test_the_token_of_another_browser_does_not_serve(browser: Browser) -> None:
 def test_a_new_address_is_for_who_can_read_the_folder(browser: Browser) -> None:
     assert browser.ask("POST", "/token").status_code == 403
     assert browser.ask("POST", "/token", headers={"Authorization": "Bearer x"}).status_code == 403
-    secret = {"Authorization": f"Bearer {browser.sessions.secret}"}
+    number, header = owner.question(browser.sessions.secret)
+    secret = {"Authorization": header}
     assert browser.ask("GET", "/token", headers=secret).status_code == 403
     assert browser.ask("POST", "/token", headers={**secret, "Origin": "http://evil.example"}).status_code == 403
-    token = browser.ask("POST", "/token", headers=secret).text
+    assert browser.ask("POST", "/token", headers={"Authorization": owner.question("x" * 43)[1]}).status_code == 403
+    token = owner.token_in(browser.sessions.secret, number, browser.ask("POST", "/token", headers=secret).text)
     assert browser.ask("GET", f"/enter?token={token}").status_code == 200
+
+
+@pytest.mark.parametrize("others", ['a={"b": [1, "c"]}', "odd", "=", "a=b;;", 'q="', "NAME=theirs", "x=1; NAME="])
+def test_cookies_that_servers_on_other_ports_set_lock_nobody_out(browser: Browser, others: str) -> None:
+    browser.enter()
+    ((name, cookie),) = browser.cookies.items()
+    others, own, browser.cookies = others.replace("NAME", name), f"{name}={cookie}", {}
+    for line in (f"{others}; {own}", f"{own}; {others}"):
+        assert browser.ask("GET", f"{browser.room}/open", headers={"Cookie": line}).status_code == 200, line
+    assert browser.ask("GET", f"{browser.room}/open", headers={"Cookie": others}).status_code == 401
+
+
+def test_what_a_page_of_another_port_loads_is_refused(browser: Browser) -> None:
+    browser.enter()
+    for site in ("cross-site", "same-site"):  # a site is a host: to a browser all its ports are one
+        told = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+        assert browser.ask("GET", f"{browser.room}/open", headers=told).status_code == 403
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+    assert browser.ask("GET", f"{browser.room}/open", headers=own).status_code == 200
 
 
 def test_every_answer_keeps_scripts_frames_and_caches_out(browser: Browser) -> None:

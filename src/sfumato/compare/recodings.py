@@ -150,20 +150,16 @@ class Recodings:
 
         ``variable`` is that of the schema, because a group may have the name of a category.
         """
-        present = {category: self._group(variable.name, category) for category in variable.categories}
-        known, asked = {str(group) for group in present.values()}, [*map(str, categories)]
-        strange = [group for group in asked if group not in known]
+        recode = self[variable.name]
+        pairs = {} if recode is None else {str(one): group for one, group in recode.merge}
+        present = {category: pairs.get(str(category), category) for category in variable.categories}
+        known, asked = {str(group) for group in present.values()}, {*map(str, categories)}
+        strange = sorted(asked - known)
         if strange or not asked:
             what = f"no category or group {strange[0]!r}" if strange else "nothing to put together"
             raise ParameterError(f"{variable.name!r} has {what}; name some of {listed(sorted(known))}")
         new = {one: into if str(group) in asked else group for one, group in present.items()}
         return self._mapped(variable.name, new)
-
-    def _group(self, variable: str, category: Any) -> Any:
-        """Return the group that a category goes to so far: itself if nothing is said of it."""
-        recode = self[variable]
-        pairs = {} if recode is None else {str(one): group for one, group in recode.merge}
-        return pairs.get(str(category), category)
 
     def _mapped(self, variable: str, groups: Mapping[Any, Any]) -> "Recodings":
         moved = tuple((one, group) for one, group in groups.items() if str(group) != str(one))

@@ -65,7 +65,7 @@ def is_locked(folder: str | Path) -> bool:
     except OSError:
         return False
     try:
-        return not _lock(descriptor, folder)
+        return not _lock(descriptor, folder, looking=True)
     finally:
         os.close(descriptor)
 
@@ -112,8 +112,8 @@ def _taken(descriptor: int, folder: Path) -> bool:
     return False
 
 
-def _lock(descriptor: int, folder: Path) -> bool:
-    """Lock the file, and tell whether that was possible."""
+def _lock(descriptor: int, folder: Path, *, looking: bool = False) -> bool:
+    """Lock the file, and tell whether that was possible; who only looks does not stand in the way of others who do."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -123,7 +123,7 @@ def _lock(descriptor: int, folder: Path) -> bool:
         else:
             import fcntl
 
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if looking else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
         return False
     except OSError as error:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
@@ -66,8 +67,17 @@ def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
         number = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", limit)
         if not equals or not name or number is None or name[-1] in "<>=!":
             raise ParameterError(f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}')
-        bounds[name] = float(number[1]) / (100 if number[2] else 1)
+        bounds[name] = share_in(number[1]) if number[2] else float(number[1])
     return bounds_by_name(bounds)
+
+
+def share_in(percent: str) -> float:
+    """Read a percentage as the share that is written so: 0.7 divided by 100 would be a little less than 0.007.
+
+    >>> share_in("0.7"), share_in("5"), 0.7 / 100
+    (0.007, 0.05, 0.006999999999999999)
+    """
+    return float(Decimal(percent) / 100)
 
 
 def bounds_by_name(bounds: "Mapping[Any, float]") -> dict[str, float]:

@@ -32,7 +32,7 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
                 "give another folder for this file: --folder NAME"
             )
         return
-    text = _schema(desk, schema)
+    text = first_schema(desk, schema)
     desk.change(
         lambda draft: Draft(source=source, schema=text).but(**dialect), screen="open", what=f"opened {file.name}"
     )
@@ -40,7 +40,6 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
 
 def _swept(record: Record, desk: Desk) -> Draft:
     """Return the draft of a sweep that was run in the terminal, so that the page goes on with it."""
-    place = desk.folder / SCHEMA
     named = tuple(text for text in record.methods if text not in record.whys)
     own = tuple(path.name for path in desk.folder.iterdir() if path.name in record.elsewhere)
     return Draft(
@@ -49,7 +48,7 @@ def _swept(record: Record, desk: Desk) -> Draft:
         delimiter=record.delimiter,
         decimal=record.decimal,
         confirmed=True,
-        schema=place.read_text(encoding="utf-8-sig") if place.is_file() else record.schema,
+        schema=first_schema(desk) or record.schema,
         own=named,
         proposed=record.composed,
         breadth=record.breadth,
@@ -67,7 +66,7 @@ def _swept(record: Record, desk: Desk) -> Draft:
     )
 
 
-def _schema(desk: Desk, schema: Path | None) -> str:
+def first_schema(desk: Desk, schema: Path | None = None) -> str:
     """Return the schema to begin with: the one named, or one that stands in the folder already."""
     place = schema or desk.folder / SCHEMA
     if schema is None and not place.is_file():

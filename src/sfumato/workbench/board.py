@@ -18,6 +18,7 @@ from sfumato.compare.figures import written
 from sfumato.compare.results import Results
 from sfumato.data.microdata import Microdata
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.project.reading import share_in
 from sfumato.project.record import STORE, Record
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import Summary
@@ -67,6 +68,10 @@ class Limit:
     def words(self) -> str:
         """The bound as a sentence names it, with the value that is tried out."""
         return f"{self.side} {written(self.tried, self.unit)}"
+
+    def read(self, said: str) -> float:
+        """Read what stands in the field; one that nobody touched says the value of the draft, to its last digit."""
+        return self.stated if said.strip() == self.stated_shown else read_limit(said, self.unit)
 
     @property
     def stated_words(self) -> str:
@@ -221,7 +226,7 @@ def _limits(draft: Draft, results: Results, tried: Mapping[int, str]) -> Iterato
 def _at(limit: Limit, said: str) -> Limit:
     """Move a bound to what was typed; what is no bound is not tried, and told."""
     try:
-        return replace(limit, tried=read_limit(said, limit.unit))
+        return replace(limit, tried=limit.read(said))
     except ParameterError as error:
         return replace(limit, problem=str(error))
 
@@ -233,14 +238,14 @@ def read_limit(said: str, unit: Unit) -> float:
     (0.05, 0.005, 20.0)
     """
     text = said.strip().removesuffix("%").strip()
+    text = text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
     try:
-        value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+        value = float(text)
     except ValueError:
         raise ParameterError(f"a number is needed here; got {said!r}") from None
     if not math.isfinite(value) or (unit == "share" and not 0 <= value <= 100):
         raise ParameterError("a share lies between 0 and 100 %" if unit == "share" else "a finite number is needed")
-    # 7 / 100 is not the number that is written 0.07, which a command or a file would say
-    return float(f"{value / 100:.15g}") if unit == "share" else value
+    return share_in(text) if unit == "share" else value
 
 
 def shown(value: float, unit: Unit) -> str:

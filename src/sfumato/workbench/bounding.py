@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sfumato.about import MeasureAbout
 from sfumato.errors import SfumatoError
 from sfumato.project.checks import check_bounds
-from sfumato.project.reading import read_bounds, read_measures
+from sfumato.project.reading import read_bounds, read_measures, share_in
 from sfumato.workbench.commands import judging, of_table, usual_measures
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
@@ -117,7 +117,7 @@ def typed(bound: float, about: MeasureAbout) -> str:
     if about.unit != "share":
         return f"{bound:.15g}"
     short = f"{100 * bound:.12g}"
-    return short if float(short) / 100 == bound else percent(bound)
+    return short if share_in(short) == bound else percent(bound)
 
 
 def read_bound(measure: "Measure", said: str, field: str) -> float:

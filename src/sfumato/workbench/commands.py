@@ -162,10 +162,10 @@ def _bounded(measure: str, bound: float) -> str:
     >>> _bounded("Reidentification", 0.05), _bounded("InformationLoss", 20.0), _bounded("KAnonymity", 1 / 3)
     ('Reidentification=5%', 'InformationLoss=20', 'KAnonymity=0.3333333333333333')
     """
-    from sfumato.project.reading import read_measures
+    from sfumato.project.reading import read_measures, share_in
 
     percent, share = f"{100 * bound:.12g}", read_measures([measure])[0].about.unit == "share"
-    said = f"{percent}%" if share and bound and float(percent) / 100 == bound else _number(bound)
+    said = f"{percent}%" if share and bound and share_in(percent) == bound else _number(bound)
     return f"{measure}={said}"
 
 

@@ -17,7 +17,7 @@ from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import Jobs
-from sfumato.workbench.journal import Journal, Now
+from sfumato.workbench.journal import Journal, Now, Stale
 
 if TYPE_CHECKING:
     from sfumato.workbench.latest import Latest
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SCHEMA = "schema.toml"
 MOST_KEPT = 64  # answers that are kept in memory, the latest ones
+TABLES = ("table", "table and schema", "begun")  # answers as large as the file itself
+MOST_TABLES = 2  # of each of these: the one that holds, and the one that undo leads to
 
 
 class Desk:
@@ -49,41 +51,54 @@ class Desk:
         self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._making: dict[tuple[str, str], Lock] = {}
         self._lock = RLock()
+        self._writing = RLock()  # between a step of the journal and the file that says the same
 
     # the draft
 
     def now(self) -> Now:
         """Return the draft that holds, after taking over a schema.toml that was edited outside."""
         found = self.journal.now()
-        outside = self._edited_outside(found.draft)
-        if outside is None:
+        if self._edited_outside(found.draft) is None:
             return found
-        return self.journal.change(
-            lambda draft: draft.but(schema=outside), screen="variables", what="schema.toml was edited outside the page"
-        )
+        with self._writing:  # what another page is just writing is no edit from outside
+            found = self.journal.now()
+            outside = self._edited_outside(found.draft)
+            if outside is None:
+                return found
+            return self.journal.change(
+                lambda draft: draft.but(schema=outside),
+                screen="variables",
+                what="schema.toml was edited outside the page",
+            )
 
     def change(
         self, make: Callable[[Draft], Draft], *, screen: str, what: str, revision: int | None = None, once: str = ""
     ) -> Now:
         """Write a change to the journal, and the schema to its file."""
-        made = self.journal.change(make, screen=screen, what=what, revision=revision, once=once)
-        self._write_schema(made.draft)
-        return made
+        return self._written(lambda: self.journal.change(make, screen=screen, what=what, revision=revision, once=once))
 
     def undo(self, revision: int | None = None) -> Now:
         """Go back by one step."""
-        made = self.journal.undo(revision)
-        self._write_schema(made.draft)
-        return made
+        return self._written(lambda: self.journal.undo(revision))
 
     def redo(self, revision: int | None = None) -> Now:
         """Go forward again by one step."""
-        made = self.journal.redo(revision)
-        self._write_schema(made.draft)
-        return made
+        return self._written(lambda: self.journal.redo(revision))
+
+    def refuse_stale(self, revision: int) -> None:
+        """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
+        if revision != self.now().revision:
+            raise Stale
+
+    def _written(self, move: Callable[[], Now]) -> Now:
+        """Move to another draft, and write its schema to the file."""
+        with self._writing:
+            made = move()
+            self._write_schema(made.draft)
+            return made
 
     def _edited_outside(self, draft: Draft) -> str | None:
-        """Return what schema.toml says, if that is neither what the draft says nor what was written last."""
+        """Return what schema.toml says, if that is not what the draft says."""
         try:
             text = (self.folder / SCHEMA).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeError):
@@ -164,10 +179,16 @@ class Desk:
             with self._lock:
                 if key in self._kept:
                     return cast(T, self._kept[key])
-            made = make()
+            try:
+                made = make()
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
             with self._lock:
                 self._kept[key] = made
-                self._making.pop(key, None)
+                alike = [one for one in self._kept if one[0] == name] if name in TABLES else []
+                for old in alike[:-MOST_TABLES]:
+                    del self._kept[old]
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
             return made

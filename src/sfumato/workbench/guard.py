@@ -7,15 +7,16 @@ of these is refused here, before any other code sees the request.
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from threading import Lock
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sfumato.workbench import owner
 
 SAFE = ("GET", "HEAD")
 ENTER = "/enter"  # takes the one-time token
@@ -53,6 +54,10 @@ class Sessions:
         with self._lock:
             self._tokens.add(made)
         return made
+
+    def answer(self, header: str) -> str | None:
+        """Return a new token, and the proof that it is ours, to who can read the folder; None to anybody else."""
+        return owner.answer(self.secret, header, self.token)
 
     def enter(self, token: str) -> str | None:
         """Return the cookie for a token, which is thereby used up; None if there is no such token."""
@@ -111,15 +116,15 @@ class Guard:
         if method not in SAFE and foreign:
             return _no(403, "This request came from another page than the workbench's own.")
         if path == TOKEN:
-            given = headers.get("authorization", "")
-            if method != "POST" or not hmac.compare_digest(given.encode(), f"Bearer {self.sessions.secret}".encode()):
+            answer = self.sessions.answer(headers.get("authorization", "")) if method == "POST" else None
+            if answer is None:
                 return _no(403, "Only the owner of the project's folder may ask for an address.")
-            return PlainTextResponse(self.sessions.token())
+            return PlainTextResponse(answer)
         if path == "/favicon.ico":  # browsers ask for it without being told to
             return Response(status_code=204)
         if path == ENTER:
             return self._entered(scope) if method == "GET" else _no(405, "Open the address with a browser.")
-        csrf = self.sessions.csrf(_cookie(headers, self.cookie_name))
+        csrf = next(filter(None, map(self.sessions.csrf, _cookies(headers, self.cookie_name))), None)
         if csrf is None:
             return _page(
                 401,
@@ -127,7 +132,8 @@ class Guard:
                 "Use the address that <code>sfumato open</code> prints: it works once. Run the command again with the "
                 "same folder for a new one; nothing is lost.",
             )
-        if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
+        elsewhere = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if elsewhere and headers.get("sec-fetch-mode") != "navigate":
             return _no(403, "This request came from another page than the workbench's own.")
         if not path.startswith(f"/{self.sessions.room}/"):
             return _no(404, "There is no such page.")
@@ -160,12 +166,13 @@ def _foreign(headers: Headers, origins: Iterable[str]) -> bool:
     return headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+def _cookies(headers: Headers, name: str) -> Iterator[str]:
+    """Return all cookies of a name, however others look: servers on other ports of this host set theirs too."""
+    for line in headers.getlist("cookie"):
+        for entry in line.split(";"):
+            said, _, value = entry.partition("=")
+            if said.strip() == name:
+                yield value.strip()
 
 
 def _no(status: int, words: str) -> Response:

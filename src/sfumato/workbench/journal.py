@@ -26,6 +26,7 @@ _TABLES = (
     )
     """,
     "CREATE INDEX IF NOT EXISTS steps_once ON steps (once)",
+    "CREATE INDEX IF NOT EXISTS steps_parent ON steps (parent)",
     # the step that holds now, and how often that was changed: a revision never comes twice, not even by undoing
     "CREATE TABLE IF NOT EXISTS now (step INTEGER NOT NULL, revision INTEGER NOT NULL)",
     "CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY, time TEXT NOT NULL, screen TEXT NOT NULL, "

@@ -1,13 +1,14 @@
 """The last run in the project's folder: what it was about, what it reported, and whether it is of the draft."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.compare.figures import written
-from sfumato.errors import SfumatoError
+from sfumato.errors import FileError, SfumatoError
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
 from sfumato.project.reading import read_measures, read_method, read_methods
@@ -17,6 +18,7 @@ from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
 
 if TYPE_CHECKING:
+    from sfumato.show.decision import Decision
     from sfumato.workbench.desk import Desk
 
 REPORT = "results.json"
@@ -85,6 +87,21 @@ def reported(desk: "Desk") -> Summary | None:
             return None
 
     return desk.kept("last report", stamp(place), read)
+
+
+def signature(desk: "Desk") -> "Decision | None":
+    """Return who signed, void if the release is another file by now; the same file is read once, not on every page."""
+    from sfumato.project import decision
+    from sfumato.workbench.desk import stamp
+
+    place, release = desk.folder / decision.NAME, desk.folder / "release"
+    if not place.exists():
+        return None
+    of = []
+    for path in (place, *(sorted(release.iterdir()) if release.is_dir() else ())):
+        with suppress(FileError):  # a run may just be taking it away
+            of.append(f"{path.name} {stamp(path)}")
+    return desk.kept("signature", "; ".join(of), lambda: decision.read(desk.folder))
 
 
 def _ended(folder: Path) -> bool:

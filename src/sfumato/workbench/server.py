@@ -1,20 +1,23 @@
 """The server of one project: on this machine alone, opened in the steward's browser by an address that works once."""
 
+import http.client
 import json
+import os
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, ParameterError
+from sfumato.workbench import owner
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import ENTER, TOKEN, Sessions
 
 NAME = "workbench.json"  # where the server of this folder is, for its owner
 DOOR = "enter.html"  # leads a browser in; other users see the commands of this one, but not this file
 HERE = "127.0.0.1"
+MOST_ANSWERED = 1000  # bytes of an answer to a command
 
 
 def serve(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[str], None] = print) -> None:
@@ -38,8 +41,10 @@ def serve(folder: Path, *, port: int = 0, browser: bool = True, tell: Callable[[
     try:
         _run(desk, sessions, port, listening, opened=lambda: _open(folder, address, browser=browser))
     finally:
-        for name in (NAME, DOOR):
-            (desk.folder / name).unlink(missing_ok=True)
+        if _kept(place) == (port, sessions.secret):  # another server may have been started since
+            for name in (NAME, DOOR):
+                with suppress(OSError):
+                    (desk.folder / name).unlink()
 
 
 def _run(desk: Desk, sessions: Sessions, port: int, listening: socket.socket, *, opened: Callable[[], None]) -> None:
@@ -67,22 +72,35 @@ def _run(desk: Desk, sessions: Sessions, port: int, listening: socket.socket, *,
 
 def running_address(folder: Path) -> str | None:
     """Return a new address of the server that works on this folder; None if there is none."""
+    kept = _kept(folder / NAME)
+    if kept is None:
+        return None
+    port, secret = kept
+    number, header = owner.question(secret)
     try:
-        kept = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        base = f"http://{HERE}:{int(kept['port'])}"
-        asked = urllib.request.Request(
-            base + TOKEN, method="POST", headers={"Authorization": f"Bearer {kept['secret']}"}
-        )
-        with urllib.request.urlopen(asked, timeout=5) as answer:
-            return f"{base}{ENTER}?token={answer.read().decode()}"
-    except (OSError, ValueError, KeyError, TypeError, urllib.error.URLError):
+        with closing(http.client.HTTPConnection(HERE, port, timeout=5)) as asked:  # past any proxy
+            asked.request("POST", TOKEN, headers={"Authorization": header})
+            said = asked.getresponse().read(MOST_ANSWERED).decode("ascii", "replace")
+    except (OSError, OverflowError, http.client.HTTPException):
+        return None
+    token = owner.token_in(secret, number, said)  # None: another program has the port by now
+    return None if token is None else f"http://{HERE}:{port}{ENTER}?token={token}"
+
+
+def _kept(place: Path) -> tuple[int, str] | None:
+    """Return the port and the secret of the server that was started last on a folder."""
+    try:
+        said = json.loads(place.read_text(encoding="utf-8"))
+        return int(said["port"]), str(said["secret"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
 def _listening(port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let another program share the port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((HERE, port))
     except OverflowError:
         raise ParameterError(f"--port must be from 0 to 65535; got {port}") from None

@@ -8,7 +8,7 @@ from sfumato.errors import SfumatoError
 from sfumato.project import decision as decisions
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.latest import latest
+from sfumato.workbench.latest import latest, signature
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 
 MOST_SAID = 20_000  # characters of a reason
@@ -20,7 +20,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "found": found,
         "summary": found.summary,
-        "decision": decisions.read(desk.folder),
+        "decision": signature(desk),
         "can_sign": _can_sign(desk, draft) == "",
         "cannot": _can_sign(desk, draft),
     }
@@ -45,6 +45,7 @@ def sign(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("reasons", "write down why this release is right: a decision without a reason cannot be defended")
     if len(by) > 200 or len(reasons) > MOST_SAID:
         raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MOST_SAID:,} characters")
+    desk.refuse_stale(form.revision)  # the reasons are those for the release that the page shows
     why_not = _can_sign(desk, draft)
     if why_not:
         raise Refused("", f"{why_not} Run again, then sign.")
@@ -63,12 +64,13 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("by", "name the person who decides")
     if len(reasons) < 10:
         raise Refused("reasons", "write down why nothing is released")
+    desk.refuse_stale(form.revision)
     return Done(None, f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}", said="Kept in the journal.")
 
 
 def same(desk: Desk, draft: Draft) -> Same | None:
     """Say how a release is signed elsewhere."""
-    there = decisions.read(desk.folder)
+    there = signature(desk)
     by, reasons = (there.by, there.reasons) if there is not None else ("NAME", ("REASON",))
     words = ["sfumato", "sign", ".", "--by", by]
     command = shlex.join([*words, *(word for reason in reasons for word in ("--reason", reason))])
@@ -78,7 +80,7 @@ def same(desk: Desk, draft: Draft) -> Same | None:
 
 def _signed(desk: Desk, draft: Draft) -> bool:
     try:
-        there = decisions.read(desk.folder) if (desk.folder / decisions.NAME).exists() else None
+        there = signature(desk)
     except SfumatoError:
         return False
     return there is not None and not there.void and not latest(desk, draft).why_old

@@ -12,15 +12,14 @@ from sfumato.errors import FileError, ParameterError
 from sfumato.show.map_plot import map_in_words, risk_utility_map, shortened
 from sfumato.show.page import embeddable
 from sfumato.show.summary import CandidateLine, Summary
-from sfumato.workbench.board import Board, mark, read_limit, weigh
+from sfumato.workbench.board import Board, mark, weigh
 from sfumato.workbench.bounding import stated
 from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep_words
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import PHASES
-from sfumato.workbench.journal import Stale
 from sfumato.workbench.latest import Latest, kept_candidates
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 
 OPEN = 12  # rows of the table that are not folded
 PARTS = ("run", "answer")  # what is asked for alone: how far the run is; what bounds that are tried out come to
@@ -34,7 +33,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     found = desk.latest(draft)
     told = desk.jobs.told()
     running = told is not None and told.running
-    tried = {int(name[5:]): said for name, said in query.items() if name.startswith("bound") and name[5:].isdigit()}
+    named = ((place_of(name.removeprefix("bound")), said) for name, said in query.items() if name.startswith("bound"))
+    tried = {place: said for place, said in named if place is not None}
     board = None if part == "run" and not running else weigh(desk, draft, found, tried)
     summary = board.summary if board is not None else None if running else found.summary
     drawn = summary is not None and summary.risk is not None and bool(summary.on_map)
@@ -95,7 +95,7 @@ def _by_mark(summary: Summary | None, marked: str) -> CandidateLine | None:
 
 def run(desk: Desk, draft: Draft, form: Form) -> Done:
     """Start the run, or go on with one that was stopped; a second click changes nothing."""
-    _fresh(desk, form)
+    desk.refuse_stale(form.revision)
     told = desk.jobs.told()
     if told is not None and told.running:
         return Done()
@@ -125,12 +125,6 @@ def with_kept(desk: Desk, draft: Draft) -> Draft:
     return draft.but(own=(*draft.own, *kept))
 
 
-def _fresh(desk: Desk, form: Form) -> None:
-    """Refuse what a page that is no longer the latest asks for, where no draft is changed by it."""
-    if form.revision != desk.now().revision:
-        raise Stale
-
-
 # the choice
 
 
@@ -144,7 +138,7 @@ def take(desk: Desk, draft: Draft, form: Form) -> Done:
         if limit is None:
             raise Refused("limit", "the bounds were changed meanwhile; look at them again")
         try:
-            value = read_limit(said, limit.unit)
+            value = limit.read(said)
         except ParameterError as error:
             raise Refused("limit", str(error)) from None
         if value != limit.stated:

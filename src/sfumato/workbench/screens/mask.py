@@ -20,7 +20,7 @@ from sfumato.workbench.method_forms import Field, fields_of, has_form
 from sfumato.workbench.method_words import GROUPS, group_of
 from sfumato.workbench.screens import mask_own
 from sfumato.workbench.screens.opening import READ
-from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
+from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 from sfumato.workbench.suppression_form import SuppressionForm, inner_suppression, suppression_form
 from sfumato.workbench.tries import Tried
 from sfumato.workbench.uploads import inside
@@ -143,13 +143,13 @@ def _step(step: Method, data: Microdata) -> StepView:
 
 def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str]) -> Edited | None:
     """Return the form that is asked for, with an estimate if that is asked for too."""
-    place, _, at = query.get("edit", "").partition(".")
-    if not place.isdecimal() or not at.isdecimal() or int(place) >= len(draft.own):
+    place, at = map(place_of, query.get("edit", "").partition(".")[::2])
+    if place is None or at is None or place >= len(draft.own):
         return None
-    steps = steps_of(mask_own.method_of(draft.own[int(place)]))
-    if int(at) >= len(steps) or not has_form(steps[int(at)]):
+    steps = steps_of(mask_own.method_of(draft.own[place]))
+    if at >= len(steps) or not has_form(steps[at]):
         return None
-    step = steps[int(at)]
+    step = steps[at]
     method = inner_suppression(step)
     estimate, refused, said = None, "", step
     if "parameter.form" in query:
@@ -158,10 +158,10 @@ def _edited(desk: Desk, draft: Draft, data: Microdata, query: Mapping[str, str])
         except SfumatoError as error:
             refused = str(error)
     if "estimate" in query and not refused:
-        estimate = tries.step_tried(desk, draft, steps[: int(at)], said)
+        estimate = tries.step_tried(desk, draft, steps[:at], said)
     return Edited(
-        int(place),
-        int(at),
+        place,
+        at,
         type(step.method if isinstance(step, Within) else step).__name__,
         step.about,
         fields_of(step, data),

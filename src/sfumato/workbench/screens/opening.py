@@ -16,6 +16,7 @@ from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError, SchemaError, SfumatoError
+from sfumato.workbench.begin import first_schema
 from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
@@ -62,7 +63,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         file, chosen = located(desk.source(draft))
         try:
             tables = desk.kept("tables", f"{file} {stamp(file)}", lambda: tables_in(file))
-            preview = desk.kept("preview", f"{draft.source} {draft.to_json()}", lambda: _preview(desk, draft))
+            preview = desk.kept("preview", f"{stamp(file)} {draft.to_json()}", lambda: _preview(desk, draft))
         except SfumatoError as error:
             trouble = _trouble(error, file, several=len(tables) > 1 and chosen is None)
     return {
@@ -150,7 +151,7 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("name", str(error).replace(f"{desk.folder}/", "")) from None
     if not path.is_file():
         raise Refused("name", f"there is no file {name} in the project's folder")
-    text = _schema_there(desk)
+    text = first_schema(desk)
     if text == draft.schema and name != draft.source:
         text = ""  # it is what was said of the file before
     return Done(lambda old: Draft(source=name, schema=text), f"opened {name}")
@@ -176,15 +177,6 @@ def set_schema_aside(desk: Desk, draft: Draft, form: Form) -> Done:
             raise Refused("schema", f"there is a {ASIDE} already; take it, or {SCHEMA}, out of the folder")
         place.rename(aside)
     return Done(lambda old: old.but(schema="", confirmed=False), f"{SCHEMA} was set aside as {ASIDE}")
-
-
-def _schema_there(desk: Desk) -> str:
-    place = desk.folder / SCHEMA
-    if not place.is_file():
-        return ""
-    text = place.read_text(encoding="utf-8-sig")
-    schema_of(text, place)
-    return text
 
 
 def read_as(desk: Desk, draft: Draft, form: Form) -> Done:

@@ -29,7 +29,7 @@ from sfumato.workbench.screens.recode_shown import (
     small_bars,
     told,
 )
-from sfumato.workbench.screens.screen import Same, Screen
+from sfumato.workbench.screens.screen import Same, Screen, place_of
 
 FEW = 10  # variables that are found without a search
 MANY_GROUPS = 15  # categories that are searched
@@ -94,7 +94,7 @@ def _typed(value: Any) -> str:
 
 def _chosen(said: str, places: list[int]) -> int | None:
     """Return which variable is worked on: the one that is asked for, or the first; None if there is none."""
-    asked = int(said) if said.isascii() and said.isdigit() and len(said) < 7 else -1
+    asked = place_of(said)
     return asked if asked in places else next(iter(places), None)
 
 

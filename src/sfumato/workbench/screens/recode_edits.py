@@ -17,7 +17,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.living import live_of
 from sfumato.workbench.screens.recode_shown import group_names, proposal, told
-from sfumato.workbench.screens.screen import Done, Form, Refused
+from sfumato.workbench.screens.screen import Done, Form, Refused, place_of
 from sfumato.workbench.uploads import inside
 
 LONGEST = 200  # characters of a group's name
@@ -208,8 +208,7 @@ def _joined(variable: Variable, names: list[str]) -> str:
 
 
 def _places(texts: list[str], number: int) -> list[int]:
-    said = {int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 7}
-    return sorted(place for place in said if place < number)
+    return sorted({place for place in map(place_of, texts) if place is not None and place < number})
 
 
 def _points(variable: Variable, text: str) -> list[Any]:

@@ -12,7 +12,7 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.living import live_of
 from sfumato.workbench.screens.scenario_presets import PRESETS, proposed
-from sfumato.workbench.screens.screen import Done, Form, Refused
+from sfumato.workbench.screens.screen import Done, Form, Refused, place_of
 
 LONGEST = 100  # characters of a name
 MOST_K = 1000
@@ -115,7 +115,7 @@ def _figures(desk: Desk, draft: Draft, scenario: Scenario) -> str:
 
 def _named(names: tuple[str, ...], places: list[str]) -> tuple[str, ...]:
     """Return the variables at these places, in the order of the table."""
-    wanted = {int(place) for place in places if place.isascii() and place.isdigit() and len(place) < 7}
+    wanted = set(map(place_of, places))
     return tuple(name for place, name in enumerate(names) if place in wanted)
 
 

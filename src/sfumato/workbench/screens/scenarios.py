@@ -15,7 +15,7 @@ from sfumato.workbench.draft import Draft
 from sfumato.workbench.living import live_of
 from sfumato.workbench.screens.scenario_edits import ACTIONS, called
 from sfumato.workbench.screens.scenario_presets import PRESETS
-from sfumato.workbench.screens.screen import Same, Screen
+from sfumato.workbench.screens.screen import Same, Screen, place_of
 
 FEW = 12  # variables that are found without a search
 MANY_KEYS = 8  # from which on nearly everybody is alone
@@ -90,8 +90,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _place(said: str, number: int) -> int:
     """Return which card a query means; the last for one beyond."""
-    place = int(said) if said.isascii() and said.isdigit() and len(said) < 7 else 0
-    return max(0, min(place, number - 1))
+    return max(0, min(place_of(said) or 0, number - 1))
 
 
 def _keys(schema: Schema, scenario: Scenario, *, by_role: bool) -> list[Key]:

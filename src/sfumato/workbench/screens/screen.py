@@ -1,7 +1,8 @@
 """What a screen is: a page that shows a part of the draft, and the changes that can be made on it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
@@ -14,20 +15,22 @@ if TYPE_CHECKING:
 class Form:
     """What a page sent: texts by name, several of a name in their order."""
 
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self._pairs = pairs
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._texts: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._texts.setdefault(name, []).append(value)
 
     def text(self, name: str, default: str = "") -> str:
         """Return the last text of a name, without blanks around it."""
-        return next((value.strip() for key, value in reversed(self._pairs) if key == name), default)
+        return self._texts[name][-1].strip() if name in self._texts else default
 
     def texts(self, name: str) -> list[str]:
         """Return all texts of a name."""
-        return [value for key, value in self._pairs if key == name]
+        return list(self._texts.get(name, ()))
 
     def has(self, name: str) -> bool:
         """Tell whether a name was sent, as that of a ticked box is."""
-        return any(key == name for key, _ in self._pairs)
+        return name in self._texts
 
     def number(self, name: str, *, least: float | None = None, most: float | None = None) -> float:
         """Return a number; refuse what is none, at the field that it stands in."""
@@ -35,8 +38,10 @@ class Form:
         try:
             value = float(said.replace(",", ".")) if said.count(",") == 1 and "." not in said else float(said)
         except ValueError:
-            raise Refused(name, f"a number is needed here; got {said!r}") from None
-        if not (least is None or value >= least) or not (most is None or value <= most) or value != value:
+            raise Refused(name, f"a number is needed here; got {said[:40]!r}") from None
+        if not isfinite(value):
+            raise Refused(name, f"a number is needed here; got {said[:40]!r}")
+        if not (least is None or value >= least) or not (most is None or value <= most):
             span = " ".join(
                 [f"at least {least:g}" if least is not None else "", f"at most {most:g}" if most is not None else ""]
             ).strip()
@@ -58,7 +63,16 @@ class Form:
 
     def names(self) -> list[str]:
         """Return the names that were sent, each once."""
-        return list(dict.fromkeys(key for key, _ in self._pairs))
+        return list(self._texts)
+
+
+def place_of(said: str) -> int | None:
+    """Return the place in a list that an address or a form names; None for what is none.
+
+    >>> place_of("12"), place_of("-1"), place_of("²"), place_of("9" * 5000)
+    (12, None, None, None)
+    """
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 10 else None
 
 
 class Refused(SfumatoError):  # noqa: N818 - as NotApplicable

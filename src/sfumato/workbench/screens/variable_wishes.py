@@ -179,7 +179,7 @@ def codes_of(said: str) -> tuple[Category, ...]:
 def _code(said: str) -> Category:
     try:
         read = tomllib.loads(f"x = {said}")["x"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:  # no TOML, or a number of thousands of digits
         return said
     return read if isinstance(read, int | float) and not isinstance(read, bool) else said
 

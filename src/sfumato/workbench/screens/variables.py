@@ -10,7 +10,7 @@ from sfumato.workbench.commands import read_call, reading
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens import variable_edits as edits
-from sfumato.workbench.screens.screen import Same, Screen
+from sfumato.workbench.screens.screen import Same, Screen, place_of
 from sfumato.workbench.screens.variable_cards import cards, foremost, latest_look, look
 from sfumato.workbench.screens.variable_rows import editor, rows
 
@@ -59,8 +59,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _place(query: Mapping[str, str], word: str, number: int) -> int | None:
     """Return which row a query means; None if it means none there is."""
-    said = query.get(word, "")
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 7 and int(said) < number else None
+    place = place_of(query.get(word, ""))
+    return place if place is not None and place < number else None
 
 
 def done(desk: Desk, draft: Draft) -> bool:

@@ -93,7 +93,7 @@ def _as_utf8(path: Path, raw: bytes, encoding: str | None) -> tuple[bytes, str, 
             f"{path} is not {chosen.upper()}: line {line} holds the byte 0x{raw[error.start]:02x} (byte {place:,} of "
             f"the file); {remedy if encoding is None else 'name another encoding'}"
         ) from None
-    except LookupError:
+    except (LookupError, ValueError):  # the latter for names that no encoding can have
         raise FileError(f"{path}: there is no encoding {encoding!r}; common ones are utf-8, cp1252, latin-1") from None
     except UnicodeError as error:  # of codecs that do not say where
         raise FileError(f"{path} is not {chosen.upper()}: {error}; name another encoding") from None
