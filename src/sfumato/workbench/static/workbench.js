@@ -111,6 +111,21 @@ window.sfumato = { settled: [] };
     window.sfumato.settled.forEach((set) => set());
   };
 
+  // Another step begins at its top; an answer on the same step stays where one was, or shows what is to be mended. The
+  // browser itself would hold on to the end of the page that was taken away.
+  const step = () => document.querySelector("nav.steps [aria-current]")?.getAttribute("href");
+  let left = null;
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    left = detail.target === document.body && detail.shouldSwap ? { step: step(), at: window.scrollY } : null;
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    if (left === null) return;
+    const problem = document.querySelector("main .problem[role=alert]");
+    window.scrollTo({ top: left.step === step() ? left.at : 0, behavior: "instant" });
+    if (problem) problem.scrollIntoView({ block: "nearest", behavior: "instant" });
+    left = null;
+  });
+
   // Files dropped on the page, or picked: sent as they are, with a bar.
   const droppable = (place) => {
     if (place.dataset.ready) return;
