@@ -215,12 +215,17 @@ def test_an_old_page_signs_no_release_that_it_does_not_show(swept: Bench) -> Non
 
 def test_a_signed_release_is_not_read_again_for_every_page(swept: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     from sfumato.project import decision
+    from sfumato.project.tables import digest
 
     swept.post("decide", "sign", by="A. Steward", reasons=WHY)
     swept.get("decide")
     asked: list[Path] = []
-    digest = decision.digest
-    monkeypatch.setattr(decision, "digest", lambda path: asked.append(path) or digest(path))
+
+    def counted(path: Path) -> str:
+        asked.append(path)
+        return digest(path)
+
+    monkeypatch.setattr(decision, "digest", counted)
     for slug in ("open", "decide", "release"):
         swept.get(slug)
     assert asked == []
