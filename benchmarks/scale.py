@@ -26,7 +26,7 @@ import numpy as np
 
 PER_FILE = 500_000
 KEYS = ("region", "sex", "education", "age", "household")
-RUNS = ("scan", "KAnonymity", "all five", "duckdb", "polars")
+RUNS = ("scan", "KAnonymity", "four", "all five", "duckdb", "polars")
 
 
 def make(folder: Path, records: int) -> None:
@@ -100,6 +100,12 @@ def sfumato_figures(folder: Path, what: str, memory: str) -> str:
     measures = {
         "scan": (),
         "KAnonymity": (sfumato.KAnonymity(3),),
+        "four": (
+            sfumato.KAnonymity(3),
+            sfumato.IndividualRisk(),
+            sfumato.InformationLoss(),
+            sfumato.IntervalOverlap("income ~ age + C(sex) + rent"),
+        ),
         "all five": (
             sfumato.KAnonymity(3),
             sfumato.IndividualRisk(),
