@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout, MethodAbout
+from sfumato.data.draws import Draws
 from sfumato.data.households import given_to_members, household_level, once_per_household, suppressed_for_all
 from sfumato.data.joined import joined
 from sfumato.data.linked import followed
@@ -79,7 +80,7 @@ class Method(_Described, ABC):
             protected = followed(table, self.applied(table, np.random.default_rng(rng)))
         return protected if isinstance(data, Microdata) else protected.to_frame()
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         """Learn of a whole table what is needed to mask any part of it; refused by a method that needs all records."""
         raise NotApplicable(
             "it needs all records at once, so that it cannot mask a table in parts; protect a table in memory, or "

@@ -17,6 +17,8 @@ METHODS: list[Method] = [
     sfumato.Noise(0.3),
     sfumato.Rounding(scale=0.5),
     sfumato.Rounding({"income": 100.0}, random=True),
+    sfumato.RankSwapping(0.1),
+    sfumato.IndividualRanking(3) + sfumato.RankSwapping(0.2, variables=("income",)),
     sfumato.CorrelatedNoise(0.2),
     sfumato.KimNoise(0.5),
     sfumato.TopBottomCoding(0.05),
@@ -84,6 +86,26 @@ def test_without_chance_it_is_the_table_in_memory(method: Method, tmp_path: Path
     whole = method.protect(data)
     after = method.protect(scanned(data, tmp_path / "original", 5), folder=tmp_path / "protected").loaded()
     assert after.schema == whole.schema
+    for name in whole.names:
+        np.testing.assert_array_equal(after.columns[name], whole.columns[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        sfumato.RankSwapping(0.1),
+        sfumato.GroupedSwapping(0.05),
+        sfumato.IndividualRanking(3),
+        sfumato.GroupedMicroaggregation(0.05),
+        sfumato.Resampling(3),
+        sfumato.DistributionDistortion(),
+    ],
+    ids=repr,
+)
+def test_variables_masked_whole_are_those_in_memory(method: Method, tmp_path: Path) -> None:
+    data = table(200)
+    whole = method.protect(data, rng=9)
+    after = method.protect(scanned(data, tmp_path / "original", 5), rng=9, folder=tmp_path / "protected").loaded()
     for name in whole.names:
         np.testing.assert_array_equal(after.columns[name], whole.columns[name], err_msg=name)
 
@@ -158,6 +180,6 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_the_page_names_all_methods_that_do_it() -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "larger-than-memory.md").read_text(encoding="utf-8")
-    told = page.partition("## Protect")[2].partition("mask a table in parts")[0]
+    told = page.partition("## Protect")[2].partition("To mask a table in parts")[0]
     for name, cls in catalogue.methods().items():
         assert (f"`{name}`" in told) == (cls.learn is not Method.learn), name

@@ -7,6 +7,7 @@ memory, where the records of a variable draw one after the other from one stream
 
 from dataclasses import dataclass
 from hashlib import sha256
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,12 @@ class Draws:
 
     seed: int
     step: str
+    number: int = 0  # of the step, from 0
+
+    def stream(self, variable: str) -> np.random.Generator:
+        """Return the stream of a variable that is masked whole: that of a single method in memory."""
+        further = [self.number] if self.number else []
+        return np.random.default_rng([self.seed, crc32(variable.encode()), *further])
 
     def uniform(self, variable: str, first: int, count: int) -> Floats:
         """Return numbers evenly spread over [0, 1), of ``count`` records from the one numbered ``first`` on."""

@@ -7,8 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Method
+from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
+from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
+from sfumato.methods.whole_columns import WholeColumns, column_aside
+from sfumato.pair import Half, Masking
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +39,23 @@ class ColumnMethod(Method):
             masked[name] = np.where(present, 0.0, np.nan)
             masked[name][present] = values
         return data.replace(masked)
+
+    def learn(self, half: Half, draws: Draws) -> Masking:
+        """Mask one whole variable after the other, and put it aside for the parts; as in memory, draws and all."""
+        files = {}
+        for name in self.masked(half.parts[0]):
+            column = half.column(name)
+            present = ~np.isnan(column)
+            if not present.any():
+                raise NotApplicable(f"every value of variable {name!r} is missing")
+            masked = np.where(present, 0.0, np.nan)
+            try:
+                masked[present] = self._column(column[present], draws.stream(name))
+            except NotApplicable as error:
+                raise NotApplicable(f"variable {name!r}: {error}") from None
+            files[name] = column_aside(masked, half.folder)
+        changed = (half.schema[name].treated(PERTURBED) for name in files)
+        return WholeColumns(half.schema.replace(*changed), files)
 
     @abstractmethod
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:

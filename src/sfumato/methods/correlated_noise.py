@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
@@ -52,7 +53,7 @@ class CorrelatedNoise(Method):
         super().__post_init__()
         parameters.number(self, "c", least=0)
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         return learned(half, chosen(self, half.schema), self.c, 1.0)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
@@ -93,7 +94,7 @@ class KimNoise(Method):
         super().__post_init__()
         parameters.number(self, "alpha", least=0)
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         return learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:

@@ -73,7 +73,7 @@ class Noise(ColumnMethod):
         super().__post_init__()
         parameters.number(self, "scale", least=0)
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         spreads = {}
         for name in chosen(self, half.schema):
             found = half.moments((name,))

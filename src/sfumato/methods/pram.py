@@ -201,7 +201,7 @@ class PRAM(Method):
             said.append(f"{name} {share:.1%}")
         return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         if self.strata:
             raise NotApplicable("strata are made of all records at once, so that a table in parts cannot have them")
         changes = {}

@@ -14,6 +14,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data import bands, date_bands
 from sfumato.data.dates import day_of, spelled
+from sfumato.data.draws import Draws
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
 from sfumato.data.merging import classed, listed, merged, places
@@ -182,7 +183,7 @@ class GlobalRecoding(Method):
             said.append(f"{name} in {len(variable.categories)} ({listed(variable.categories, 6)})")
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         return learned(half, self.masked(half.parts[0]), self._recoded)
 
     def _recoded(self, variable: Variable, column: NDArray[Any], times: Times = None) -> Column:

@@ -70,7 +70,7 @@ class VariableRemoval(Method):
         kept = {schema.weight, schema.household}
         return tuple(v.name for v in schema if (v.role == "identifier" or v.name == schema.id) and v.name not in kept)
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         names = self.masked(half.parts[0])
         left = [name for name in half.schema.names if name not in names]
         if not left:

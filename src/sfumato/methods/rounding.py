@@ -119,7 +119,7 @@ class Rounding(Method):
             said.append(f"{name} to {shown(base)}")
         return replace(data, notes=(*data.notes, f"{type(self).__name__}: {', '.join(said) or 'nothing to round'}"))
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         bases = {name: self._learned_base(name, half) for name in self.masked(half.parts[0])}
         used = {name: base for name, base in bases.items() if base is not None}
         changed = (half.schema[n].treated(Treatment(base=b, perturbed=self.random)) for n, b in used.items())

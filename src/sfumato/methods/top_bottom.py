@@ -14,6 +14,7 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data import dates
 from sfumato.data.bands import is_whole, shown
+from sfumato.data.draws import Draws
 from sfumato.data.merging import listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Variable
@@ -147,7 +148,7 @@ class TopBottomCoding(Method):
                 said.append(self._told(coded, column, data.weights()))
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said) or 'no value lies beyond a limit'}")
 
-    def learn(self, half: Half) -> Masking:
+    def learn(self, half: Half, draws: Draws) -> Masking:
         if self.by != "limit":
             raise NotApplicable(
                 f"the {self.by} beyond a limit is one of all records; a table in parts takes by='limit'"

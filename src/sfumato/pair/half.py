@@ -138,9 +138,14 @@ class Half:
         return self.in_parts and all(part.on_disk for part in self.parts)
 
     @property
+    def folder(self) -> Path:
+        """A folder for what would take too much memory."""
+        return current(len(self)).folder
+
+    @property
     def aside(self) -> Path | None:
         """A folder for what would take too much memory, of a table on disk; None: of one in memory."""
-        return current(len(self)).folder if self.on_disk else None
+        return self.folder if self.on_disk else None
 
     @property
     def table(self) -> Microdata:

@@ -91,9 +91,9 @@ def protect_parts(
     for number, step in enumerate(steps):
         with speaking(step):
             _refuse(table.schema, step.about.households)
-            masking = step.learn(Half.of(table))
-        note = f"{step!r}: in parts, with draws numbered by record"
-        table = _masked(table, masking, Draws(root, f"{number} {step.family}"), note)
+            draws = Draws(root, f"{number} {step.family}", number)
+            masking = step.learn(Half.of(table), draws)
+        table = _masked(table, masking, draws, f"{step!r}: in parts")
     return _written(table, Path(folder))
 
 
