@@ -119,3 +119,13 @@ def test_the_command_signs(swept: Path) -> None:
     told = run("sign", swept, "--by", "B. Steward", "--reason", "as agreed", "--json")
     assert json.loads(told.stdout)["by"] == "B. Steward"
     assert run("sign", swept, "--by", "A. Steward").exit_code == 2
+
+
+def test_nothing_is_signed_while_a_later_sweep_has_not_come_to_its_end(swept: Path) -> None:
+    plan, report = swept / "plan.json", swept / "results.json"
+    later = report.stat().st_mtime_ns + 1_000_000_000
+    os.utime(plan, ns=(later, later))  # as a sweep does that is killed before it reports
+    with pytest.raises(NotApplicable, match="did not come to its end"):
+        sign(swept, by="A. Steward", reasons="as agreed")
+    assert read(swept) is None
+    assert report.stat().st_mtime_ns < later

@@ -14,7 +14,7 @@ from sfumato.workbench import owner
 from sfumato.workbench.app import make_app
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
-from sfumato.workbench.uploads import inside, plain_name
+from sfumato.workbench.uploads import OURS, inside, plain_name
 
 PORT = 8765
 BASE = f"http://127.0.0.1:{PORT}"
@@ -252,6 +252,15 @@ def test_an_upload_needs_a_plain_name(browser: Browser, name: str) -> None:
     )
     assert answer.status_code == 422
     assert "plain name" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("name", [*OURS, "Decision.json", "RUN.JSON"])
+def test_an_upload_never_passes_for_what_the_program_keeps(browser: Browser, name: str) -> None:
+    browser.enter()
+    said = {"Origin": BASE, "X-CSRF": browser.csrf}
+    answer = browser.ask("PUT", browser.room + "/upload", params={"name": name}, content=b"{}", headers=said)
+    assert answer.status_code == 422
+    assert not (browser.desk.folder / name).exists()
 
 
 def test_an_upload_is_bounded_whole_and_for_its_owner_alone(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

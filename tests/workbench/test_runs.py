@@ -110,3 +110,31 @@ def test_a_double_click_starts_one_process_and_two_tabs_see_it(desk: Desk) -> No
     assert told is not None and told.state in ("stopped", "failed")
     assert "Go on" in said(bench.get("explore"))
     assert desk.journal.events()[0].what == "the run was cancelled"
+
+
+def test_a_run_shows_no_other_user_what_it_does_and_may_say_much(desk: Desk) -> None:
+    groups = {
+        f"place {number}": f"a secret group {number // 2}" for number in range(20_000)
+    }  # no system takes so long a word
+    words = ["sweep", "survey.csv", "--first", f"GlobalRecoding(map={{'region': {groups}}})", "--out", "."]
+    desk.jobs.start(words)
+    child = desk.jobs._child
+    assert child is not None
+    shown = Path(f"/proc/{child.pid}/cmdline")
+    if shown.exists():
+        assert b"secret" not in shown.read_bytes()
+    until(lambda: ended(desk), "the run does not end")
+    told = desk.jobs.told()
+    assert told is not None
+    assert "region" in told.words and "place 0" in told.words  # it was read to its end, and is refused for what it says
+
+
+def test_a_run_takes_no_program_from_the_folder_of_the_data(desk: Desk) -> None:
+    mark = desk.folder / "was here"
+    for name in ("json", "numpy", "typer", "sfumato"):
+        (desk.folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close(); raise SystemExit(3)")
+    desk.jobs.start(["look", ".", "--candidate", "none"])
+    until(lambda: ended(desk), "the run does not end")
+    told = desk.jobs.told()
+    assert told is not None and "holds no sweep" in told.words
+    assert not mark.exists()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.lock import held
+from sfumato.project.record import REPORT, Record
 from sfumato.project.tables import digest, provenance_path
 from sfumato.show.decision import Decision
 
@@ -36,6 +37,8 @@ def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decisi
         raise FileError(f"there is no folder {folder}")
     with held(folder):
         summary = _summary(folder)
+        if not Record.carried_out(folder):  # signing writes the report anew, which would then pass for the last sweep's
+            raise NotApplicable(f"the last sweep into {folder} did not come to its end; run it again, then sign")
         chosen = summary.chosen
         if chosen is None or not summary.verdict.publish:
             raise NotApplicable(
@@ -78,7 +81,7 @@ def read(folder: str | Path) -> Decision | None:
 def _summary(folder: Path) -> "Summary":
     from sfumato.show.summary import from_json
 
-    place = folder / "results.json"
+    place = folder / REPORT
     try:
         return from_json(place.read_text(encoding="utf-8"))
     except FileNotFoundError:

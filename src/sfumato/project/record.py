@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "plan.json"
 STORE = "results.sqlite"
+REPORT = "results.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,15 @@ class Record:
         except OSError as error:
             raise FileError(f"cannot read {Path(folder) / NAME}: {error.strerror}") from None
         return from_json(Record, text)
+
+    @staticmethod
+    def carried_out(folder: str | Path) -> bool:
+        """Tell whether the last sweep into a folder came to its end: its report is written after the record."""
+        record, report = Path(folder) / NAME, Path(folder) / REPORT
+        try:
+            return not record.exists() or report.stat().st_mtime_ns >= record.stat().st_mtime_ns
+        except OSError:
+            return False
 
     def results(
         self, data: "Microdata", folder: str | Path, tables: "Mapping[str, Microdata] | None" = None

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from sfumato.project.progress import Progress
 from sfumato.show.wording import duration
 
 NAME, LOG = "run.json", "run.log"
+STARTED = "sfumato.cli.started"  # takes the words of the command from its input, where no other user sees them
 PHASES = {
     "original": "measuring the original",
     "candidates": "protecting and measuring candidates",
@@ -72,11 +74,14 @@ class Jobs:
             with suppress(OSError):
                 (self.folder / "progress.json").unlink()  # that of an earlier run would be taken for this one's
             try:
-                with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
+                log_file = os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+                with log_file as log, TemporaryFile() as said:
+                    said.write(json.dumps(list(words)).encode())
+                    said.seek(0)
                     self._child = subprocess.Popen(
-                        [sys.executable, "-m", "sfumato", *words],
+                        [sys.executable, "-P", "-m", STARTED, words[0]],  # -P: the folder holds data, not programs
                         cwd=self.folder,
-                        stdin=subprocess.DEVNULL,
+                        stdin=said,
                         stdout=subprocess.DEVNULL,
                         stderr=log,
                         start_new_session=True,  # Ctrl-C in the server's terminal does not reach it
@@ -183,7 +188,7 @@ def _is_ours(pid: int) -> bool:
     """Tell whether a process of that number runs a command of ours; numbers come again."""
     place = Path(f"/proc/{pid}/cmdline")
     try:
-        return b"sfumato" in place.read_bytes()
+        return STARTED.encode() in place.read_bytes()
     except OSError:
         return False
 

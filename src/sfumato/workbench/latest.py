@@ -12,7 +12,7 @@ from sfumato.errors import FileError, SfumatoError
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
 from sfumato.project.reading import read_measures, read_method, read_methods
-from sfumato.project.record import Record
+from sfumato.project.record import REPORT, Record
 from sfumato.show.summary import Summary, from_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sfumato.show.decision import Decision
     from sfumato.workbench.desk import Desk
 
-REPORT = "results.json"
 NEVER = "Nothing has been run yet."
 GOING = "A run is going on."
 
@@ -67,7 +66,7 @@ def _looked_at(desk: "Desk", draft: Draft) -> Latest:
     other = "" if alike else "The recodings were changed after the last run."
     other = other or _other_measures(desk, draft, record) or _other_candidates(desk, draft, record)
     other = other or _other_wishes(draft, record)
-    if not other and not _ended(desk.folder):
+    if not other and not Record.carried_out(desk.folder):
         other = "The last run did not come to its end."
     return Latest(record, summary, other, figures_hold=True, recoded_alike=alike)
 
@@ -102,14 +101,6 @@ def signature(desk: "Desk") -> "Decision | None":
         with suppress(FileError):  # a run may just be taking it away
             of.append(f"{path.name} {stamp(path)}")
     return desk.kept("signature", "; ".join(of), lambda: decision.read(desk.folder))
-
-
-def _ended(folder: Path) -> bool:
-    """Tell whether the report was written after the record of what was to be done."""
-    try:
-        return (folder / REPORT).stat().st_mtime_ns >= (folder / records.NAME).stat().st_mtime_ns
-    except OSError:
-        return False
 
 
 def _other_measures(desk: "Desk", draft: Draft, record: Record) -> str:

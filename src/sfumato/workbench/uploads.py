@@ -12,6 +12,8 @@ from sfumato.errors import FileError
 
 MOST = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
 FURTHER = (".toml", ".json")  # beside tables: schemas and hierarchies
+# what the program writes itself and believes: no file that comes in takes such a name, in whatever letters
+OURS = ("plan.json", "progress.json", "results.json", "decision.json", "run.json", "workbench.json")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:*?\"<>|]{1,200}")
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
@@ -71,7 +73,9 @@ async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, mos
 
 
 def _usable(path: Path) -> None:
-    """Refuse a file that nothing here reads, before it is copied."""
+    """Refuse a file that nothing here reads, or that would pass for one of the program's own, before it is copied."""
+    if path.name.lower() in OURS:
+        raise FileError(f"the program keeps a file {path.name} of its own in the folder; rename yours")
     if path.suffix.lower() not in FURTHER:
         try:
             refuse_unknown(path)

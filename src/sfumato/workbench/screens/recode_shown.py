@@ -21,12 +21,12 @@ from sfumato.show.wording import number
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_rows import Bars, bars_of, drawn
+from sfumato.workbench.uploads import OURS
 
 BARS = 60  # of the histogram that is cut
 WIDE, HIGH = 600, 150  # of it, in its own units
 TAIL = 0.005  # of the records at each end that are not drawn where they would squeeze the others
 STEPS = 200  # of an arrow key across the histogram
-OURS = ("plan.json", "progress.json", "results.json", "decision.json", "run.json", "workbench.json")  # no hierarchies
 SPANS = ("month", "quarter", "year", "5 years", "10 years")
 
 
