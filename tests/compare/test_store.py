@@ -215,7 +215,6 @@ def test_two_runs_share_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_workers_keep_each_figure_as_soon_as_it_is_there(tmp_path: Path) -> None:
     from sfumato.compare.work import _kept
-    from sfumato.pair import Half
 
     scope = Scope(tmp_path / "run.db", DATA.fingerprint, 0)
     Store(scope).close()
