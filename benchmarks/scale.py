@@ -84,7 +84,7 @@ def grouped(folder: Path, what: str) -> str:
 
         names = ", ".join(KEYS)
         query = f"SELECT count(*), min(n) FROM (SELECT count(*) AS n FROM '{folder}/*.parquet' GROUP BY {names})"
-        ((number, smallest),) = duckdb.sql(query).fetchall()
+        ((number, smallest),) = duckdb.connect().execute(query).fetchall()
         return f"{number:,} classes, the smallest of {smallest}"
     import polars as pl
 
