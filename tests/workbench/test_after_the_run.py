@@ -233,3 +233,9 @@ def test_a_signed_release_is_not_read_again_for_every_page(swept: Bench, monkeyp
     released.write_bytes(released.read_bytes() + b"\n")
     assert "does not hold any more" in swept.text("decide")
     assert asked == [released]
+
+
+def test_a_double_click_writes_a_refusal_down_once(swept: Bench) -> None:
+    for _ in range(2):
+        assert swept.post("decide", "decline", by="A. Steward", reasons=WHY).status_code == 200
+    assert len([event for event in swept.desk.journal.events() if "nothing is released" in event.what]) == 1

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from pages import HERE, PORT
 from tiny import people
 
+from sfumato.workbench.app import make_app
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.journal import Journal
 from sfumato.workbench.screens.screen import Form, Refused
@@ -98,3 +100,35 @@ def test_a_long_journal_is_not_read_from_end_to_end_for_every_page(tmp_path: Pat
     assert not [line for *_, line in plan if line.startswith("SCAN steps")]
     assert journal.undo().redo == "a"
     assert journal.redo().draft == Draft(source="a")
+
+
+def test_a_tab_that_is_closed_in_the_middle_of_an_upload_leaves_nothing_and_is_no_fault(tmp_path: Path) -> None:
+    import asyncio
+
+    from starlette.types import Message
+
+    bench = people(tmp_path / "project")
+    before = sorted(path.name for path in bench.desk.folder.iterdir())
+    said: list[Message] = [
+        {"type": "http.request", "body": b"a,b\n1,2\n", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    answered: list[Message] = []
+
+    async def receive() -> Message:
+        return said.pop(0)
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    headers = {**bench.headers, "host": HERE.removeprefix("http://"), "x-csrf": bench.csrf}
+    scope = {
+        "type": "http",
+        "method": "PUT",
+        "path": bench.address("upload"),
+        "query_string": b"name=new.csv",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    asyncio.run(make_app(bench.desk, bench.sessions, PORT)(scope, receive, send))
+    assert answered[0]["status"] == 400
+    assert sorted(path.name for path in bench.desk.folder.iterdir()) == before

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pages import Bench, said
-from tiny import AGE, GRADE, TOWN, hostile, people
+from tiny import AGE, GRADE, SEX, TOWN, hostile, people
 
 from sfumato.compare.recodings import Recode, Recodings
 from sfumato.workbench.commands import recodings_of
@@ -273,3 +273,19 @@ def test_names_that_would_break_the_page_are_only_text(tmp_path: Path) -> None:
     assert answer.status_code == 200
     assert "<img" not in answer.text
     assert nasty.get("recode?variable=%3Cscript%3E&saves=1").status_code == 200
+
+
+def test_what_is_left_out_of_every_candidate_counts_for_nobody(tmp_path: Path) -> None:
+    from sfumato.compare.exposure import exposure
+    from sfumato.workbench.commands import recoded_first
+
+    bench = people(tmp_path / "project")
+    bench.post("scenarios", "add", preset="")
+    bench.post("recode", "merge", variable=SEX, groups=["0", "1"], into="all")
+    bench.post("audit", "leave_out", name="town")
+    first = recoded_first(bench.draft)
+    assert first is not None
+    (told,) = exposure(first.protect(bench.desk.table(bench.draft))).scenarios
+    assert (told.unique, told.below, told.expected) == (0, 0, 1.0)  # all eight are alike
+    assert "alone 1 0 below 3 5 0 expected to be found 4 1" in bench.text("recode")
+    assert "5 62.5 % 0 after your recodings" in bench.text("scenarios")

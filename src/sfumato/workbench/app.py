@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
@@ -45,7 +45,12 @@ def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
     ]
     app = Starlette(
         routes=[Mount(f"/{sessions.room}", routes=routes)],
-        exception_handlers={SfumatoError: _refused, HTTPException: _missing, Exception: _broken},
+        exception_handlers={
+            SfumatoError: _refused,
+            HTTPException: _missing,
+            ClientDisconnect: _gone,
+            Exception: _broken,
+        },
     )
     return Guard(app, sessions, port)
 
@@ -237,6 +242,11 @@ async def _missing(request: Request, error: Exception) -> Response:
     return HTMLResponse(
         assets.render("refused.html.j2", base=_base(request), words=said or "This was refused."), status
     )
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Answer a browser that went away in the middle of what it sent: nobody hears it, and nothing was done."""
+    return Response(status_code=400)
 
 
 async def _broken(request: Request, error: Exception) -> Response:

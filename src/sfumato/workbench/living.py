@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from sfumato.compare.live import Live
+from sfumato.data.scenario import Scenario
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 
@@ -15,6 +16,11 @@ class _Last:
     lock: Lock = field(default_factory=Lock)
     of: str = ""
     live: Live | None = None
+
+
+def still_known(scenario: Scenario, draft: Draft) -> Scenario | None:
+    """Return what an intruder can use of the keys once variables are left out of every candidate; None if nothing."""
+    return scenario.only(name for name in scenario.keys if name not in draft.removed)
 
 
 def live_of(desk: Desk, draft: Draft) -> Live:

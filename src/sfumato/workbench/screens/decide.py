@@ -65,7 +65,10 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
     if len(reasons) < 10:
         raise Refused("reasons", "write down why nothing is released")
     desk.refuse_stale(form.revision)
-    return Done(None, f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}", said="Kept in the journal.")
+    what = f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}"
+    if [event.what for event in desk.journal.events(1)] == [what]:
+        return Done()  # a second click
+    return Done(None, what, said="Kept in the journal.")
 
 
 def same(desk: Desk, draft: Draft) -> Same | None:

@@ -10,7 +10,7 @@ from sfumato.data.schema import Schema
 from sfumato.workbench.commands import read_call, reading, recoded_first, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.living import live_of
+from sfumato.workbench.living import live_of, still_known
 from sfumato.workbench.screens.recode_edits import ACTIONS
 from sfumato.workbench.screens.recode_shown import (
     SPANS,
@@ -39,7 +39,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the variables, the one to work on (variable), and what all recodings do; saves: count for the list too."""
     data, recodings = desk.table(draft), recodings_of(draft)
     schema, live = data.schema, live_of(desk, draft)
-    effect = live.effect(recodings, schema.intruders())
+    left = (still_known(intruder, draft) for intruder in schema.intruders())
+    effect = live.effect(recodings, [intruder for intruder in left if intruder is not None])
     fitting = live.fitting(recodings)[0]
     of = f"{desk.form(draft)} {draft.schema} {fitting!r}"
     counted = "saves" in query or desk.is_kept("saves", of)

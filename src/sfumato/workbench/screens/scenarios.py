@@ -12,7 +12,7 @@ from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import read_call, reading, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.living import live_of
+from sfumato.workbench.living import live_of, still_known
 from sfumato.workbench.screens.scenario_edits import ACTIONS, called
 from sfumato.workbench.screens.scenario_presets import PRESETS
 from sfumato.workbench.screens.screen import Same, Screen, place_of
@@ -66,7 +66,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     def card(place: int, scenario: Scenario) -> Card:
         try:
             counts = live.counts(scenario)
-            after = live.counts(scenario, fitting) if fitting else None
+            known = still_known(scenario, draft)
+            after = live.counts(known, fitting) if fitting and known is not None else None
         except SfumatoError as error:
             return Card(place, scenario, (), (str(error),))
         figures = () if counts is None else _figures(counts, after, before if place == at else None)
