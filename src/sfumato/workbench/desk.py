@@ -49,37 +49,44 @@ class Desk:
         self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._making: dict[tuple[str, str], Lock] = {}
         self._lock = RLock()
+        self._writing = RLock()  # held from a step of the journal until schema.toml says the same
 
     # the draft
 
     def now(self) -> Now:
         """Return the draft that holds, after taking over a schema.toml that was edited outside."""
-        found = self.journal.now()
-        outside = self._edited_outside(found.draft)
-        if outside is None:
-            return found
-        return self.journal.change(
-            lambda draft: draft.but(schema=outside), screen="variables", what="schema.toml was edited outside the page"
-        )
+        with self._writing:
+            found = self.journal.now()
+            outside = self._edited_outside(found.draft)
+            if outside is None:
+                return found
+            return self.journal.change(
+                lambda draft: draft.but(schema=outside),
+                screen="variables",
+                what="schema.toml was edited outside the page",
+            )
 
     def change(
         self, make: Callable[[Draft], Draft], *, screen: str, what: str, revision: int | None = None, once: str = ""
     ) -> Now:
         """Write a change to the journal, and the schema to its file."""
-        made = self.journal.change(make, screen=screen, what=what, revision=revision, once=once)
-        self._write_schema(made.draft)
+        with self._writing:
+            made = self.journal.change(make, screen=screen, what=what, revision=revision, once=once)
+            self._write_schema(made.draft)
         return made
 
     def undo(self, revision: int | None = None) -> Now:
         """Go back by one step."""
-        made = self.journal.undo(revision)
-        self._write_schema(made.draft)
+        with self._writing:
+            made = self.journal.undo(revision)
+            self._write_schema(made.draft)
         return made
 
     def redo(self, revision: int | None = None) -> Now:
         """Go forward again by one step."""
-        made = self.journal.redo(revision)
-        self._write_schema(made.draft)
+        with self._writing:
+            made = self.journal.redo(revision)
+            self._write_schema(made.draft)
         return made
 
     def _edited_outside(self, draft: Draft) -> str | None:
