@@ -12,6 +12,7 @@ from pages import Bench, said
 import sfumato
 from sfumato.data.microdata import Microdata
 from sfumato.project.reading import read_bounds, read_measures
+from sfumato.project.record import Record
 from sfumato.workbench import bounding
 from sfumato.workbench.commands import sweep_words
 from sfumato.workbench.desk import Desk
@@ -35,7 +36,8 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.fixture
 def fresh(survey: Bench) -> Bench:
     """The survey without any bound or result."""
-    (survey.desk.folder / bounding.RESULTS).unlink(missing_ok=True)
+    for name in ("results.json", "plan.json"):
+        (survey.desk.folder / name).unlink(missing_ok=True)
     survey.desk.change(
         lambda old: Draft(source=old.source, confirmed=True, schema=old.schema), screen="open", what="anew"
     )
@@ -135,6 +137,18 @@ def test_when_bounds_were_stated_is_written_down(fresh: Bench) -> None:
     assert fresh.draft.bounds_stated.startswith(f"{first}; changed ")
     assert fresh.draft.bounds_stated.endswith("after results were seen")
     assert "Stated after results were seen : the record says so" in fresh.text("bounds")
+
+
+@pytest.mark.parametrize(("file", "word"), [("t.csv", "after"), ("another.csv", "before")])
+def test_a_run_that_was_cancelled_has_shown_results_and_one_of_another_file_has_not(
+    fresh: Bench, file: str, word: str
+) -> None:
+    record = Record(
+        fingerprint="", methods=(), measures=(), replicates=1, seed=1, risk="", utility="", file=f"/somewhere/{file}"
+    )
+    record.save(fresh.desk.folder)
+    state(fresh, **{"Reidentification()": "5"})
+    assert fresh.draft.bounds_stated.endswith(f"{word} results were seen")
 
 
 def test_bounds_first_stated_after_results_say_so(fresh: Bench) -> None:

@@ -58,6 +58,13 @@ def test_the_most_useful_within_the_bounds_is_chosen(swept: Desk) -> None:
     assert "The figures below are of this draft" in text or "the figures below are of this draft" in text
 
 
+def test_bounds_that_an_old_page_tries_out_are_not_those_of_others(swept: Desk) -> None:
+    bench = Bench(swept)
+    (of,) = swept.now().draft.at_most
+    assert "tried out, not taken" in said(bench.get(f"explore?part=answer&bound0=1&of={of}"))
+    assert "tried out, not taken" not in said(bench.get("explore?part=answer&bound0=1&of=Suppressed"))
+
+
 @pytest.mark.parametrize("percent", [1, 20, 45, 55, 75, 99.9])
 def test_a_bound_that_is_tried_out_chooses_as_by_hand_and_changes_nothing(swept: Desk, percent: float) -> None:
     bench, before = Bench(swept), swept.now()

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
+import pytest
 from pages import Bench, bench, empty_bench, said
 
 from sfumato.workbench.desk import Desk
@@ -57,6 +59,32 @@ def test_undo_and_redo_walk_along_the_steps_and_the_journal_keeps_all(bench: Ben
     words = [event.what for event in bench.desk.journal.events(5)]
     assert words == ["seven draws", "undone: five draws", "done again: five draws", "undone: five draws", "five draws"]
     assert "seven draws" in bench.text("journal")
+
+
+def test_what_was_undone_is_said(bench: Bench) -> None:
+    bench.desk.change(lambda old: old.but(replicates=5), screen="bounds", what="five draws")
+    assert "Undone: five draws." in said(bench.post("", "undo", screen="open"))
+    assert "Done again: five draws." in said(bench.post("", "redo", screen="open"))
+
+
+def test_a_page_that_asks_while_a_change_is_written_takes_it_for_no_edit_from_outside(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.post("open", "confirm")
+    desk, write = bench.desk, bench.desk._write_schema
+    asked: list[Thread] = []
+
+    def slowly(draft: Draft) -> None:
+        asked.append(Thread(target=desk.now))
+        asked[-1].start()
+        asked[-1].join(0.3)  # it may not come to its end before schema.toml is written
+        write(draft)
+
+    monkeypatch.setattr(desk, "_write_schema", slowly)
+    bench.post("variables", "say", name="sex", role="key")
+    for one in asked:
+        one.join()
+    assert not any("outside" in event.what for event in desk.journal.events(10))
 
 
 def test_the_first_step_cannot_be_undone(empty_bench: Bench) -> None:

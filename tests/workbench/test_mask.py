@@ -421,6 +421,21 @@ def test_files_protected_elsewhere(fresh: Bench) -> None:
     assert fresh.draft.elsewhere == ()
 
 
+def test_a_file_protected_elsewhere_is_dropped_on_the_page(fresh: Bench) -> None:
+    data = fresh.desk.table(fresh.draft)
+    sfumato.write(sfumato.Noise(0.1).protect(data, rng=1), fresh.desk.folder / "masked.csv")
+    sfumato.write(sfumato.Noise(0.2).protect(data, rng=1), fresh.desk.folder / "more.csv")
+    (fresh.desk.folder / "bare.csv").write_text("a,b\n")
+    source = fresh.draft.source
+    fresh.post("mask", "bring", name="masked.csv")
+    fresh.post("mask", "bring", name="more.csv")
+    assert fresh.draft.elsewhere == ("masked.csv", "more.csv") and fresh.draft.source == source
+    answer = fresh.post("mask", "bring", name="bare.csv")
+    assert answer.status_code == 422 and "bare.csv has a header but no records" in said(answer)
+    assert str(fresh.desk.folder) not in said(answer)
+    assert fresh.draft.elsewhere == ("masked.csv", "more.csv")
+
+
 def test_copies_that_are_not_linked_are_warned_of(tmp_path: Path) -> None:
     ages = [18 + 7 * i % 60 for i in range(120)]
     table = pa.table({"age": ages, "cohort": [2020 - age for age in ages], "sex": ["f", "m", "m"] * 40})

@@ -223,6 +223,29 @@ def test_another_file_begins_without_what_was_said_of_the_first(empty_bench: Ben
     assert empty_bench.draft.source == "plain.csv"
 
 
+def test_a_third_file_begins_without_what_was_said_of_the_first(empty_bench: Bench) -> None:
+    folder = empty_bench.desk.folder
+    csv(folder)
+    (folder / "broken.csv").write_text("a,b\n1,2\n1,2,3\n")
+    (folder / "third.csv").write_text("height,width\n1,2\n3,4\n")
+    empty_bench.post("open", "choose", name="plain.csv")
+    empty_bench.post("open", "confirm")
+    empty_bench.post("open", "choose", name="broken.csv")  # never confirmed: schema.toml is still of the first
+    page = said(empty_bench.post("open", "choose", name="third.csv"))
+    assert "third.csv : 2 records, 2 variables" in page and "Begin without it" not in page
+
+
+def test_a_file_read_as_one_column_is_doubted(empty_bench: Bench) -> None:
+    (empty_bench.desk.folder / "one.csv").write_text("a;b\n1;2\n3;4\n")
+    empty_bench.post("open", "choose", name="one.csv")
+    page = said(empty_bench.post("open", "read_as", encoding="", delimiter=",", decimal=""))
+    assert "2 records, 1 variable;" in page and "Only one variable was found" in page
+
+
+def test_an_empty_file_is_refused_once(empty_bench: Bench) -> None:
+    assert empty_bench.upload("empty.csv", b"").json()["error"] == "empty.csv is empty; export it again"
+
+
 def test_a_schema_of_another_file_can_be_set_aside(empty_bench: Bench) -> None:
     folder = empty_bench.desk.folder
     csv(folder)

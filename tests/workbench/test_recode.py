@@ -115,6 +115,34 @@ def test_cuts_that_are_no_numbers_are_refused_with_what_was_typed(tiny: Bench, t
     assert 'aria-invalid="true"' in answer.text
 
 
+@pytest.mark.parametrize(
+    ("action", "typed"),
+    [
+        ("cuts", {"cuts": "200, 300"}),
+        ("cuts", {"cuts": "-5"}),
+        ("width", {"width": "1000"}),
+        ("limits", {"bottom": "", "top": "-10", "share": "", "ends": "both"}),
+        ("limits", {"bottom": "200", "top": "", "share": "", "ends": "both"}),
+    ],
+)
+def test_what_would_leave_a_single_value_is_refused_with_the_span(tiny: Bench, action: str, typed: Any) -> None:
+    answer = tiny.post("recode", f"{action}?variable={AGE}", variable=AGE, **typed)
+    assert answer.status_code == 422 and "age runs from 20 to 80" in said(answer)
+    assert tiny.draft.recodings == ""
+
+
+def test_cuts_beyond_the_values_are_kept_beside_one_that_parts_them(tiny: Bench) -> None:
+    done(tiny, "cuts", AGE, cuts="30, 200")
+    assert recoded(tiny)["age"] == Recode(cuts=(30, 200))
+
+
+def test_a_share_that_is_none_is_refused_in_percent(tiny: Bench) -> None:
+    page = done(tiny, "limits", AGE, bottom="", top="", share="0", ends="top")
+    assert "above 0 % and below 50 %; got 0 %" in page
+    page = done(tiny, "limits", AGE, bottom="", top="", share="150", ends="top")
+    assert "at least 0 and at most 50; got 150" in page
+
+
 def test_classes_of_a_width_and_open_ends(tiny: Bench) -> None:
     done(tiny, "width", AGE, width="20")
     assert recoded(tiny)["age"] == Recode(width=20)

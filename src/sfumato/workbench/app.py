@@ -133,21 +133,25 @@ class Pages:
 
     async def undo(self, request: Request) -> Response:
         """Take the last step back."""
-        return await self._moved(request, self.desk.undo)
+        return await self._moved(request, self.desk.undo, "Undone")
 
     async def redo(self, request: Request) -> Response:
         """Do the step again that was taken back."""
-        return await self._moved(request, self.desk.redo)
+        return await self._moved(request, self.desk.redo, "Done again")
 
-    async def _moved(self, request: Request, move: Any) -> Response:
+    async def _moved(self, request: Request, move: Any, word: str) -> Response:
         form = await self._form(request)
         screen = screen_of(form.text("screen")) or OPEN
 
         def carry_out() -> Response:
+            before = self.desk.now()
             try:
                 move(form.revision)
             except Stale:
                 return self._shown(request, screen, 409, error=_stale())
+            what = before.undo if word == "Undone" else before.redo
+            if what:
+                self.desk.said[request.scope["csrf"]] = f"{word}: {what}."
             return RedirectResponse(screen.slug + _part(request), 303)
 
         return await run_in_threadpool(carry_out)

@@ -12,6 +12,7 @@ from sfumato.project.reading import read_bounds, read_measures, share_in
 from sfumato.workbench.commands import judging, of_table, usual_measures
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
+from sfumato.workbench.latest import seen_before
 from sfumato.workbench.screens.screen import Refused
 from sfumato.workbench.suppression_form import percent
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from sfumato.compare.rows import Row
     from sfumato.core import Measure
 
-RESULTS = "results.json"
 BEFORE, AFTER = "before results were seen", "after results were seen"
 
 
@@ -143,12 +143,13 @@ def read_bound(measure: "Measure", said: str, field: str) -> float:
 
 def with_bounds(desk: Desk, at_most: Mapping[str, float], at_least: Mapping[str, float]) -> Callable[[Draft], Draft]:
     """Return the change that states these bounds, and notes when: before or after results were seen."""
-    seen = (desk.folder / RESULTS).exists()
 
     def make(old: Draft) -> Draft:
         if (dict(old.at_most), dict(old.at_least)) == (dict(at_most), dict(at_least)):
             return old
-        return old.but(at_most=dict(at_most), at_least=dict(at_least), bounds_stated=stated(old, seen=seen))
+        return old.but(
+            at_most=dict(at_most), at_least=dict(at_least), bounds_stated=stated(old, seen=seen_before(desk, old))
+        )
 
     return make
 

@@ -20,6 +20,7 @@ class Draft:
     decimal: str | None = None
     confirmed: bool = False  # whether the steward has looked at how the file is read
     schema: str = ""  # as schema.toml says it
+    left_behind: str = ""  # what schema.toml still says of the file that was open before
     dismissed: tuple[str, ...] = ()  # proposals for the schema that the steward has declined
     recodings: str = ""  # JSON of the recodings that every candidate begins with
     removed: tuple[str, ...] = ()  # variables that every candidate leaves out

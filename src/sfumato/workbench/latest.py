@@ -71,6 +71,20 @@ def _looked_at(desk: "Desk", draft: Draft) -> Latest:
     return Latest(record, summary, other, figures_hold=True, recoded_alike=alike)
 
 
+def seen_before(desk: "Desk", draft: Draft) -> bool:
+    """Tell whether results of this file could be seen: a run was begun, and its figures are shown as they are made.
+
+    A run of another file that was opened in the same folder tells nothing of this one.
+    """
+    try:
+        record = Record.read(desk.folder)
+    except SfumatoError:
+        return True
+    if record is None:
+        return (desk.folder / REPORT).exists()
+    return not record.file or not draft.source or Path(record.file).name == Path(draft.source).name
+
+
 def reported(desk: "Desk") -> Summary | None:
     """Return what the last run that came to its end reported; None where there is none."""
     from sfumato.workbench.desk import stamp

@@ -65,6 +65,8 @@ async def received(folder: Path, name: str, chunks: AsyncIterator[bytes], *, mos
             raise FileError(
                 f"there is another file {name} in the project's folder already; rename yours, or choose that one"
             ) from None
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"cannot keep {name}: {reason(error)}") from None
     finally:

@@ -14,6 +14,7 @@ from sfumato.workbench import bounding
 from sfumato.workbench.commands import sweep_call, sweep_words, usual_measures
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
+from sfumato.workbench.latest import seen_before
 from sfumato.workbench.screens import bounds_added
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 
@@ -49,7 +50,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "lines": lines,
         "measured": measured,
         "releases": bounding.RELEASES,
-        "seen": (desk.folder / bounding.RESULTS).exists(),
+        "seen": seen_before(desk, draft),
         "stated": draft.bounds_stated.replace("T", " ").replace("+00:00", " UTC"),
         "stated_after": not draft.bounds_stated.endswith(bounding.BEFORE),
         "rescaled": rescaled(data),
@@ -117,6 +118,8 @@ def state(desk: Desk, draft: Draft, form: Form) -> Done:
     told = [f"{key} at most {bound:g}" for key, bound in at_most.items()]
     told += [f"{key} at least {bound:g}" for key, bound in at_least.items()]
     said = "The bounds are stated. What they ask of the file is seen once the candidates are run."
+    if seen_before(desk, draft):
+        said = "The bounds are stated. Explore weighs the candidates under them; run again before you decide."
     return Done(bounding.with_bounds(desk, at_most, at_least), f"bounds: {'; '.join(told)}", said=said)
 
 

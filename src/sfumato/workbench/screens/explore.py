@@ -18,7 +18,7 @@ from sfumato.workbench.commands import judging, recoded_first, sweep_call, sweep
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.jobs import PHASES
-from sfumato.workbench.latest import Latest, kept_candidates
+from sfumato.workbench.latest import Latest, kept_candidates, seen_before
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 
 OPEN = 12  # rows of the table that are not folded
@@ -35,6 +35,9 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     running = told is not None and told.running
     named = ((place_of(name.removeprefix("bound")), said) for name, said in query.items() if name.startswith("bound"))
     tried = {place: said for place, said in named if place is not None}
+    of = " ".join((*draft.at_most, *draft.at_least))
+    if query.get("of", of) != of:
+        tried = {}  # they stand at the places of other bounds: those of a page that is old by now
     board = None if part == "run" and not running else weigh(desk, draft, found, tried)
     summary = board.summary if board is not None else None if running else found.summary
     drawn = summary is not None and summary.risk is not None and bool(summary.on_map)
@@ -52,7 +55,8 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "mark": mark,
         "open_rows": OPEN,
         "pick": pick,
-        "trying": urlencode({f"bound{place}": limit.shown for place, limit in enumerate(board.limits)})
+        "of": of,
+        "trying": urlencode({f"bound{place}": limit.shown for place, limit in enumerate(board.limits)} | {"of": of})
         if board
         else "",
     }
@@ -213,8 +217,9 @@ def _ready(desk: Desk, draft: Draft) -> str:
 
 
 def _done(desk: Desk, draft: Draft) -> bool:
-    """Tell whether something was run; whether it is of the draft is said on the screen itself."""
-    return (desk.folder / "results.json").exists() and Path(desk.folder / "plan.json").exists()
+    """Tell whether something of this file was run; whether it is of the draft is said on the screen itself."""
+    ran = (desk.folder / "results.json").exists() and Path(desk.folder / "plan.json").exists()
+    return ran and seen_before(desk, draft)
 
 
 SCREEN = Screen(

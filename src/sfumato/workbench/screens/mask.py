@@ -207,9 +207,17 @@ def elsewhere(desk: Desk, draft: Draft, form: Form) -> Done:
         try:
             read_protected(path, original, encoding=draft.encoding, delimiter=draft.delimiter, decimal=draft.decimal)
         except SfumatoError as error:
-            raise Refused("file", f"{name}: {error}") from None
+            raise Refused("file", f"{name}: {str(error).replace(str(path), name).removeprefix(f'{name}: ')}") from None
     said = f"protected elsewhere: {', '.join(chosen)}" if chosen else "no file protected elsewhere"
     return Done(lambda old: old.but(elsewhere=chosen), said)
+
+
+def bring(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Take a file that was dropped on this page as a candidate, beside those that were named before."""
+    name = form.text("name")
+    if not name:
+        raise Refused("file", "choose a file, or drop one here")
+    return elsewhere(desk, draft, Form([*(("file", one) for one in draft.elsewhere), ("file", name)]))
 
 
 def same(desk: Desk, draft: Draft) -> Same | None:
@@ -241,6 +249,7 @@ SCREEN = Screen(
         "move_step": mask_own.move_step,
         "remove_step": mask_own.remove_step,
         "elsewhere": elsewhere,
+        "bring": bring,
     },
     ready=lambda desk, draft: "" if draft.confirmed else "Open a file first, and confirm how it is read.",
     done=_done,

@@ -152,9 +152,10 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
     if not path.is_file():
         raise Refused("name", f"there is no file {name} in the project's folder")
     text = first_schema(desk)
-    if text == draft.schema and name != draft.source:
-        text = ""  # it is what was said of the file before
-    return Done(lambda old: Draft(source=name, schema=text), f"opened {name}")
+    left = ""
+    if text in (draft.schema, draft.left_behind) and name != draft.source:
+        text, left = "", text  # it is what was said of a file before
+    return Done(lambda old: Draft(source=name, schema=text, left_behind=left), f"opened {name}")
 
 
 def choose_table(desk: Desk, draft: Draft, form: Form) -> Done:

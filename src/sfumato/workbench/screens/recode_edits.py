@@ -1,17 +1,21 @@
 """Changes of what becomes of the variables: groups, cuts, classes, open ends, hierarchies."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sfumato.compare.recodings import Recodings
-from sfumato.data.dates import day_of
+from sfumato.data.dates import day_of, spelled
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import read_hierarchy
 from sfumato.data.schema import Variable
 from sfumato.errors import SfumatoError
+from sfumato.show.wording import number
 from sfumato.workbench.commands import recodings_of
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
@@ -62,6 +66,10 @@ def cuts(desk: Desk, draft: Draft, form: Form) -> Done:
     """Cut a number or a date at the points that are typed; at none, leave it as it is."""
     variable = _asked(desk, draft, form, quantity=True)
     points = _points(variable, form.text("cuts"))
+    low, high = _span(desk, draft, variable)
+    if points and not any(low < _at(point) <= high for point in points):
+        ends = _told_span(variable, low, high)
+        raise Refused("cuts", f"all values would be in one class: {variable.name} runs {ends}, so cut between these")
     return _kept(desk, draft, variable, "cuts", lambda: recodings_of(draft).with_cuts(variable.name, points))
 
 
@@ -71,6 +79,10 @@ def width(desk: Desk, draft: Draft, form: Form) -> Done:
     said: Any = form.text("width") if variable.kind == "date" else _whole(form.number("width"))
     if not said or (variable.kind != "date" and said <= 0):
         raise Refused("width", "say how wide each class is, such as 5 or 10")
+    low, high = _span(desk, draft, variable)
+    if variable.kind != "date" and low < high and low // said == high // said:
+        ends = _told_span(variable, low, high)
+        raise Refused("width", f"all values would be in one class: {variable.name} runs {ends}; take a smaller width")
     return _kept(desk, draft, variable, "width", lambda: recodings_of(draft).with_width(variable.name, said))
 
 
@@ -84,11 +96,18 @@ def limits(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("top", "give a lowest value, a highest value, or a share of the records at the ends")
     if share:
         part = form.number("share", least=0, most=50) / 100
+        if not 0 < part < 0.5:
+            raise Refused("share", f"the share at an end must be above 0 % and below 50 %; got {share} %")
         ends: Any = form.text("ends", "both")
         return _kept(
             desk, draft, variable, "share", lambda: recodings.with_limits(variable.name, share=part, ends=ends)
         )
     ends_said = {word: _value(variable, text, word) for word, text in (("bottom", bottom), ("top", top)) if text}
+    low, high = _span(desk, draft, variable)
+    for word, said in ends_said.items():
+        if _at(said) > high if word == "bottom" else _at(said) < low:
+            ends = _told_span(variable, low, high)
+            raise Refused(word, f"every value would become {said}: {variable.name} runs {ends}")
     return _kept(desk, draft, variable, "top", lambda: recodings.with_limits(variable.name, **ends_said))
 
 
@@ -218,6 +237,25 @@ def _points(variable: Variable, text: str) -> list[Any]:
         raise Refused("cuts", f"at most {MOST_CUTS} cuts, please; take classes of one width instead")
     values = {_value(variable, part, "cuts") for part in parts}
     return sorted(values, key=lambda value: day_of(value) if variable.kind == "date" else value)  # type: ignore[arg-type, return-value]
+
+
+def _span(desk: Desk, draft: Draft, variable: Variable) -> tuple[float, float]:
+    """Return the least and the greatest value; of dates, as days."""
+    column = desk.table(draft).columns[variable.name]
+    present = column[~np.isnan(column)]
+    return (float(present.min()), float(present.max())) if present.size else (-math.inf, math.inf)
+
+
+def _at(value: Any) -> float:
+    """Return where a value lies on the axis of its variable."""
+    day = day_of(value) if isinstance(value, str) else value
+    return math.nan if day is None else float(day)
+
+
+def _told_span(variable: Variable, low: float, high: float) -> str:
+    """Say from where to where a variable runs."""
+    say = spelled if variable.kind == "date" else number
+    return f"from {say(low)} to {say(high)}"
 
 
 def _value(variable: Variable, text: str, field: str) -> Any:

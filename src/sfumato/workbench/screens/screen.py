@@ -42,10 +42,9 @@ class Form:
         if not isfinite(value):
             raise Refused(name, f"a number is needed here; got {said[:40]!r}")
         if not (least is None or value >= least) or not (most is None or value <= most):
-            span = " ".join(
-                [f"at least {least:g}" if least is not None else "", f"at most {most:g}" if most is not None else ""]
-            ).strip()
-            raise Refused(name, f"this must be {span}; got {said}")
+            stated = (("at least", least), ("at most", most))
+            ends = [f"{word} {end:g}" for word, end in stated if end is not None]
+            raise Refused(name, f"this must be {' and '.join(ends)}; got {said[:40]}")
         return value
 
     def whole(self, name: str, *, least: int | None = None, most: int | None = None) -> int:

@@ -37,6 +37,7 @@ class Row:
     missing: int
     codes: str  # its missing codes
     shared: bool  # whether the members of a household have the same value
+    alphabetical: bool  # whether its order is that of the alphabet, which hardly ever is the right one
     bars: Bars
 
 
@@ -68,10 +69,17 @@ def rows(desk: Desk, draft: Draft) -> list[Row]:
             missing=finding.missing,
             codes=codes_text(variable.missing),
             shared=variable.name in alike,
+            alphabetical=_alphabetical(variable),
             bars=bars[variable.name],
         )
         for place, (variable, finding) in enumerate(zip(data.schema, findings(desk, draft), strict=True))
     ]
+
+
+def _alphabetical(variable: Variable) -> bool:
+    """Tell whether words are ordered by their letters: nobody has said their order."""
+    words = [one for one in variable.categories if isinstance(one, str) and not one[:1].isdigit()]
+    return variable.kind == "ordinal" and len(words) == len(variable.categories) > 2 and words == sorted(words)
 
 
 def editor(desk: Desk, draft: Draft, row: Row) -> Editor:

@@ -9,9 +9,17 @@ window.sfumato = { settled: [] };
 
   // A change that one tab makes is told in the others; a run that goes on is told everywhere.
   let last = null;
+  let unanswered = 0;
+  const answered = (yes) => {
+    unanswered = yes ? 0 : unanswered + 1;
+    const gone = document.getElementById("gone");
+    if (gone && gone.hidden !== unanswered < 2) gone.hidden = unanswered < 2;
+  };
+  document.addEventListener("htmx:sendError", () => { unanswered = Math.max(unanswered, 1); answered(false); window.scrollTo({ top: 0 }); });
   const pulse = async () => {
     try {
       const answer = await fetch("pulse", { headers: { accept: "application/json" } });
+      answered(true);
       if (!answer.ok) return;
       const told = await answer.json();
       const shown = document.getElementById("job");
@@ -37,7 +45,7 @@ window.sfumato = { settled: [] };
       const state = told.job ? told.job.state : "none";
       if (last !== null && last !== state) document.body.dispatchEvent(new CustomEvent("job-changed"));
       last = state;
-    } catch { /* the server is being started again: the next pulse tells */ }
+    } catch { answered(false); /* it may only be started again: the next pulse tells */ }
   };
   setInterval(pulse, every);
 
