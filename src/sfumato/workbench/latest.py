@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from sfumato.compare.figures import written
 from sfumato.errors import SfumatoError
+from sfumato.project import decision as decisions
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import Record
+from sfumato.show.decision import Decision
 from sfumato.show.summary import Summary, from_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
@@ -68,6 +70,15 @@ def _looked_at(desk: "Desk", draft: Draft) -> Latest:
     if not other and not _ended(desk.folder):
         other = "The last run did not come to its end."
     return Latest(record, summary, other, figures_hold=True, recoded_alike=alike)
+
+
+def signature(desk: "Desk", summary: Summary | None) -> Decision | None:
+    """Return who signed; a signature under another file than the last run released does not hold."""
+    there = decisions.read(desk.folder)
+    if there is None or there.void or summary is None or summary.released == there.file:
+        return there
+    other = f"released {summary.released}" if summary.released else "released nothing"
+    return replace(there, void=f"it is under {there.file}, and the last run {other}")
 
 
 def seen_before(desk: "Desk", draft: Draft) -> bool:

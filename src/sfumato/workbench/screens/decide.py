@@ -8,7 +8,7 @@ from sfumato.errors import SfumatoError
 from sfumato.project import decision as decisions
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.latest import latest
+from sfumato.workbench.latest import latest, signature
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 
 MOST_SAID = 20_000  # characters of a reason
@@ -20,7 +20,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "found": found,
         "summary": found.summary,
-        "decision": decisions.read(desk.folder),
+        "decision": signature(desk, found.summary),
         "can_sign": _can_sign(desk, draft) == "",
         "cannot": _can_sign(desk, draft),
     }
@@ -78,10 +78,13 @@ def same(desk: Desk, draft: Draft) -> Same | None:
 
 def _signed(desk: Desk, draft: Draft) -> bool:
     try:
-        there = decisions.read(desk.folder) if (desk.folder / decisions.NAME).exists() else None
+        if not (desk.folder / decisions.NAME).exists():
+            return False
+        found = latest(desk, draft)
+        there = signature(desk, found.summary)
     except SfumatoError:
         return False
-    return there is not None and not there.void and not latest(desk, draft).why_old
+    return there is not None and not there.void and not found.why_old
 
 
 SCREEN = Screen(
