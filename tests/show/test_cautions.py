@@ -3,8 +3,9 @@ import pyarrow as pa
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, Microdata, RankSwapping, Results, Schema, Variable
 from sfumato.compare.examine.facts import caution_facts
+from sfumato.compare.examine.findings import SpecialColumn
 from sfumato.restoration.findings import Checked
-from sfumato.show.cautions import cautions
+from sfumato.show.cautions import _gone, cautions
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table(
@@ -103,3 +104,10 @@ def test_a_key_that_was_recoded_is_not_replaced_by_what_nobody_knows() -> None:
     recoded = sfumato.GlobalRecoding(bins={"age": 20}).protect(found.original)
     with pytest.raises(sfumato.NotApplicable, match="no key is left that it can compare, for age was recoded"):
         DistanceLinkage().evaluate(found.original, recoded)
+
+
+def test_a_household_that_a_release_leaves_out_is_not_said_to_be_in_it() -> None:
+    home = SpecialColumn("home", "household", names_units=False)
+    assert _gone(home, Checked(missing={"sex": 0.0}))
+    assert not _gone(home, Checked(missing={"sex": 0.0, "home": 0.0}))
+    assert not _gone(home, None)

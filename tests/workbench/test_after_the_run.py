@@ -157,6 +157,18 @@ def test_a_signature_is_void_when_the_file_is_another(swept: Bench) -> None:
     assert "does not hold any more" in swept.text("release")
 
 
+@pytest.mark.parametrize(("released", "words"), [("", "released nothing"), ("births.csv", "released births.csv")])
+def test_a_signature_under_another_release_than_the_last_does_not_hold(swept: Bench, released: str, words: str) -> None:
+    swept.post("decide", "sign", by="A. Muster", reasons=WHY)
+    place = swept.desk.folder / "results.json"
+    place.write_text(json.dumps({**json.loads(place.read_text()), "released": released}))
+    held = "does not hold any more: it is under survey.protected.csv, and the last run"
+    assert f"{held} {words}" in swept.text("decide")
+    page = swept.text("release")
+    assert "Of an earlier run, in the same folder: survey.protected.csv." in page
+    assert "survey.protected.csv the protected file" not in page
+
+
 def test_that_nothing_is_released_is_written_down(swept: Bench) -> None:
     alarmed(swept)
     assert "not to publish" in swept.text("decide")

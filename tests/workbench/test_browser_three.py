@@ -207,3 +207,21 @@ def test_names_that_would_run_do_not(tmp_path: Path, enter: Callable[..., Any]) 
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, f"{slug} is {wide} px too wide"
         assert page.problems == []
+
+
+def test_another_step_begins_at_its_top_and_a_wrong_number_is_told(towns: Running, enter: Callable[..., Any]) -> None:
+    page = enter(towns, to="bounds")
+    page.set_viewport_size({"width": 1000, "height": 500})
+    page.evaluate("window.scrollTo(0, 600)")
+    page.click(".onward .back")  # further down still
+    page.wait_for_selector("h1:has-text('Mask')")
+    settled(page)
+    assert page.evaluate("window.scrollY") == 0
+    page.goto(page.url.replace("mask", "scenarios"))
+    page.click("button[value='took part']")
+    page.wait_for_selector("#k")
+    page.fill("#k", "0")
+    page.keyboard.press("Tab")
+    settled(page)
+    assert page.evaluate("document.activeElement.id") == "k"  # the browser leads back to it and says why
+    assert Desk(towns.folder).stated(Desk(towns.folder).now().draft).scenarios[0].k != 0

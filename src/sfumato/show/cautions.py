@@ -65,7 +65,10 @@ def _of_tables(results: Results, facts: CautionFacts, *, released: Checked | Non
 
 def _gone(column: SpecialColumn, released: Checked | None) -> bool:
     """Tell whether a release does not hold the original's values of a column."""
-    return released is not None and (column.names_units or column.name in released.renewed)
+    if released is None:
+        return False
+    left_out = bool(released.missing) and column.name not in released.missing
+    return column.names_units or left_out or column.name in released.renewed
 
 
 def _of_known_too(known: tuple[tuple[str, str], ...]) -> list[str]:

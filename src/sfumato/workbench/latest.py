@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from sfumato.compare.figures import written
 from sfumato.errors import FileError, SfumatoError
+from sfumato.project import decision as decisions
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
+from sfumato.show.decision import Decision
 from sfumato.show.summary import Summary, from_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
@@ -71,6 +73,15 @@ def _looked_at(desk: "Desk", draft: Draft) -> Latest:
     return Latest(record, summary, other, figures_hold=True, recoded_alike=alike)
 
 
+def signature(desk: "Desk", summary: Summary | None) -> Decision | None:
+    """Return who signed; a signature under another file than the last run released does not hold."""
+    there = _signed(desk)
+    if there is None or there.void or summary is None or summary.released == there.file:
+        return there
+    other = f"released {summary.released}" if summary.released else "released nothing"
+    return replace(there, void=f"it is under {there.file}, and the last run {other}")
+
+
 def seen_before(desk: "Desk", draft: Draft) -> bool:
     """Tell whether results of this file could be seen: a run was begun, and its figures are shown as they are made.
 
@@ -102,19 +113,18 @@ def reported(desk: "Desk") -> Summary | None:
     return desk.kept("last report", stamp(place), read)
 
 
-def signature(desk: "Desk") -> "Decision | None":
+def _signed(desk: "Desk") -> Decision | None:
     """Return who signed, void if the release is another file by now; the same file is read once, not on every page."""
-    from sfumato.project import decision
     from sfumato.workbench.desk import stamp
 
-    place, release = desk.folder / decision.NAME, desk.folder / "release"
+    place, release = desk.folder / decisions.NAME, desk.folder / "release"
     if not place.exists():
         return None
     of = []
     for path in (place, *(sorted(release.iterdir()) if release.is_dir() else ())):
         with suppress(FileError):  # a run may just be taking it away
             of.append(f"{path.name} {stamp(path)}")
-    return desk.kept("signature", "; ".join(of), lambda: decision.read(desk.folder))
+    return desk.kept("signature", "; ".join(of), lambda: decisions.read(desk.folder))
 
 
 def _other_measures(desk: "Desk", draft: Draft, record: Record) -> str:

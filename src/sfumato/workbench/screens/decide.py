@@ -20,7 +20,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "found": found,
         "summary": found.summary,
-        "decision": signature(desk),
+        "decision": signature(desk, found.summary),
         "can_sign": _can_sign(desk, draft) == "",
         "cannot": _can_sign(desk, draft),
     }
@@ -73,7 +73,7 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
 
 def same(desk: Desk, draft: Draft) -> Same | None:
     """Say how a release is signed elsewhere."""
-    there = signature(desk)
+    there = signature(desk, latest(desk, draft).summary)
     by, reasons = (there.by, there.reasons) if there is not None else ("NAME", ("REASON",))
     words = ["sfumato", "sign", ".", "--by", by]
     command = shlex.join([*words, *(word for reason in reasons for word in ("--reason", reason))])
@@ -83,10 +83,11 @@ def same(desk: Desk, draft: Draft) -> Same | None:
 
 def _signed(desk: Desk, draft: Draft) -> bool:
     try:
-        there = signature(desk)
+        found = latest(desk, draft)
+        there = signature(desk, found.summary)
     except SfumatoError:
         return False
-    return there is not None and not there.void and not latest(desk, draft).why_old
+    return there is not None and not there.void and not found.why_old
 
 
 SCREEN = Screen(

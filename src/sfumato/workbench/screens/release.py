@@ -44,10 +44,13 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     folder = desk.folder / "release"
     names = sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
     released = found.summary.released if found.summary is not None else ""
+    earlier = [name for name in names if found.summary is not None and name != released and name not in OUTSIDE]
+    names = [name for name in names if name not in earlier]
     return {
         "found": found,
         "summary": found.summary,
-        "decision": signature(desk),
+        "decision": signature(desk, found.summary),
+        "earlier": earlier,
         "outside": [
             _listed(desk, f"release/{name}", OUTSIDE.get(name, "the protected file"), hashed=name not in OUTSIDE)
             for name in sorted(names, key=lambda name: (name != released, name in OUTSIDE, name))
