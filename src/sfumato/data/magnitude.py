@@ -31,7 +31,7 @@ def extreme_numbers(tables: Iterable[Microdata]) -> dict[str, float]:
 
 def _beyond(table: Microdata) -> Iterator[tuple[str, float]]:
     for name in table.schema.analysed("numeric"):
-        column = table.columns[name]
+        column = table.columns[name].astype(np.float64, copy=False)
         high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
         most = float(max(high, -low))  # nan where all is missing
         if most > LARGE or 0 < most < SMALL:

@@ -31,7 +31,7 @@ def behind(first: "Method", method: "Method") -> "Method":
 
     >>> from sfumato import MDAV, Rounding
     >>> behind(Rounding(10), MDAV(3)), behind(Rounding(10), Rounding(10) + MDAV(3)), behind(Rounding(10), Rounding(10))
-    (Rounding(base=10) + MDAV(k=3), Rounding(base=10) + MDAV(k=3), Rounding(base=10))
+    (Rounding(base=10.0) + MDAV(k=3), Rounding(base=10.0) + MDAV(k=3), Rounding(base=10.0))
     """
     given, begun = (getattr(one, "steps", (one,)) for one in (method, first))
     return method if given[: len(begun)] == begun else first + method
