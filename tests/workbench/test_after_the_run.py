@@ -251,3 +251,19 @@ def test_a_double_click_writes_a_refusal_down_once(swept: Bench) -> None:
     for _ in range(2):
         assert swept.post("decide", "decline", by="A. Steward", reasons=WHY).status_code == 200
     assert len([event for event in swept.desk.journal.events() if "nothing is released" in event.what]) == 1
+
+
+def test_a_decision_not_to_release_takes_the_signature_back(swept: Bench) -> None:
+    swept.post("decide", "sign", by="A. Steward", reasons=WHY)
+    assert "A. Steward" in (swept.desk.folder / "report.html").read_text()
+    swept.post("decide", "decline", by="A. Steward", reasons="A colleague found a way back into the file.")
+    assert read(swept.desk.folder) is None
+    assert "A. Steward" not in (swept.desk.folder / "report.html").read_text()
+    assert swept.desk.journal.events(1)[0].what.endswith("(the signature is taken back)")
+    assert "Nobody has signed this release yet" in swept.text("release")
+
+
+def test_no_command_on_a_page_takes_the_bounds_away(swept: Bench) -> None:
+    """A sweep without bounds into the folder would remove the release that is there."""
+    for slug in ("recode", "mask", "bounds", "explore"):
+        assert "--at-most Reidentification=30%" in swept.text(slug), slug

@@ -58,6 +58,21 @@ def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decisi
     return decision
 
 
+def withdraw(folder: str | Path) -> None:
+    """Take a signature back: the file, and the words on it in the internal report."""
+    from sfumato.show.report import write_report
+
+    folder = Path(folder)
+    with held(folder):
+        try:
+            (folder / NAME).unlink(missing_ok=True)
+        except OSError as error:
+            raise FileError(f"cannot remove {folder / NAME}: {error.strerror}") from None
+        summary = _summary(folder)
+        if summary.decision is not None:
+            write_report(replace(summary, decision=None), folder)
+
+
 def read(folder: str | Path) -> Decision | None:
     """Return the decision that was signed in a folder, void if the release is another file by now; None if none was."""
     from sfumato.compare.plain import from_json

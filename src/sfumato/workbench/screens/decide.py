@@ -68,7 +68,11 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
     what = f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}"
     if [event.what for event in desk.journal.events(1)] == [what]:
         return Done()  # a second click
-    return Done(None, what, said="Kept in the journal.")
+    said = "Kept in the journal."
+    if decisions.read(desk.folder) is not None:
+        decisions.withdraw(desk.folder)
+        what, said = f"{what} (the signature is taken back)", f"{said} The signature is taken back."
+    return Done(None, what, said=said)
 
 
 def same(desk: Desk, draft: Draft) -> Same | None:

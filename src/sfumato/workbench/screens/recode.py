@@ -7,8 +7,8 @@ from typing import Any
 from sfumato.compare.live import Live
 from sfumato.compare.recodings import Recodings
 from sfumato.data.schema import Schema
-from sfumato.workbench.commands import read_call, reading, recoded_first, recodings_of
-from sfumato.workbench.desk import SCHEMA, Desk
+from sfumato.workbench.commands import read_call, recoded_first, recodings_of, sweep_words
+from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.living import live_of, still_known
 from sfumato.workbench.screens.recode_edits import ACTIONS
@@ -112,10 +112,10 @@ def _saves(live: Live, schema: Schema, recodings: Recodings) -> dict[str, int]:
 def same(desk: Desk, draft: Draft) -> Same | None:
     """Say how the recodings are done elsewhere."""
     first = recoded_first(draft)
-    if first is None:
-        command = shlex.join(["sfumato", "sweep", *reading(draft), "--schema", SCHEMA, "--out", "."])
-        return Same(f"{command}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}")
-    words = ["sfumato", "sweep", *reading(draft), "--schema", SCHEMA, "--first", repr(first), "--out", "."]
+    if first is None:  # the whole draft: without its bounds a sweep into this folder would take a release away
+        words = ["sfumato", *sweep_words(desk, draft)]
+        return Same(f"{shlex.join(words)}    # nothing is recoded yet", f"import sfumato\n\ndata = {read_call(draft)}")
+    words = ["sfumato", *sweep_words(desk, draft)]
     used = [name for name in ("GlobalRecoding", "TopBottomCoding", "VariableRemoval") if f"{name}(" in repr(first)]
     code = (
         f"import sfumato\nfrom sfumato import {', '.join(used)}\n\n"
