@@ -42,6 +42,8 @@ FLAGS = (
 needs_browser = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
     pytest.mark.filterwarnings("ignore"),  # of the browser's own pipes, closed at the end
+    # a busy machine may be too slow for a browser; what it shows is not asked twice
+    pytest.mark.flaky(reruns=2, only_rerun=[r"TimeoutError", r"the server did not start"]),
 ]
 
 
