@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,14 @@ import pytest
 from small_survey import run, write_survey
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX systems know them")
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Let commands hear SIGHUP, whatever started these tests: one that is ignored is inherited, as nohup wants it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def started(*words: object) -> subprocess.Popen[str]:
@@ -100,7 +109,7 @@ def test_a_lack_of_memory_ends_in_a_sentence(survey: Path, monkeypatch: pytest.M
     def too_much(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 7.45 GiB for an array with shape (1000000000,)")
 
-    monkeypatch.setattr("sfumato.data.describe.describe", too_much)
+    monkeypatch.setattr("sfumato.restoration.proposals.describe", too_much)
     done = run("inspect", survey)
     assert done.exit_code == 1
     assert done.stderr.startswith("sfumato: ") and "not enough memory" in done.stderr and "7.45 GiB" in done.stderr
