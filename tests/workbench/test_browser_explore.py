@@ -36,9 +36,11 @@ def test_from_the_run_to_a_choice_by_hand(enter: Callable[..., Any], tmp_path: P
         page.keyboard.press("End")
         page.wait_for_function("() => document.querySelector('#verdict').innerText.includes('MDAV(k=3)')")
         assert desk.now().draft.at_most == {"Reidentification()": 0.6}
+        page.wait_for_timeout(500)  # until the answer has settled: ticks are put back then
         page.check(f'input[aria-label="Compare {K3}"]')
         page.click("text=Back to the bounds as stated")
         page.wait_for_function("() => !document.querySelector('#verdict').innerText.includes('tried out, not')")
+        page.wait_for_timeout(500)
         assert page.is_checked(f'input[aria-label="Compare {K3}"]')  # what was ticked stays so
 
         page.click(f'a[aria-label="Choose {K3} by hand"]')
