@@ -29,10 +29,10 @@ from .compare.tune import Tuning as Tuning
 from .compare.tune import tune as tune
 from .compare.tune_jointly import JointTuning as JointTuning
 from .compare.tune_jointly import tune_jointly as tune_jointly
-from .core import Chain as Chain
+from .composition import Chain as Chain
+from .composition import Within as Within
 from .core import Measure as Measure
 from .core import Method as Method
-from .core import Within as Within
 from .data.date_bands import age_at as age_at
 from .data.files import read as read
 from .data.files import write as write
@@ -53,6 +53,7 @@ from .engine.engine import Engine as Engine
 from .errors import DataError as DataError
 from .errors import EngineError as EngineError
 from .errors import FileError as FileError
+from .errors import LackOfMemory as LackOfMemory
 from .errors import NotApplicable as NotApplicable
 from .errors import ParameterError as ParameterError
 from .errors import SchemaError as SchemaError

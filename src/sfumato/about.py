@@ -10,7 +10,7 @@ Better = Literal["lower", "higher"]
 Purpose = Literal["risk", "utility"]
 Unit = Literal["share", "percent", "number"]
 Records = Literal["original", "protected"]
-Parts = Literal["summaries", "columns", "memory"]
+Parts = Literal["summaries", "columns", "sample", "memory"]
 Households = Literal["apart", "whole", "suppressed", "suppressed again"]
 
 
@@ -62,7 +62,8 @@ class MeasureAbout(About):
     beside: tuple[str, ...] = ()
     records: Records = "original"  # the table whose records by_record tells of, in that table's order
     # how it takes tables in parts: from summaries of each part; by whole columns of the variables it compares, taken
-    # together from all parts; or not at all, because it needs all records in memory
+    # together from all parts; a random sample of the records, searched for in all parts; or not at all, because it
+    # needs all records in memory
     parts: Parts = "memory"
     parts_if: str = ""  # with which parameters, if not with all
 

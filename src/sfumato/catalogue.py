@@ -17,7 +17,8 @@ import sfumato.methods
 import sfumato.risk
 import sfumato.utility  # noqa: F401 - their classes enter the catalogue as they are imported
 from sfumato.about import MethodAbout
-from sfumato.core import Measure, Method, Within
+from sfumato.composition import Within
+from sfumato.core import Measure, Method
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.parameters import frozen
 from sfumato.registry import MEASURES, METHODS, PARAMETERS, catalogued
@@ -67,6 +68,8 @@ def measures() -> dict[str, type[Measure]]:
 
 def find(name: str) -> type[Method] | type[Measure]:
     """Look up a method or measure; a misspelt name is answered with the nearest ones."""
+    if not isinstance(name, str):
+        raise ParameterError(f"a method or measure is found by its name, a text; got {name!r}")
     known: dict[str, type[Method] | type[Measure]] = {**methods(), **measures()}
     if name in known:
         return known[name]

@@ -9,8 +9,15 @@
     ├── NotApplicable       a method or measure that does not fit this table: in an
     │                       experiment it becomes a row with the reason              (also a ValueError)
     ├── FileError           a file that cannot be read or written                    (also an OSError)
+    ├── LackOfMemory        work that would need more memory than is free            (also a MemoryError)
     └── EngineError         processes or a cluster that cannot do what they are sent (also a RuntimeError)
 """
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class SfumatoError(Exception):
@@ -57,5 +64,27 @@ class FileError(SfumatoError, OSError):
     """A file that cannot be read or written."""
 
 
+class LackOfMemory(SfumatoError, MemoryError):  # noqa: N818 - it is a fact about the machine
+    """Work that would need more memory than is free, refused before it is begun."""
+
+
 class EngineError(SfumatoError, RuntimeError):
     """Processes or a cluster that cannot do what they are sent."""
+
+
+def refusing(kind: type[SfumatoError]) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
+    """Let a check refuse with ``kind`` what it was not made for, such as an array where a word is due."""
+
+    def of(check: Callable[[T], None]) -> Callable[[T], None]:
+        @wraps(check)
+        def checked(self: T) -> None:
+            try:
+                check(self)
+            except SfumatoError:
+                raise
+            except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, RecursionError) as error:
+                raise kind(f"{type(self).__name__}: what is given cannot be used: {error}") from error
+
+        return checked
+
+    return of

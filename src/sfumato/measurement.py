@@ -14,6 +14,7 @@ from sfumato.display import html_table
 from sfumato.errors import ParameterError
 
 Table = tuple[Mapping[str, Any], ...]
+SAMPLING_ERROR = "standard error"  # the part that says how sure a value is that rests on some of the records only
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,12 +1,49 @@
 """Checks on the parameters of methods and measures: one shape of message everywhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from sfumato.errors import ParameterError
+from sfumato.arguments import LARGEST
+from sfumato.errors import ParameterError, SfumatoError
+
+
+class Described:
+    """What has parameters for fields: a repr that evaluates back, and a refusal for whatever cannot be a parameter."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__post_init__" in vars(cls):
+            cls.__post_init__ = _refusing(cls.__post_init__)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        given = []
+        for entry in sorted(fields(self), key=lambda entry: entry.name == "variables"):  # type: ignore[arg-type]
+            value = getattr(self, entry.name)
+            if entry.default is MISSING or value != entry.default:
+                given.append(f"{entry.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def _refusing(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Let a check of parameters refuse, in the same words, what it was not made for: an array for a word, say."""
+
+    @wraps(check)
+    def checked(self: Any) -> None:
+        try:
+            check(self)
+            if getattr(type(self).__post_init__, "__wrapped__", None) is check:  # the last of all checks
+                hash(self)
+        except SfumatoError:
+            raise
+        except Exception as error:
+            raise refuse(self, f"its parameters cannot be used: {error}") from error
+
+    return checked
 
 
 class FrozenMap(Mapping[Any, Any]):
@@ -50,11 +87,13 @@ def refuse(owner: object, message: str) -> ParameterError:
 
 
 def whole(owner: object, name: str, *, least: int = 1, most: int | None = None) -> None:
-    """Require a whole number in [least, most]."""
+    """Require a whole number in [least, most]; more than any number of records or draws is refused everywhere."""
     value = getattr(owner, name)
     good = isinstance(value, Integral) and not isinstance(value, bool)
-    if not good or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+    highest = LARGEST if most is None else most
+    if not good or value < least or value > highest:
+        open_ended = most is None and not (good and value > highest)
+        limits = f"of at least {least}" if open_ended else f"from {least} to {highest:,}"
         raise refuse(owner, f"{name} must be a whole number {limits}; got {value!r}")
     object.__setattr__(owner, name, int(value))
 
@@ -83,7 +122,8 @@ def share(owner: object, name: str, *, zero: bool = False) -> None:
 def one_of(owner: object, name: str, allowed: tuple[Any, ...]) -> None:
     """Require one of a few named choices."""
     value = getattr(owner, name)
-    if value not in allowed:
+    plain = value is None or isinstance(value, str | Real | tuple)  # an array or a frame is compared by its values
+    if not plain or value not in allowed:
         raise refuse(owner, f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
 
 
@@ -92,7 +132,7 @@ def names(owner: object, name: str) -> None:
     value = getattr(owner, name)
     if value is None:
         return
-    listed = (value,) if isinstance(value, str) else tuple(value)
+    listed = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
     if not listed or not all(isinstance(item, str) for item in listed):
         raise refuse(owner, f"{name} must be a list of variable names; got {value!r}")
     if len(set(listed)) < len(listed):
@@ -116,3 +156,17 @@ def importance(owner: object, name: str = "importance") -> None:
     for variable, worth in (getattr(owner, name) or {}).items():
         if isinstance(worth, bool) or not isinstance(worth, Real) or not 0 < float(worth) < float("inf"):
             raise refuse(owner, f"the {name} of {variable!r} must be a number above 0; got {worth!r}")
+
+
+def random_generator(rng: Any) -> np.random.Generator:
+    """Return a generator of random numbers of what numpy takes for one (SPEC 7); anything else is refused."""
+    several = rng if isinstance(rng, list | tuple | np.ndarray) else (rng,)
+    flat = np.ndim(several) == 1 if isinstance(several, np.ndarray) else True
+    if not flat or any(isinstance(one, list | tuple | np.ndarray | str) for one in several):
+        # numpy goes down a list that holds itself until the process dies
+        raise ParameterError(f"rng must be a whole number of at least 0, a Generator or None; got {rng!r}")
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        said = f"rng must be a whole number of at least 0, a Generator or None; got {rng!r} ({error})"
+        raise ParameterError(said) from None

@@ -1,6 +1,9 @@
 """The commands put together, the help that teaches, and what every command does with errors."""
 
+import errno
+import warnings
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,9 +25,12 @@ from sfumato.cli.sign import sign
 from sfumato.cli.study import study
 from sfumato.cli.sweep import sweep
 from sfumato.cli.tune import tune
-from sfumato.errors import SfumatoError
+from sfumato.data.atomic import reason
+from sfumato.display import visible
+from sfumato.errors import LackOfMemory, SfumatoError
 
 UNDONE, BAD_INPUT = 1, 2
+UsageError: Any = typer.BadParameter.__base__  # typer has a click of its own, or the one that is installed
 
 # a backslash joins lines: the help keeps the line breaks it is given
 HELP = """
@@ -62,6 +68,12 @@ class Commands(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except UsageError as error:  # words of the command line, which may be names of files
+            error.message = visible(error.message)
+            raise
+        except LackOfMemory as error:
+            say(f"sfumato: {error}")
+            raise typer.Exit(UNDONE) from None
         except SfumatoError as error:
             say(f"sfumato: {error}")
             raise typer.Exit(BAD_INPUT) from None
@@ -80,6 +92,12 @@ class Commands(TyperGroup):
             advice = "use fewer --workers, fewer variables, or a machine with more"
             say(f"sfumato: there is not enough memory{wanted}; {advice}")
             raise typer.Exit(UNDONE) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # whoever read the output has gone: nobody is left to be told
+                raise
+            place = "" if error.filename is None else f"{str(error.filename)[:200]}: "
+            say(f"sfumato: {place}{reason(error)}")
+            raise typer.Exit(BAD_INPUT) from None
 
 
 app = typer.Typer(
@@ -118,4 +136,18 @@ app.command("open")(open_)
 def main() -> None:
     """Run the command line."""
     end_on_signals()
+    warnings.showwarning = _said
     app()
+
+
+def _said(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,  # noqa: ARG001 - as Python calls it
+    line: Any = None,  # noqa: ARG001
+) -> None:
+    """Say what is warned of in the words of Sfumato; warnings of libraries with their place."""
+    ours = category is UserWarning and Path(filename).is_relative_to(Path(sfumato.__file__).parent)
+    say(f"warning: {message}" if ours else f"{filename}:{lineno}: {category.__name__}: {message}")

@@ -80,6 +80,9 @@ def compare(
     Tables in parts, `"register/*.parquet"` or a folder, are measured part by part, by the measures whose memory does
     not grow with the records, or by those named.
 
+    Exit code 1 if a measure that you named has no figure, or none has one; of tables in parts also if it cannot be told
+    which record is which, unless you say --unmatched.
+
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     if is_in_parts(original) or is_in_parts(protected):
@@ -104,7 +107,7 @@ def compare(
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
-    from sfumato.data.files import read
+    from sfumato.data.files import formulas_in, read
     from sfumato.data.schema_file import schema_text
     from sfumato.project.tables import order_of, read_protected, without_left_out
     from sfumato.show.summarise import summarise_pair
@@ -124,6 +127,8 @@ def compare(
         decimal=decimal,
         tell=say,
     )
+    for computed in formulas_in(written, protected):
+        say(f"{protected.name}: {computed}")
     noted = order_of(protected, len(written), say)
     order = _order_by_values(data, written) if noted is None and not unmatched else noted
     candidate = written if order is None else written.take(order.argsort())
@@ -151,7 +156,7 @@ def compare(
         deciding=[repr(chosen.measure) for chosen in usual if chosen.decides],
         checked=checked,
         command=command_line(),
-        schema=schema_text(data.schema),
+        schema=schema_text(data.schema.unnamed()),
     )
     page = None
     if report is not None:

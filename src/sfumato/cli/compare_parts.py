@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure
     from sfumato.data.parts import TableInParts
     from sfumato.measurement import Measurement
+    from sfumato.pair import Pair
 
 Found = dict[str, "Measurement | str"]  # by measure: what it says, or why it says nothing
 
@@ -48,17 +49,18 @@ def compare_in_parts(
     """Measure a protected table in parts against its original, and print the figures."""
     from sfumato.data.parts import scan
     from sfumato.engine import Engine
+    from sfumato.pair import Pair
+    from sfumato.project.protected_parts import beside_original, scan_protected
 
     watch = _Watch()
     with Engine(engine, store=store, memory=memory, progress=watch) as where:
         before = scan(original, schema, executor=where.executor)
-        if protected_schema is not None:
-            after = scan(protected, protected_schema, executor=where.executor)
-        else:
-            after = scan(protected, beside=before, executor=where.executor)
-        after = after.unmatched() if unmatched else after
+        after = scan_protected(protected, before, protected_schema, say)
         say(f"original {before!r}, protected {after!r}; memory {where.memory / 1e9:.1f} GB")
-        found = _measured(before, after, _wanted() if measures is None else measures, seed, watch)
+        after = after.unmatched() if unmatched else beside_original(after, protected, before, say)
+        pair = Pair.of(before, after)
+        found = _measured(pair, _wanted() if measures is None else measures, seed, watch)
+        lacking = not unmatched and not pair.matched  # half of the measures need to know which record is which
         peak = getattr(where.executor, "peak_bytes", 0)
     if peak:
         say(f"the largest process had {peak / 1e6:,.0f} MB")
@@ -66,8 +68,9 @@ def compare_in_parts(
         print_json(_plain(before, after, found))
     else:
         _print(found)
-    if not any(not isinstance(one, str) for one in found.values()) or (measures and _refused(found)):
-        for name, why in _refused(found).items():
+    refused = _refused(found)
+    if len(refused) == len(found) or (refused and (measures or lacking)):
+        for name, why in refused.items():
             say(f"sfumato: {name} could not be computed: {why}")
         raise typer.Exit(1)
 
@@ -79,12 +82,7 @@ def _wanted() -> "list[Measure]":
     return [cls() for cls in measures().values() if cls().about.parts == "summaries"]
 
 
-def _measured(
-    before: "TableInParts", after: "TableInParts", measures: "Sequence[Measure]", seed: int, watch: "_Watch"
-) -> Found:
-    from sfumato.pair import Pair
-
-    pair = Pair.of(before, after)
+def _measured(pair: "Pair", measures: "Sequence[Measure]", seed: int, watch: "_Watch") -> Found:
     found: Found = {}
     for measure in measures:
         watch.what = type(measure).__name__

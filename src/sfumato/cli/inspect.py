@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sfumato.cli.inspect_risk import print_dependencies, print_exposure
-from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableFile, console, print_json, say
+from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, TableOrParts, console, print_json, say
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LEAST = 12  # characters of the values that are worth a column
 
 
 def inspect(
-    file: TableFile,
+    file: TableOrParts,
     *,
     out: Annotated[
         Path | None, typer.Option(help="Where to write the schema; schema.toml if not said.", show_default=False)
@@ -42,13 +42,18 @@ def inspect(
 
     Variables that others determine (copies, classes of a number, sums) are pointed out with the line that links them.
 
+    Of a table in parts, a folder or a pattern, a random sample of the records is shown.
+
     Example: `sfumato inspect census.csv --out census.toml`
     """
-    from sfumato.data.files import read
     from sfumato.data.schema_file import schema_text
+    from sfumato.project.in_parts import engine_for, read_table
     from sfumato.restoration.proposals import proposals
 
-    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    with engine_for(file):
+        data, whole = read_table(file, schema, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    if whole is not None:
+        say(f"{whole!r}: what follows is of {len(data):,} of them")
     looked = proposals(data)
     findings, linked = looked.findings, looked.links
     exposed = _exposed(data) if risk else None

@@ -45,6 +45,8 @@ def _print(found: "SideBySide") -> None:
     from sfumato.show.side_text import figures_table, pairs_table, uses_table
 
     out = console()
+    if found.basis:
+        out.print(Text(f"{found.basis}\n"))
     for place, line in enumerate(found.candidates):
         out.print(Text(f"{line.name}", style="bold"))
         for said in found.prices[place]:

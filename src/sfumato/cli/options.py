@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sfumato.data.sample_size import FEWEST
 from sfumato.display import visible
 
 if TYPE_CHECKING:
@@ -22,6 +23,28 @@ WIDE = 10  # variables up to which a propensity model of second order is tried u
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 TableFile = Annotated[
     Path, typer.Argument(help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file.", show_default=False)
+]
+TableOrParts = Annotated[
+    Path,
+    typer.Argument(
+        help="A CSV, Parquet, Excel, R, SPSS, Stata or SAS file; of a table in parts its folder or a pattern.",
+        show_default=False,
+    ),
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Of tables in parts: local (default), here, dask://host:port, spark://host:port or ray://host:port.",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help='Of tables in parts: memory to use, such as "2 GB"; half of what is free.'),
+]
+SampleSize = Annotated[
+    int,
+    typer.Option("--sample", min=FEWEST, help="Of tables in parts: records that are looked at one by one."),
 ]
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")

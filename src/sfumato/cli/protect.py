@@ -1,7 +1,7 @@
 """``sfumato protect``: protect a file by one method."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,28 +10,29 @@ from sfumato.cli.options import (
     Delimiter,
     DespiteAudit,
     Encoding,
+    EngineName,
     Json,
     KeepHouseholds,
     KeepOrder,
     KeepWeights,
+    Memory,
+    SampleSize,
     SchemaFile,
     Seed,
-    TableFile,
+    TableOrParts,
     print_json,
     say,
     tell,
 )
+from sfumato.cli.protect_told import say_what_comes_back, say_what_stays
+from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.reading import read_methods
 from sfumato.project.settle import settled_seed
 
-if TYPE_CHECKING:
-    from sfumato.data.microdata import Microdata
-    from sfumato.restoration.findings import Checked
-
 
 def protect(
-    file: TableFile,
+    file: TableOrParts,
     *,
     method: Annotated[
         str, typer.Option(help='One method with its parameters, such as "RankSwapping(p=0.15)".', show_default=False)
@@ -56,20 +57,29 @@ def protect(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    sample: SampleSize = SAMPLED,
     json: Json = False,
 ) -> None:
-    """Protect a file by one method; write it in the format it came in, and a note on how it was made.
+    """Protect a file by one method; write it in the format it came in, and apart from it a note on how it was made.
 
     As in a sweep, the table is made ready to go out: ids are left out, records stand in random order, and what the
     rest of the file gives back is audited and repaired. A table that still gives values back is not written, and the
     exit code is 1, unless you say --despite-audit. With a sweep's seed it is the very table of that candidate.
 
+    A table in parts, `"register/*.parquet"` or a folder, need not fit into memory: it is masked part by part, audited
+    in some of its records and written as a folder of Parquet files, in random order over all of them.
+
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
+    from sfumato.cli.protect_parts import folder_for, protect_in_parts
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
     from sfumato.data.file_names import protected_path
     from sfumato.data.files import read
+    from sfumato.project.in_parts import engine_for
+    from sfumato.project.parts_watch import PartsWatch
     from sfumato.project.release import release_name
     from sfumato.project.tables import write_protected
     from sfumato.restoration.findings import Checked
@@ -80,11 +90,30 @@ def protect(
         raise ParameterError(
             f"protect takes one method; {method!r} stands for {len(found)}: give each parameter one value"
         )
+    dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
+    with engine_for(file, engine=engine, memory=memory, progress=PartsWatch(), tell=say) as parts:
+        if parts is not None:
+            protect_in_parts(
+                file,
+                found[0],
+                schema=schema,
+                target=folder_for(file, out, force=force),
+                seed=settled_seed(seed, say),
+                keep_order=keep_order,
+                keep_weights=keep_weights,
+                keep_households=keep_households,
+                despite_audit=despite_audit,
+                as_is=as_is,
+                sample=sample,
+                dialect=dialect,
+                json=json,
+            )
+            return
     target = out or protected_path(file)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
     seed = settled_seed(seed, say)
-    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    data = read(file, schema, **dialect)
     with speaking(found[0]):
         masked = found[0].masked(data)
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
@@ -124,7 +153,7 @@ def protect(
     else:
         for line in (*protected.notes, *done):
             say(line)
-        _say_what_comes_back(ready.checked)
+        say_what_comes_back(ready.checked)
     if note is None:
         say(
             f"{target} is not written, for the file gives values back, or it is not known that it does not; write it "
@@ -132,25 +161,5 @@ def protect(
         )
         raise typer.Exit(1)
     if not json:
-        _say_what_stays(data, protected, ready.table, masked)
-        tell(f"wrote {target} and {note}")
-
-
-def _say_what_comes_back(checked: "Checked") -> None:
-    if checked.unaudited:
-        say(f"what the rest of the file gives back was not tried: {checked.unaudited}")
-    for route in checked.audit.routes if checked.audit is not None else ():
-        if route.alarm:
-            say(f"warning: {route.title} {route.verdict}; {route.repair}")
-
-
-def _say_what_stays(data: "Microdata", protected: "Microdata", written: "Microdata", masked: tuple[str, ...]) -> None:
-    """Say which variables are as they were, and which name the units."""
-    followed = [v.name for v in protected.schema if v.sources and v.treatment != data.schema[v.name].treatment]
-    untouched = [name for name in protected.schema.analysed() if name not in (*masked, *followed)]
-    if untouched:
-        say(f"left as they are: {', '.join(untouched)}")
-    kept = [v for v in written.schema if v.role == "identifier" or v.name == written.schema.id]
-    naming = [v.name for v in kept if not v.treatment.perturbed]  # a synthetic table numbers its records anew
-    if naming:
-        say(f"still in the file, and naming the units: {', '.join(naming)}; leave out --as-is before it goes out")
+        say_what_stays(data, protected, ready.table, masked)
+        tell(f"wrote {target}; how it was made, with the seed, is in {note}, which must not go out")

@@ -42,8 +42,10 @@ def study(
     Example: `sfumato study domingo --data census.csv --replicates 5`, `sfumato study woo --records 2000`
     """
     from sfumato import studies
+    from sfumato.show.charts import altair
     from sfumato.show.study_page import write_study
 
+    altair()  # a study may take hours: what its page needs is asked for first
     if name not in studies.names():
         raise ParameterError(f"there is no study {name!r}; there are {', '.join(studies.names())}")
     folder = make_folder(out or Path(f"sfumato-{name}"))

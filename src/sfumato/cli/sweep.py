@@ -10,24 +10,28 @@ from sfumato.cli.options import (
     Delimiter,
     DespiteAudit,
     Encoding,
+    EngineName,
     Json,
     KeepHouseholds,
     KeepOrder,
     KeepWeights,
     MeasureTexts,
+    Memory,
     Population,
+    SampleSize,
     SchemaFile,
     Seed,
-    TableFile,
+    TableOrParts,
     Workers,
     command_line,
     say,
 )
+from sfumato.data.sample_size import SAMPLED
 from sfumato.project.reading import read_bounds
 
 
 def sweep(
-    file: TableFile,
+    file: TableOrParts,
     *,
     schema: SchemaFile = None,
     method: Annotated[
@@ -95,6 +99,9 @@ def sweep(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    sample: SampleSize = SAMPLED,
     json: Json = False,
 ) -> None:
     """Protect a file in many ways, measure risk and utility of each, choose the best within the bounds, and report.
@@ -108,43 +115,53 @@ def sweep(
 
     Every finished figure is safe in OUT/results.sqlite at once: run the same command again to continue or to add.
 
+    A table in parts, `"register/*.parquet"` or a folder, need not fit into memory: figures are of all records, or
+    estimates with a standard error, details of a random sample, the audit of as many records; OUT/release holds a
+    folder of Parquet files.
+
     Example: `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep`
     """
     from sfumato.cli.outcome import finish
     from sfumato.project.carry_out import carry_out
+    from sfumato.project.in_parts import engine_for
     from sfumato.project.lock import refuse_running
+    from sfumato.project.parts_watch import PartsWatch
     from sfumato.project.plan import planned
 
     refuse_running(out)
-    plan = planned(
-        file,
-        schema,
-        methods=method or (),
-        also_composed=also_composed,
-        first=first,
-        breadth=breadth,
-        measures=measure or (),
-        at_most=read_bounds("--at-most", at_most or ()),
-        at_least=read_bounds("--at-least", at_least or ()),
-        utility=utility,
-        risk=risk,
-        least_risk=least_risk,
-        population=population,
-        candidates=candidate or (),
-        replicates=replicates,
-        bootstrap=bootstrap,
-        keep_order=keep_order,
-        keep_weights=keep_weights,
-        keep_households=keep_households,
-        despite_audit=despite_audit,
-        choose=choose,
-        seed=seed,
-        workers=workers,
-        out=out,
-        encoding=encoding,
-        delimiter=delimiter,
-        decimal=decimal,
-        tell=say,
-    )
-    say(f"protecting {file.name} in {len(plan.methods)} ways ({replicates} draws of random ones) and measuring each …")
-    finish(carry_out(plan, tell=say, bars=True, command=command_line(plan.seed)), plan, json=json)
+    with engine_for(file, engine=engine, memory=memory, workers=workers, out=out, progress=PartsWatch(), tell=say):
+        plan = planned(
+            file,
+            schema,
+            methods=method or (),
+            also_composed=also_composed,
+            first=first,
+            breadth=breadth,
+            measures=measure or (),
+            at_most=read_bounds("--at-most", at_most or ()),
+            at_least=read_bounds("--at-least", at_least or ()),
+            utility=utility,
+            risk=risk,
+            least_risk=least_risk,
+            population=population,
+            candidates=candidate or (),
+            replicates=replicates,
+            bootstrap=bootstrap,
+            keep_order=keep_order,
+            keep_weights=keep_weights,
+            keep_households=keep_households,
+            despite_audit=despite_audit,
+            choose=choose,
+            seed=seed,
+            workers=workers,
+            out=out,
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            sample=sample,
+            tell=say,
+        )
+        ways = f"{len(plan.methods)} ways ({replicates} draws of random ones)"
+        say(f"protecting {plan.name} in {ways} and measuring each …")
+        summary = carry_out(plan, tell=say, bars=True, command=command_line(plan.seed))
+    finish(summary, plan, json=json)

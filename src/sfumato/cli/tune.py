@@ -10,15 +10,19 @@ from sfumato.cli.options import (
     Decimal,
     Delimiter,
     Encoding,
+    EngineName,
     Json,
+    Memory,
+    SampleSize,
     SchemaFile,
     Seed,
-    TableFile,
+    TableOrParts,
     Workers,
     console,
     print_json,
     say,
 )
+from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
 from sfumato.project.settle import settled_seed, workers_or_default
@@ -29,10 +33,11 @@ if TYPE_CHECKING:
     from sfumato.compare.tune_jointly import JointTuning
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
 
 
 def tune(
-    file: TableFile,
+    file: TableOrParts,
     *,
     method: Annotated[
         str,
@@ -65,11 +70,16 @@ def tune(
     budget: Annotated[int, typer.Option(min=10, help="The most tables to make.")] = 50,
     seed: Seed = None,
     workers: Workers = None,
-    out: Annotated[Path | None, typer.Option(help="Write the protected table here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the protected table here, in order, with ids, for you alone to read.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    engine: EngineName = None,
+    memory: Memory = None,
+    sample: SampleSize = SAMPLED,
     json: Json = False,
 ) -> None:
     """Find the parameter value of best utility whose risk keeps the bounds, and say how sure that is.
@@ -77,9 +87,12 @@ def tune(
     A sweep tries a few values of many methods; this searches one parameter of a method, near the bound, or with
     --parameter said several times the parameters of a chain together.
 
+    A table in parts, a folder or a pattern, need not fit into memory; the table found is written as a folder.
+
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
-    from sfumato.data.files import read
+    from sfumato.project.in_parts import engine_for, read_table
+    from sfumato.project.parts_watch import PartsWatch
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
@@ -92,22 +105,25 @@ def tune(
     ends = None if between is None else _whole_if_so(between)
     if len(ranges) == 1:
         ((over, ends),) = ranges.items()
-    data = read(file, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    refuse_unknown(read_measures((utility, *limits, *floors)), data)
-    seed = settled_seed(seed, say)
-    wish = {"utility": utility, "at_most": limits, "at_least": floors}
-    spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
-    found = _search(asked, data, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
-    _tell(found, seed, json=json)
-    if not found.keeps:
-        raise typer.Exit(1)
-    if out is not None:
-        _write(found, data, out, source=file, seed=seed)
+    dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
+    with engine_for(file, engine=engine, memory=memory, workers=workers, progress=PartsWatch(), tell=say):
+        data, whole = read_table(file, schema, sample, say, **dialect)
+        refuse_unknown(read_measures((utility, *limits, *floors)), data)
+        seed = settled_seed(seed, say)
+        wish = {"utility": utility, "at_most": limits, "at_least": floors}
+        spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
+        table = data if whole is None else whole
+        found = _search(asked, table, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
+        _tell(found, seed, json=json)
+        if not found.keeps:
+            raise typer.Exit(1)
+        if out is not None:
+            _write(found, data, whole, out, source=file, seed=seed)
 
 
 def _search(
     method: "Method | type[Method]",
-    data: "Microdata",
+    data: "Microdata | TableInParts",
     ranges: "dict[str, Range]",
     over: str | None,
     between: "Range",
@@ -160,19 +176,36 @@ def _tell(found: "Tuning | JointTuning", seed: int, *, json: bool) -> None:
     )
 
 
-def _write(found: "Tuning | JointTuning", data: "Microdata", out: Path, *, source: Path, seed: int) -> None:
-    """Write the table found, and say what its figures do not."""
+def _write(
+    found: "Tuning | JointTuning",
+    data: "Microdata",
+    whole: "TableInParts | None",
+    out: Path,
+    *,
+    source: Path,
+    seed: int,
+) -> None:
+    """Write the table found, and say what its figures do not.
+
+    It is for its owner alone: no repair was made and no audit, so that ids and the order of the records are there.
+    """
     from sfumato.compare.examine.facts import caution_facts
+    from sfumato.project.release_parts import write_protected_parts
     from sfumato.project.tables import write_protected
     from sfumato.show.cautions import cautions
 
     figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws
-    protected = found.results.protect(repr(found.method))
+    name = repr(found.method)
+    protected = found.results.protect(name)
     told = cautions(found.results, found.row, caution_facts(data, protected), found.bounds)
-    write_protected(
-        protected, out, source=source, method=found.method, seed=seed, figures=figures, notes=told, tell=say
-    )
-    say(f"wrote {out}")
+    how: dict[str, Any] = {"source": source, "method": found.method, "seed": seed, "figures": figures, "notes": told}
+    how["private"] = True
+    if whole is None:
+        write_protected(protected, out, **how, tell=say)
+    else:
+        made = found.results.protected(name)
+        write_protected_parts(made, out, names=made.schema.names, order_key=None, original=whole, **how)
+    say(f"wrote {out}, as the method made it and for you alone; `sfumato protect` makes it ready to go out")
     for caution in told:
         say(f"! {caution}")
 

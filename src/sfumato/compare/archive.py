@@ -13,12 +13,14 @@ otherwise for none of them, and each measurement says so in its notes.
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from sfumato.about import MeasureAbout
 from sfumato.compare.codec import Damaged, decode, encode
-from sfumato.compare.store import Cell, Key, Scope, Store, damaged
+from sfumato.compare.store import UNREADABLE, Cell, Key, Scope, Store, Unreadable, damaged
+from sfumato.errors import FileError
 from sfumato.measurement import Measurement
 
 MOST_IN_MEMORY = 256 * 2**20
@@ -44,38 +46,52 @@ class Archive:
         self._examined: dict[str, bytes] = {}
 
     def measurement(self, key: Key, about: MeasureAbout) -> Measurement:
-        """Return the whole measurement of a cell that has a figure."""
+        """Return the whole measurement of a cell that has a figure.
+
+        One that is damaged is taken out of the store with its figure, so that the next run computes it anew.
+        """
+        try:
+            content = self._content(key)
+            if content is None:
+                raise Damaged(f"there is a figure of {key.measure} but no measurement")
+            return decode(content, about)
+        except (Damaged, Unreadable) as error:
+            if self._scope.path is None:
+                raise damaged(None, error) from error
+            with Store(self._scope, known=True) as store:
+                store.forget(key)
+            raise damaged(self._scope.path, error, "run again: this figure is computed anew, and no other") from error
+
+    def _content(self, key: Key) -> bytes | None:
         content = self._contents.get(key)
         if content is None and self._scope.path is not None:
             with Store(self._scope, known=True) as store:
                 content = store.content(key)
-        try:
-            if content is None:
-                raise Damaged(f"there is a figure of {key.measure} but no measurement")
-            return decode(content, about)
-        except Damaged as error:
-            raise damaged(self._scope.path, error) from error
+        return content
 
     def examined(
         self, key: str, compute: Callable[[], T], *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
     ) -> T:
-        """Return what was examined before under this key, or compute it and keep it."""
+        """Return what was examined before under this key, or compute it and keep it; what is damaged is made anew."""
         found = self.examination(key)
-        if found is None:  # the file is closed meanwhile: it may take minutes
-            found = encode(compute())
-            if self._scope.path is None:
-                self._examined[key] = zlib.compress(found)
-            else:
-                with Store(self._scope, known=True) as store:
-                    store.keep_examination(key, found)
+        if found is not None:
+            with suppress(FileError, *UNREADABLE):
+                return decode(found)
+        found = encode(compute())  # the file is closed meanwhile: it may take minutes
+        if self._scope.path is None:
+            self._examined[key] = zlib.compress(found)
+        else:
+            with Store(self._scope, known=True) as store:
+                store.keep_examination(key, found)
         return decode(found)
 
     def examination(self, key: str) -> bytes | None:
-        """Return what was examined under this key; None if nothing was."""
+        """Return what was examined under this key; None if nothing was, or if it is damaged."""
         if self._scope.path is None:
             return zlib.decompress(self._examined[key]) if key in self._examined else None
-        with Store(self._scope, known=True) as store:
+        with Store(self._scope, known=True) as store, suppress(Unreadable):
             return store.examination(key)
+        return None
 
 
 class Averaged(Mapping[str, Mapping[T, float]]):

@@ -6,11 +6,13 @@ from numbers import Integral
 from typing import Any
 
 from sfumato.about import MeasureAbout
+from sfumato.arguments import require_bounds
 from sfumato.compare.choose import wishes
 from sfumato.compare.results import Results, Which
 from sfumato.compare.score import Recipe
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.errors import ParameterError
 
 
@@ -26,7 +28,7 @@ class Asked:
 
 
 def read_asked(
-    data: Microdata,
+    data: Microdata | TableInParts,
     *,
     utility: Which | None,
     risk: Which | None,
@@ -34,6 +36,7 @@ def read_asked(
     at_least: Mapping[Any, float] | None,
 ) -> Asked:
     """Read what is wished for: instances, classes, or texts such as ``DistanceLinkage(ties='linked')``."""
+    require_bounds("tune", at_most=at_most, at_least=at_least)
     named = {}  # each wish is read once: what it names, then the measure or recipe itself
     for which in (utility, risk, *(at_most or {}), *(at_least or {})):
         if which is not None and _text(which) not in named:
@@ -43,7 +46,13 @@ def read_asked(
     measures = {repr(f): f for f in wished.values() if isinstance(f, Measure)}
     measures |= {repr(part): part for score in scores for part in score.measures}
     empty = Results(
-        original=data, measures=(*measures.values(), *scores), rows=(), seed=0, replicates=1, seconds=0.0, versions={}
+        original=data.parts[0] if isinstance(data, TableInParts) else data,
+        measures=(*measures.values(), *scores),
+        rows=(),
+        seed=0,
+        replicates=1,
+        seconds=0.0,
+        versions={},
     )
 
     def bounded(bounds: Mapping[Any, float] | None) -> dict[Any, float]:
@@ -66,11 +75,16 @@ def read_asked(
     )
 
 
+MOST = 100_000  # tables that are masked, draws, or processes
+
+
 def check_counts(**given: tuple[Any, int]) -> None:
-    """Require whole numbers of at least so much."""
+    """Require whole numbers of at least so much, and of no more tables or processes than anybody waits for."""
     for name, (value, least) in given.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
+        if name != "seed" and int(value) > MOST:
+            raise ParameterError(f"tune: {name} must be at most {MOST:,}; got {value!r}")
 
 
 def _text(which: Which) -> str:

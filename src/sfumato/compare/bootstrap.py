@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import MeasureAbout
+from sfumato.arguments import require
 from sfumato.compare.figures import written
 from sfumato.core import Measure, Seed, speaking
 from sfumato.data.microdata import Microdata
@@ -37,6 +38,7 @@ from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.parameters import random_generator
 
 Floats = NDArray[np.float64]
 Way = Literal["contributions", "pairs", "tables"]
@@ -109,9 +111,10 @@ def bootstrap(
     >>> bootstrap(table, table, RankInterval(), rng=1).error  # a copy gives all away, whichever records it holds
     0.0
     """
+    require("bootstrap", bool | None, "True, False or None", matched=matched)
     _check(measure, repetitions, level, matched, seconds)
     start = perf_counter()
-    drawn = np.random.default_rng(rng)
+    drawn = random_generator(rng)
     draws = int(drawn.integers(2**63))  # the measure's own draws are the same in every repetition
     if known is not None and adds_up(known):
         return _concluded(measure, known, _means(known, repetitions, drawn), "contributions", level, repetitions)

@@ -17,7 +17,9 @@ from operator import add
 import numpy as np
 
 from sfumato import parameters
+from sfumato.arguments import entries, require, require_bounds, require_whole
 from sfumato.compare.best_levels import best_levels
+from sfumato.compare.blanked import Blanked, blanking
 from sfumato.compare.clauses import clause, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
@@ -64,6 +66,7 @@ class _Table:
     amounts: tuple[str, ...]  # numbers that are no keys, each of which may tell a person by itself
     known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
     found: float = 0.0  # the share of records that may be found, where such a risk is bounded
+    sampled: bool = False  # whether there are more records, so that classes are larger than they seem
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -71,7 +74,13 @@ class _Table:
 
 
 def compose(
-    data: Microdata, measures: Sequence[Measure], bounds: Mapping[str, float], *, breadth: int = 1, done: Measures = ()
+    data: Microdata,
+    measures: Sequence[Measure],
+    bounds: Mapping[str, float] | None,
+    *,
+    breadth: int = 1,
+    done: Measures = (),
+    whole: int = 0,
 ) -> tuple[Candidate, ...]:
     """Return candidates that fit a table, some 10 to 25 at ``breadth`` 1, more at 2 and 3.
 
@@ -80,12 +89,21 @@ def compose(
     ``k``, that many records are made alike; else 3, 5 and 10 are tried, or what each scenario asks and no less than 5
     and 10. Of risks against which something was ``done`` already, a candidate need not mask what they read.
 
+    ``data`` may be a sample of ``whole`` so many records. Classes of records are larger in the whole, so that what the
+    sample asks for is coarser than need be: candidates are then spread from the keys as they came to what it asks for.
+
     >>> import sfumato
     >>> found = compose(sfumato.household_survey(500), [sfumato.KAnonymity()], {"KAnonymity": 0.0})
     >>> 5 <= len(found) <= 25
     True
     """
     parameters.one_of(_Breadth(breadth), "breadth", (1, 2, 3))
+    require("compose", Microdata, "a Microdata", data=data)
+    require_bounds("compose", bounds=bounds)
+    bounds = bounds or {}  # None: there are none
+    require_whole("compose", least=0, whole=whole)
+    measures = entries("compose", Measure, "measures", measures=measures)
+    done = entries("compose", Measure, "measures", done=done)
     bounded = [m for m in measures if {repr(m), type(m).__name__} & set(bounds) and m.about.purpose == "risk"]
     judging = bounded or [m for m in measures if m.about.purpose == "risk"]
     found = (
@@ -93,7 +111,7 @@ def compose(
         for m in bounded
         if _counts_found(m)
     )
-    table = replace(_seen(data, judging), found=min(found, default=0.0))
+    table = replace(_seen(data, judging), found=min(found, default=0.0), sampled=whole > len(data))
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
@@ -181,7 +199,8 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
         yield from _suppressed(table, ladders, ladders.climb(sets, {}), sets, enough)
         if dear and (every or place == 1 or breadth > 1):
             yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
-    yield from best_levels(table.data, table.keys, ways[:breadth], table.found)
+    if not table.sampled:  # they need all records at once
+        yield from best_levels(table.data, table.keys, ways[:breadth], table.found)
     if not all(map(_count_over_keys, judging)) or breadth == 3:
         yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
 
@@ -210,7 +229,10 @@ def _seldom_found(
         stages = ladders.climb(crowds, costs)
         for most in (goal * table.found * len(table.data) for goal in GOALS):
             left = [stage for stage in stages if stage.classes <= most]
-            if left:
+            if table.sampled:  # in the whole a stage before may do
+                reached = stages[: len(stages) - len(left) + 1]
+                yield from _suppressed(table, ladders, reached, sets, BLANK[1:3], kept=tuple(costs))
+            elif left:
                 yield from _suppressed(table, ladders, left, sets, BLANK[1:2], kept=tuple(costs))
             else:
                 yield from _fewer_keys(table, ladders, stages[-1], sets, most)
@@ -251,7 +273,7 @@ def _suppressed(
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
     if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    lost: dict[int, _Blanked] = {}
+    lost: dict[int, Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
         for place, stage in enumerate(stages):
@@ -267,9 +289,12 @@ def _suppressed(
     if not found:
         found = [len(stages) - 1]  # the coarsest there is
         lost[found[0]] = _blank(table, ladders.recodings(stages[-1]), sets)
-    for place in list(dict.fromkeys(found))[: len(enough)]:
+    if table.sampled:
+        found = np.linspace(0, max(found), len(enough) + 2).round().astype(int).tolist()
+        lost |= {place: _blank(table, ladders.recodings(stages[place]), sets) for place in {*found} - {*lost}}
+    for place in list(dict.fromkeys(found))[: None if table.sampled else len(enough)]:
         blanked = lost[place]
-        said = (_coarser(ladders, stages[place], kept), _blanking(blanked))
+        said = (_coarser(ladders, stages[place], kept), blanking(blanked, sampled=table.sampled))
         steps = (*ladders.recodings(stages[place]), *_suppression(table, blanked.sets))
         yield Part(steps, "; ".join(filter(None, said)))
 
@@ -287,30 +312,7 @@ def _suppression(table: _Table, sets: Sequence[KeySet]) -> tuple[LocalSuppressio
     return (LocalSuppression(sets[0].k, importance=importance, variables=None if by_role else keys),)
 
 
-def _blanking(blanked: "_Blanked") -> str:
-    """Say how many key values are blanked, and for which sets of keys."""
-    if not blanked.sets:
-        return ""
-    first, *others = blanked.sets
-    said = f"{100 * blanked.mean:.1f} % of key values are blanked, where fewer than {first.k} records look alike"
-    if not others:
-        return said
-    return ", or ".join([f"{said} in {listed(first.keys)}", *(f"fewer than {o.k} in {listed(o.keys)}" for o in others)])
-
-
-@dataclass(frozen=True)
-class _Blanked:
-    """The share of each key's values that is blanked, and the sets of keys that ask for it."""
-
-    shares: tuple[float, ...]
-    sets: tuple[KeySet, ...]
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.shares))
-
-
-def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
+def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> Blanked:
     """Try what is blanked after the recodings; all values where suppression does not apply."""
     before = table.data
     for recoding in recodings:
@@ -321,9 +323,9 @@ def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -
         for step in _suppression(table, asking):
             after = step.protect(after)
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return _Blanked((1.0,), tuple(sets))
+        return Blanked((1.0,), tuple(sets))
     lost = tuple(float((after.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
-    return _Blanked(lost, asking)
+    return Blanked(lost, asking)
 
 
 def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:

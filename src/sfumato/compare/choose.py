@@ -3,12 +3,12 @@
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from sfumato.about import MeasureAbout, Purpose
+from sfumato.arguments import entries, is_number, require
 from sfumato.compare.figures import listed, written
-from sfumato.compare.frontier import complete
+from sfumato.compare.frontier import complete, require_results
 from sfumato.compare.naming import short_names
 from sfumato.compare.rows import half_width
 from sfumato.display import Preformatted
@@ -94,6 +94,8 @@ def choose(
     candidates the one with the lower figures in the bounded measures is chosen, in the order of the bounds, then the
     first by name. One chosen ``by_hand`` takes the place of the best if it keeps the bounds, and is refused if not.
     """
+    require("choose", str | None, "the name of a candidate", by_hand=by_hand)
+    passed_over = entries("choose", str, "names of candidates", passed_over=passed_over)
     objective, bounds = wishes(results, "choose", utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     figures = results.figures
     rows, left_out = complete(results.rows, [objective, *bounds])
@@ -109,7 +111,7 @@ def choose(
     unsure = [
         row
         for row in rows
-        if any(abs(row.means[k] - b) <= half_width(row, k) for k, b in bounds.items() if row.errors[k] > 0)
+        if any(abs(row.means[k] - b) <= half_width(row, k) for k, b in bounds.items() if half_width(row, k) > 0)
     ]
     unknown = [row for row in rows if any(math.isnan(row.errors[key]) for key in (objective, *bounds))]
     choice = Choice(
@@ -183,6 +185,8 @@ def wishes(
     at_least: Mapping[Any, float] | None,
 ) -> tuple[str, dict[str, float]]:
     """Check what is wished for; return the key of the measure to make as good as possible, and the bounds by key."""
+    require_results(who, results)
+    require(who, Mapping | None, "bounds by measure", at_most=at_most, at_least=at_least)
     if (utility is None) == (risk is None):
         raise ParameterError(f"{who}: name one measure to make as good as possible, utility=... or risk=...")
     purpose: Purpose = "risk" if utility is None else "utility"
@@ -203,7 +207,7 @@ def _bounds(results: "Results", who: str, given: Mapping[Any, float], better: st
         about = results.figures[key]
         if about.better != better:
             raise ParameterError(f"{who}: {key} is better when {about.better}, so its bound goes into {other}")
-        if not isinstance(bound, Real) or isinstance(bound, bool) or not math.isfinite(bound):
+        if not is_number(bound):
             raise ParameterError(f"{who}: the bound of {key} in {word} must be a number; got {bound!r}")
         if about.unit == "share" and not 0 <= bound <= 1:
             hint = f" (did you mean {bound / 100:g}?)" if 1 < bound <= 100 else ""

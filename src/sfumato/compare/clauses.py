@@ -11,7 +11,8 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from sfumato.compare.figures import listed, written
-from sfumato.core import Chain, Method, Within
+from sfumato.composition import Chain, Within
+from sfumato.core import Method
 from sfumato.data.date_bands import labels
 from sfumato.data.dates import day_of
 from sfumato.data.schema import Schema
@@ -198,7 +199,7 @@ def clause(method: Method) -> str:
 @clause.register
 def _(method: Within) -> str:
     said = "; ".join(clauses(steps_of(method.method)))
-    return f"{said}, within each {' and '.join(method.by)} by itself"
+    return f"{said}, within each {method.inside} by itself"
 
 
 @clause.register

@@ -59,23 +59,31 @@ def decode(content: bytes, about: MeasureAbout) -> Measurement:
         end = 8 + int.from_bytes(body[:8], "little")
         told = json.loads(body[8:end])
         return Measurement(
-            measure=told["measure"],
+            measure=_text(told["measure"]),
             about=about,
-            value=told["value"],
-            parts=dict(told["parts"]),
-            by_variable=dict(told["by_variable"]),
-            by_pair={(first, second): value for first, second, value in told["by_pair"]},
+            value=told["value"] + 0.0,  # a text is refused
+            parts=_figures(told["parts"]),
+            by_variable=_figures(told["by_variable"]),
+            by_pair={(_text(first), _text(second)): value + 0.0 for first, second, value in told["by_pair"]},
             by_record=_records(told["records"], body[end:]),
             tables={name: _read(table) for name, table in told["tables"].items()},
-            statement=told["statement"],
-            notes=tuple(told["notes"]),
+            statement=_text(told["statement"]),
+            notes=tuple(map(_text, told["notes"])),
         )
-    except (zlib.error, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except Damaged:
+        raise
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise Damaged(f"{type(error).__name__}: {error}") from error
 
 
 def _figures(given: Mapping[str, float]) -> dict[str, float]:
     return {str(name): float(value) for name, value in given.items()}
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise Damaged(f"{found!r} where a text is due")
+    return found
 
 
 def _records(count: int | None, content: bytes) -> Any:

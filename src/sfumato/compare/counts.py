@@ -18,8 +18,8 @@ from sfumato.kernels.groups import class_sums
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import KeyClasses
 from sfumato.risk.individual import household_chances
+from sfumato.risk.judged import population_weights
 from sfumato.risk.k_anonymity import LEVELS
-from sfumato.risk.reidentification import population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -15,6 +15,7 @@ from sfumato.compare.score import Recipe
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.errors import NotApplicable, ParameterError
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ class Curve:
     All values share the draws of a replicate, as in every experiment, and replicates are added, never drawn anew.
     """
 
-    data: Microdata
+    data: Microdata | TableInParts
     make: Callable[[float], Method]
     values: tuple[float, ...]
     measures: tuple[Measure, ...]

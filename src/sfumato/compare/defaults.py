@@ -4,11 +4,12 @@ The table of ``docs/how-to/defaults.md`` says the same in words.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.about import Purpose
+from sfumato.arguments import require, require_number
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
@@ -49,6 +50,9 @@ def default_measures(
     The first of each that decides is the axis of the map. Without ``protected`` it is a question of candidates to come,
     whose records match. ``population`` is what design weights should sum to, if they were rescaled.
     """
+    require("default_measures", Microdata, "a Microdata", data=data)
+    require("default_measures", Microdata | None, "a Microdata", protected=protected)
+    require_number("default_measures", least=0, population=population)
     if protected is None or _matched(data, protected):
         risks = _of_matched(data, protected, population)
     elif _drawn(data, protected):
@@ -56,6 +60,21 @@ def default_measures(
     else:
         risks = _of_synthetic(data)
     return (*risks, *_of_utility(data, protected))
+
+
+def default_measures_in_parts(data: Microdata, *, population: float | None = None) -> tuple[Chosen, ...]:
+    """Return the measures for a table in parts, of which ``data`` is a sample: those that can be computed of all parts.
+
+    Where none that decides can, the first that can be decides.
+    """
+    usual = [one for one in default_measures(data, population=population) if one.measure.about.parts != "memory"]
+    for purpose in ("risk", "utility"):
+        several = [place for place, one in enumerate(usual) if one.measure.about.purpose == purpose]
+        if not several:
+            raise NotApplicable(f"no measure of {purpose} for such a table works in parts; name some with --measure")
+        if not any(usual[place].decides for place in several):
+            usual[several[0]] = replace(usual[several[0]], decides=True)
+    return tuple(usual)
 
 
 def axis(chosen: Iterable[Chosen], purpose: Purpose) -> str:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, get_type_hints
 
+from sfumato.arguments import is_number, require
 from sfumato.compare.curve import lattice
 from sfumato.compare.experiment import grid
-from sfumato.core import Chain, Method, Within
+from sfumato.composition import Chain, Within
+from sfumato.core import Method
 from sfumato.errors import ParameterError
 
 Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid
@@ -61,10 +63,11 @@ def dial(method: Method | type[Method], text: str | None, between: Range, tolera
     such step; ``p`` alone will do where one step only has it. Without a text it is the first parameter of a method's
     own grid.
     """
+    require("tune", str | None, "the name of a parameter", over=text)
     place, name = _found(method, text)
     cls = _class(steps(method)[place])
     ends = _ends(cls, name, between)
-    wrong = tolerance is not None and (isinstance(tolerance, bool) or not isinstance(tolerance, Real) or tolerance <= 0)
+    wrong = tolerance is not None and not (is_number(tolerance) and tolerance > 0)
     if wrong:
         raise ParameterError(f"tune: tolerance must be a number above 0; got {tolerance!r}")
     spoken = text or (name if len(steps(method)) == 1 else f"{cls.__name__}.{name}")

@@ -6,27 +6,31 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from sfumato import parameters
+from sfumato.arguments import YES_OR_NO, entries, require
 from sfumato.compare.archive import MOST_IN_MEMORY, Archive
 from sfumato.compare.identity import identify, identity
+from sfumato.compare.in_parts import at_hand, candidate_in_parts, whole_table
 from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
-from sfumato.compare.seeds import drawn_seed
+from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
 from sfumato.compare.store import Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
+from sfumato.data.file_names import a_path
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
+from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.measurement import Measurement
 
-Source = Method | Microdata | SfumatoError
+Source = Method | Microdata | TableInParts | SfumatoError
 UNPROTECTED = "original, unprotected"
 
 
@@ -57,6 +61,11 @@ class Experiment:
     secret seed is drawn, and ``run`` keeps it in the store, so that the same table goes on with it. ``Results.seed``
     tells it; it is not for publication. ``candidates`` names tables protected elsewhere; what is known of the
     original's variables holds for theirs.
+
+    ``data`` may be a table in parts, and then candidates are too. They are masked part by part when they are measured,
+    on the engine of the with-statement around, one after the other; nothing is written. Figures are of all records, or
+    estimates with a standard error where a measure looks for some of them. What needs records at hand later,
+    ``Results.original`` and ``Results.protect``, is of a random ``sample`` of them.
     """
 
     data: Any
@@ -65,18 +74,22 @@ class Experiment:
     replicates: int = 1
     seed: int | None = None
     candidates: Mapping[str, Any] = field(default_factory=dict)
+    sample: int = SAMPLED  # records of a table in parts that can be looked at one by one
 
     def __post_init__(self) -> None:
         parameters.whole(self, "replicates", least=1)
         if self.seed is not None:
-            parameters.whole(self, "seed", least=0)
-        object.__setattr__(self, "data", Microdata.from_frame(self.data))
+            parameters.whole(self, "seed", least=0, most=LARGEST_SEED)
+        check_sample(self.sample)
+        object.__setattr__(self, "data", whole_table(self.data))
         object.__setattr__(self, "methods", _instances(self, "methods", Method))
         object.__setattr__(self, "measures", _instances(self, "measures", Measure))
         if not self.measures:
             raise ParameterError("Experiment: there is no measure; give at least one of risk and one of utility")
         if not self.methods and not self.candidates:
             raise ParameterError("Experiment: there is nothing to compare; give methods or candidates")
+        if not isinstance(self.candidates, Mapping):
+            raise ParameterError(f"Experiment: candidates must be tables by name; got {self.candidates!r}")
         taken = {repr(method) for method in self.methods}
         for name in self.candidates:
             if not isinstance(name, str) or not name or name in taken:
@@ -104,8 +117,12 @@ class Experiment:
         """
         if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
             raise ParameterError(f"Experiment: workers must be a whole number of at least 1; got {workers!r}")
+        require("Experiment", bool, YES_OR_NO, original=original)
+        require("Experiment", bool | Watcher, "True, False or who watches", progress=progress)
+        require("Experiment", dict | None, "the dict of an earlier run, or an empty one", memory=memory)
+        entries("Experiment", Key, "figures of an earlier run", memory=memory or ())
         start = perf_counter()
-        place = None if store is None else Path(store)
+        place = None if store is None else a_path(store)
         seed = settled_seed(place, self.data.fingerprint, self._secret) if self.seed is None else self.seed
         unprotected = replace(self, seed=seed).measure_original(store=store) if original else None
         scope = Scope(None if place is None else place.absolute(), self.data.fingerprint, seed)
@@ -137,7 +154,7 @@ class Experiment:
 
         So a run that goes on elsewhere can be looked at, and its candidates be chosen from.
         """
-        start, place = perf_counter(), Path(store)
+        start, place = perf_counter(), a_path(store)
         seed = settled_seed(place, self.data.fingerprint, self._secret) if self.seed is None else self.seed
         scope = Scope(place.absolute(), self.data.fingerprint, seed)
         with Store(scope, reading=True) as kept:
@@ -216,21 +233,24 @@ class Experiment:
             method = source if isinstance(source, Method) else None
             rows.append(row(name, method, found, random=random, read=read))
         return Results(
-            original=self.data,
+            original=at_hand(self.data, self.sample),
             measures=tuple(self.measures),
             rows=tuple(rows),
             seed=scope.seed,
             replicates=self.replicates,
             seconds=seconds,
             versions=versions(),
-            tables={n: s for n, s in sources.items() if isinstance(s, Microdata)},
+            tables={n: s for n, s in sources.items() if isinstance(s, Microdata | TableInParts)},
             archive=archive,
+            whole=self.data if isinstance(self.data, TableInParts) else None,
         )
 
 
 def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]:
     """Require a list of different methods, or of different measures."""
     given = getattr(owner, name)
+    if not isinstance(given, kind | Iterable):
+        raise ParameterError(f"Experiment: {name} must be a list of them; got {given!r}")
     listed = (given,) if isinstance(given, kind) else tuple(given)
     for entry in listed:
         if isinstance(entry, type):
@@ -245,8 +265,10 @@ def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]
     return listed
 
 
-def _table(table: Any, original: Microdata) -> Microdata | SfumatoError:
+def _table(table: Any, original: Microdata | TableInParts) -> Microdata | TableInParts | SfumatoError:
     """Read a table protected elsewhere as the measures would; what is wrong with it is told in its row."""
+    if isinstance(original, TableInParts):
+        return candidate_in_parts(table)
     try:
         return Microdata.beside(original, table)
     except SfumatoError as error:

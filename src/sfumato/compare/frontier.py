@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.about import Better, Purpose, Unit
+from sfumato.arguments import require
 from sfumato.compare.rows import NO_NUMBER, half_width
 from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
@@ -77,6 +78,7 @@ class Frontier(Preformatted):
 
 def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "Which | Iterable[Which]") -> Frontier:
     """Find the candidates that no other beats in these measures of risk and of utility."""
+    require_results("frontier", results)
     axes = (*_axes(results, risk, "risk"), *_axes(results, utility, "utility"))
     rows, left_out = complete(results.rows, [axis.key for axis in axes])
     signs = np.array([1.0 if axis.better == "lower" else -1.0 for axis in axes])
@@ -100,6 +102,13 @@ def frontier(results: "Results", *, risk: "Which | Iterable[Which]", utility: "W
         unknown=tuple(name for name, error in zip(names, errors, strict=True) if np.isnan(error).any()),
         left_out=left_out,
     )
+
+
+def require_results(who: str, results: object) -> None:
+    """Require the results of an experiment."""
+    from sfumato.compare.results import Results  # which themselves find their frontier
+
+    require(who, Results, "the results of an experiment", results=results)
 
 
 def undominated(costs: Floats, widths: Floats | None = None) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from typing import Any
 import sfumato
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.errors import SfumatoError
 
 ASIDE = ("sfumato.catalogue.", "sfumato.cli.", "sfumato.show.", "sfumato.studies.")
@@ -48,11 +49,11 @@ def identity(owner: Method | Measure) -> str:
     return " ".join([f"{owner!r} {_code(owner)}", *(f"reading {_content(path)}" for path in read)])
 
 
-def identify(source: Method | Microdata | SfumatoError) -> str:
+def identify(source: Method | Microdata | TableInParts | SfumatoError) -> str:
     """Name a candidate in the store: a method as :func:`identity` does, a table made elsewhere by its content."""
     if isinstance(source, Method):
         return identity(source)
-    return f"table {source.fingerprint}" if isinstance(source, Microdata) else f"no table: {source}"
+    return f"table {source.fingerprint}" if isinstance(source, Microdata | TableInParts) else f"no table: {source}"
 
 
 def code_of(function: Callable[..., Any]) -> str:

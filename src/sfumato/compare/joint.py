@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.compare.frontier import Frontier, frontier
+from sfumato.compare.frontier import Frontier, frontier, require_results
 from sfumato.display import Preformatted
 from sfumato.errors import ParameterError
 
@@ -37,6 +37,7 @@ def joint_frontiers(
     is on a single frontier may be off the joint one only where it ties there with one that is better otherwise. A
     candidate that lacks a figure is left out of the joint frontier, and of the single ones that need it.
     """
+    require_results("joint_frontiers", results)
     several = list(utilities) if isinstance(utilities, list | tuple | set | frozenset) else []
     keys = list(dict.fromkeys(results.key(which) for which in several))
     if len(keys) < 2:

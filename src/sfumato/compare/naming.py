@@ -8,7 +8,8 @@ from itertools import groupby
 
 from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.figures import written
-from sfumato.core import Method, Within
+from sfumato.composition import Within
+from sfumato.core import Method
 from sfumato.data.date_bands import Span
 from sfumato.methods import (
     PRAM,
@@ -267,7 +268,7 @@ def phrase(method: Method) -> Phrase:
 @phrase.register
 def _(method: Within) -> Phrase:
     said = _phrases(method.method, dict.fromkeys(_runs(method.method), 1))
-    by = _cut(", ".join(method.by), DETAIL)
+    by = _cut(", ".join(method.by) or method.inside, DETAIL)
     words = " · ".join(filter(None, (one.words for one in said)))
     brief = " · ".join(filter(None, (one.brief for one in said)))
     detail = " ".join(filter(None, (one.detail for one in said)))

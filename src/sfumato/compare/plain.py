@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sfumato.data.atomic import reason
 from sfumato.errors import FileError
 
 T = TypeVar("T")
@@ -50,9 +52,23 @@ def from_json(kind: type[T], text: str) -> T:
     """Read a dataclass from the text that ``to_json`` wrote of it; refuse a text of another shape."""
     try:
         found: T = from_plain(kind, json.loads(text))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise FileError(f"this JSON holds no {kind.__name__} of this version of Sfumato: {error}") from None
     return found
+
+
+def from_file(kind: type[T], path: Path, cure: str) -> T | None:
+    """Read a dataclass from a file of JSON; None where there is no file. What cannot be read is told with the cure."""
+    try:
+        return from_json(kind, path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is damaged: {error.reason}; {cure}") from None
+    except FileError as error:
+        raise FileError(f"{path}: {error}; {cure}") from None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {reason(error)}") from None
 
 
 def from_plain(kind: Any, found: Any) -> Any:

@@ -1,7 +1,7 @@
 """A bar that tells what is running and what is left; silent where nobody watches."""
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sfumato.display import visible
 
@@ -21,7 +21,11 @@ class Watch(Protocol):
     def finished(self, name: str) -> None:
         """Tell that one masked table is done."""
 
+    def part(self, done: int, total: int) -> None:
+        """Tell how many parts of a table in parts a pass over them has done."""
 
+
+@runtime_checkable
 class Watcher(Protocol):
     """Who follows experiments by other means than a bar on the terminal."""
 
@@ -32,6 +36,7 @@ class Watcher(Protocol):
 class _Silent:
     def running(self, name: str) -> None: ...
     def finished(self, name: str) -> None: ...
+    def part(self, done: int, total: int) -> None: ...
 
 
 def watch(total: int, known: int, *, shown: bool | Watcher) -> AbstractContextManager[Watch]:
@@ -91,13 +96,19 @@ class _Bar:
             console=console,
             transient=True,
         )
-        self._task = self._progress.add_task(_short("starting", self._name), total=total)
+        self._what = "starting"
+        self._task = self._progress.add_task(_short(self._what, self._name), total=total)
 
     def running(self, name: str) -> None:
+        self._what = name
         self._progress.update(self._task, description=_short(name, self._name))
 
     def finished(self, name: str) -> None:
         self._progress.update(self._task, advance=1, description=_short(name, self._name))
+
+    def part(self, done: int, total: int) -> None:
+        said = f"part {done} of {total}: {self._what}"
+        self._progress.update(self._task, description=_short(said, self._name))
 
     def __enter__(self) -> "_Bar":
         self._progress.start()

@@ -11,15 +11,19 @@ import pyarrow as pa
 from sfumato.about import MeasureAbout
 from sfumato.compare.archive import Archive
 from sfumato.compare.identity import code_of, identify, identity
+from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Key
 from sfumato.core import Measure, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.pair.sample import SIZE
+from sfumato.pair.sampled import sampled
 
 if TYPE_CHECKING:
     from sfumato.compare.bootstrap import Bootstrap
@@ -34,7 +38,10 @@ Which = Any  # a measure, its class, its class's name or its key; a recipe or it
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Results:
-    """The figures of every candidate, and all that is needed to make each of them again."""
+    """The figures of every candidate, and all that is needed to make each of them again.
+
+    Of a table in parts, which is ``whole``, ``original`` is a random sample; figures are of all records, or estimates.
+    """
 
     original: Microdata
     measures: tuple["Measure | Recipe", ...]  # the columns of figures: what was measured, then the scores added
@@ -43,9 +50,20 @@ class Results:
     replicates: int
     seconds: float
     versions: Mapping[str, str]
-    tables: Mapping[str, Microdata] = field(default_factory=dict)  # the candidates protected elsewhere
+    tables: Mapping[str, Microdata | TableInParts] = field(default_factory=dict)  # the candidates protected elsewhere
     archive: Archive | None = None  # where whole measurements are read; None: put together by hand
     unprotected: Row | None = None  # the original, measured like a candidate; None: it was not
+    whole: TableInParts | None = None  # the original, if it is in parts
+
+    @property
+    def table(self) -> Microdata | TableInParts:
+        """The table that the figures are of."""
+        return self.original if self.whole is None else self.whole
+
+    @property
+    def sampled(self) -> int:
+        """How many records are looked at one by one, if these are not all: the size of the sample, else 0."""
+        return len(self.original) if len(self.original) < len(self.table) else 0
 
     @property
     def figures(self) -> dict[str, MeasureAbout]:
@@ -68,6 +86,11 @@ class Results:
             return named[0]
         problem = f"several measures are called {text}" if len(named) > 1 else f"there is no figure {text}"
         raise ParameterError(f"{problem}; there are {', '.join(keys)}")
+
+    def looked_for(self, key: str) -> int | None:
+        """Return how many records an estimate looks for in each replicate; None where its measure does not say."""
+        measure = next(measure for measure in self.measures if _key(measure) == key)
+        return min(measure.sample or SIZE, len(self.table)) if hasattr(measure, "sample") else None
 
     def row(self, candidate: str) -> Row:
         """Return the row of a candidate."""
@@ -122,11 +145,26 @@ class Results:
         return choose(self, **wish, passed_over=passed_over, by_hand=by_hand)
 
     def protect(self, candidate: str) -> Microdata:
-        """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given."""
+        """Make the table of a candidate again, that of replicate 0; one protected elsewhere comes back as given.
+
+        Of a table in parts it is the sample of it, for the whole see ``protected``.
+        """
+        if self.whole is not None:
+            return sampled(self.protected(candidate), len(self.original))  # of matching records, the same
         source = self._source(self.row(candidate))
         if isinstance(source, Microdata):
             return _in_order(self.original, source)
+        assert isinstance(source, Method)  # of a table in memory no candidate is in parts
         return source.protect(self.original, rng=generator(self.seed, source, 0))
+
+    def protected(self, candidate: str) -> TableInParts:
+        """Return the table of a candidate in parts, that of replicate 0; each part is masked when it is asked for."""
+        source = self._source(self.row(candidate))
+        if self.whole is None or isinstance(source, Microdata):
+            raise NotApplicable("the table is in memory: ask for results.protect")
+        if isinstance(source, TableInParts):
+            return source
+        return protected_parts(source, self.whole, generator(self.seed, source, 0))
 
     def measurement(self, candidate: str, measure: Which) -> Measurement:
         """Return the whole measurement of a candidate in replicate 0, as it was measured; of a score, its recipe's."""
@@ -166,7 +204,8 @@ class Results:
         return self._kept.examination(self._examination(candidate, what, compute)) is not None
 
     def _examination(self, candidate: str, what: str, compute: Callable[[], Any]) -> str:
-        return f"{what} of {identify(self._source(self.row(candidate)))} by {code_of(compute)}"
+        seen = f" in a sample of {self.sampled}" if self.sampled else ""
+        return f"{what} of {identify(self._source(self.row(candidate)))}{seen} by {code_of(compute)}"
 
     @property
     def _kept(self) -> Archive:
@@ -174,7 +213,7 @@ class Results:
             raise ParameterError("these results were put together by hand: nothing was kept of them")
         return self.archive
 
-    def _source(self, row: Row) -> Method | Microdata:
+    def _source(self, row: Row) -> Method | Microdata | TableInParts:
         """Return how a candidate's table is made, or the table itself."""
         source = row.method or self.tables.get(row.candidate)
         if source is None:
@@ -268,12 +307,19 @@ def _scored(row: Row, recipe: "Recipe") -> Row:
     # what is not random has one value, which holds in every replicate
     paired = [{key: row.values[key][draw if len(row.values[key]) > 1 else 0] for key in keys} for draw in range(draws)]
     scores = tuple(recipe.of(values).value for values in paired)
-    certain = all(row.errors[key] == 0 for key in keys) and draws == 1
+    certain = all(row.errors[key] == row.sampling.get(key, 0.0) for key in keys) and draws == 1
     whole = recipe.of(row.means)
+    moved = [
+        recipe.of({**row.means, key: row.means[key] + row.sampling[key]}).value - whole.value
+        for key in keys
+        if key in row.sampling
+    ]
+    sampling = math.hypot(*moved)  # to the first order, as if the samples of two measures had nothing in common
     return replace(
         row,
         means={**row.means, name: whole.value},
-        errors={**row.errors, name: 0.0 if certain else standard_error(scores)},
+        errors={**row.errors, name: sampling if certain else standard_error(scores)},
+        sampling={**row.sampling, name: sampling} if sampling > 0 else row.sampling,
         values={**row.values, name: scores},
         parts={**row.parts, name: whole.parts},
     )

@@ -11,9 +11,10 @@ from sfumato.compare.archive import Averaged, averaged
 from sfumato.compare.figures import numberless
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Method
-from sfumato.measurement import Measurement
+from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.outcome import Reason, Status
 
+NORMAL = 1.96  # standard errors that make a 95 % interval, where the error itself is known well
 NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")
 
 
@@ -22,6 +23,8 @@ class Row:
     """What is known of one candidate; each mapping has one entry per measure, by the measure's key.
 
     ``errors`` are standard errors of the means: 0 where nothing is random, NaN where one replicate leaves it unknown.
+    ``sampling`` is what of them comes from looking at some of the records only, where a measure says so; each replicate
+    looks at others, so that the spread over several holds it too.
     A measure that lacks its figure in some replicate is in ``reasons`` and nowhere else, for a mean over the
     replicates that happened to go well would not be the mean.
     """
@@ -40,6 +43,7 @@ class Row:
     seconds: float = 0.0  # masking and measuring, all replicates
     protect_seconds: float = 0.0  # masking one table, on average
     measure_seconds: Mapping[str, float] = field(default_factory=dict)  # one evaluation, on average
+    sampling: Mapping[str, float] = field(default_factory=dict)  # of measures of a sample, beyond 0
 
 
 def row(
@@ -60,13 +64,14 @@ def row(
     keys = {key: [cell.key for cell in found] for key, found in full.items()}
     every = [cell for found in cells.values() for cell in found]
     masked = {cell.key.replicate: cell.protect_seconds for cell in every}
+    sampling = {key: error for key, found in full.items() if (error := _sampling_error(found)) > 0}
     once = method is None or not method.about.random
     protect_seconds = float(np.mean(list(masked.values()))) if masked else 0.0
     return Row(
         candidate=candidate,
         method=method,
         means={key: math.fsum(found) / len(found) for key, found in values.items()},
-        errors={key: standard_error(found) if key in random else 0.0 for key, found in values.items()},
+        errors={key: _error(found if key in random else None, sampling.get(key, 0.0)) for key, found in values.items()},
         values=values,
         replicates=max((len(found) for found in cells.values()), default=0),
         reasons=reasons,
@@ -77,18 +82,20 @@ def row(
         seconds=sum(cell.seconds for cell in every) + protect_seconds * (1 if once else len(masked)),
         protect_seconds=protect_seconds,
         measure_seconds={key: sum(cell.seconds for cell in found) / len(found) for key, found in full.items()},
+        sampling=sampling,
     )
 
 
 def half_width(row: Row, key: str) -> float:
     """Return half the 95 % interval of a mean, Student's t times its standard error; 0 where nothing is known to vary.
 
-    With three replicates that is 4.30 standard errors, not the 1.96 of a normal mean.
+    With three replicates that is 4.30 standard errors, not the 1.96 of a normal mean. Of one replicate it is what a
+    sample of many records leaves open, 1.96 of its standard errors.
     """
     error, draws = row.errors[key], len(row.values.get(key, ()))
-    if not error > 0 or draws < 2:
-        return 0.0
-    return students_t(draws) * error
+    if draws < 2:
+        return NORMAL * row.sampling.get(key, 0.0)
+    return students_t(draws) * error if error > 0 else 0.0
 
 
 @cache
@@ -108,6 +115,21 @@ def standard_error(values: Sequence[float]) -> float:
     if len(values) < 2 or not np.isfinite(values).all():
         return math.nan
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def _error(draws: Sequence[float] | None, sampling: float) -> float:
+    """Return the standard error of a mean of draws, or of a figure that is none (None): at least what is known of it.
+
+    Few draws may lie together by chance, but each is at least as unsure as its sample of the records.
+    """
+    spread = 0.0 if draws is None else standard_error(draws)
+    return spread if math.isnan(spread) else max(spread, sampling)
+
+
+def _sampling_error(cells: Sequence[Cell]) -> float:
+    """Return the standard error of a mean that samples of the records leave, one for each replicate."""
+    errors = [cell.parts.get(SAMPLING_ERROR, 0.0) for cell in cells]
+    return math.hypot(*errors) / len(errors) if errors and np.isfinite(errors).all() else 0.0
 
 
 def _reason(cells: Sequence[Cell]) -> Reason | None:

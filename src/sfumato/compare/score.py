@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from sfumato import catalogue
 from sfumato.about import Better, MeasureAbout, Purpose, Unit
 from sfumato.core import Measure, Seed
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, refusing
 from sfumato.measurement import Measurement
+from sfumato.parameters import random_generator
 
 DOMINGO = "Domingo-Ferrer, Mateo-Sanz and Torres, Concepts for the Evaluation of Anonymized Data"
 
@@ -36,12 +35,18 @@ class Recipe:
     unit: Unit = "number"
     source: str = field(default="", compare=False)
 
+    @refusing(ParameterError)
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise ParameterError(f"Recipe: name must be text; got {self.name!r}")
         if self.better not in ("lower", "higher"):
             raise ParameterError(f"Recipe: better must be 'lower' or 'higher'; got {self.better!r}")
-        terms = tuple(self.terms.items() if isinstance(self.terms, Mapping) else self.terms)
+        try:
+            terms = tuple(self.terms.items() if isinstance(self.terms, Mapping) else ((m, w) for m, w in self.terms))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"{self.name}: terms must be measures with their weights; got {self.terms!r}"
+            ) from None
         if not terms:
             raise ParameterError(f"{self.name}: a recipe needs at least one term, a measure and its weight")
         for measure, weight in terms:
@@ -118,7 +123,7 @@ class Recipe:
 
     def evaluate(self, original: Any, protected: Any, *, rng: Seed = None) -> Measurement:
         """Evaluate every term on a protected table and its original, and add them up."""
-        generator = np.random.default_rng(rng)
+        generator = random_generator(rng)
         return self.of({repr(m): m.evaluate(original, protected, rng=generator).value for m in self.measures})
 
     def __str__(self) -> str:

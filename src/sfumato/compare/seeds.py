@@ -11,6 +11,8 @@ import numpy as np
 
 from sfumato.core import Measure, Method
 
+LARGEST_SEED = 2**128 - 1  # as many bits as the generators can tell apart
+
 
 def drawn_seed() -> int:
     """Draw a seed nobody can guess: what protects a table can be undone by whoever knows it."""

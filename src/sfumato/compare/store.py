@@ -10,13 +10,17 @@ import json
 import math
 import os
 import sqlite3
+import warnings
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sfumato.data.file_names import a_path
 from sfumato.errors import FileError
 from sfumato.outcome import Reason, Status
 
@@ -48,6 +52,11 @@ CREATE TABLE examinations (
 )
 _COLUMNS = "candidate, measure, replicate, status, who, text, value, told, seconds, protect_seconds"
 _ANEW = "give another path, or remove it to compute everything anew"
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
+
+
+class Unreadable(FileError):  # noqa: N818 - of one thing, where FileError is of the file
+    """One thing in a store that cannot be read, beside others that can."""
 
 
 class Key(NamedTuple):
@@ -99,14 +108,29 @@ class Store:
             self._connection = _again(scope.path, check=not known) if known or reading else _connect(scope.path)
 
     def finished(self) -> dict[Key, Cell]:
-        """Return every finished cell of this data and seed, without the whole measurements."""
+        """Return every finished cell of this data and seed, without the whole measurements.
+
+        A cell that cannot be read counts as not finished, so that it is computed anew, and the others are kept.
+        """
         with self._explained():
             found = self._connection.execute(
                 f"SELECT {_COLUMNS} FROM cells WHERE data = ? AND seed = ?", self._scope
             ).fetchall()
-        with self._readable():
-            cells = [_cell(*record) for record in found]
-        return {cell.key: cell for cell in cells}
+        cells: dict[Key, Cell] = {}
+        for record in found:
+            try:
+                cell = _cell(*record)
+            except UNREADABLE:
+                continue
+            cells[cell.key] = cell
+        lost = len(found) - len(cells)
+        if lost:
+            warnings.warn(
+                f"store {self.path}: {lost:,} of {len(found):,} figures are damaged and count as not computed; "
+                "the others are kept",
+                stacklevel=3,
+            )
+        return cells
 
     def add(self, cell: Cell) -> None:
         """Write a finished cell, and the whole measurement if it comes with it; when this returns both are on disk."""
@@ -116,6 +140,16 @@ class Store:
             self._write("cells", _COLUMNS, *_record(cell))
             if cell.content is not None:
                 self._write("measurements", "candidate, measure, replicate, content", *cell.key, cell.content)
+
+    def forget(self, key: Key) -> None:
+        """Take out a cell whose measurement is damaged, so that the next run computes it anew, and no other."""
+        with self._explained(), self._at_once():
+            for table in ("cells", "measurements"):
+                self._connection.execute(
+                    f"DELETE FROM {table} WHERE data = ? AND seed = ? AND candidate = ? AND measure = ? "
+                    "AND replicate = ?",
+                    (*self._scope, *key),
+                )
 
     def content(self, key: Key) -> bytes | None:
         """Return the whole measurement of a cell as it was encoded; None if there is none."""
@@ -163,7 +197,7 @@ class Store:
                 f"SELECT content FROM {table} WHERE data = ? AND seed = ? AND {where}", (*self._scope, *values)
             ).fetchone()
         if found is not None and not isinstance(found[0], bytes):
-            raise damaged(self.path, TypeError(f"{found[0]!r} among the {table}"))
+            raise damaged(self.path, TypeError(f"text among the {table}"))
         return None if found is None else bytes(found[0])
 
     @contextmanager
@@ -183,7 +217,7 @@ class Store:
         """Turn what SQLite says into what was wrong and what to do."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a damaged schema SQLite's own message is no text
             raise FileError(f"store {self.path}: {_remedy(str(error))}") from error
 
     @contextmanager
@@ -191,7 +225,7 @@ class Store:
         """Refuse what stands in the file as it should but cannot be read."""
         try:
             yield
-        except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        except UNREADABLE as error:
             raise damaged(self.path, error) from error
 
 
@@ -199,13 +233,13 @@ def settled_seed(path: str | os.PathLike[str] | None, data: str, secret: int) ->
     """Return the secret seed that the store keeps for this data; this one if there is none yet, or no store."""
     if path is None:
         return secret
-    with Store(Scope(Path(path).absolute(), data, secret)) as store:
+    with Store(Scope(a_path(path).absolute(), data, secret)) as store:
         return store.secret_seed()
 
 
-def damaged(path: Path | None, error: Exception) -> FileError:
+def damaged(path: Path | None, error: Exception, cure: str = _ANEW) -> Unreadable:
     """Return the error that says that a store holds something that cannot be read."""
-    return FileError(f"store {path}: what it holds is damaged ({type(error).__name__}: {error}); {_ANEW}")
+    return Unreadable(f"store {path}: what it holds is damaged ({type(error).__name__}: {error}); {cure}")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -295,10 +329,17 @@ def _remedy(message: str) -> str:
 
 def _record(cell: Cell) -> tuple[object, ...]:
     reason = cell.reason or Reason(Status.MEASURED, "")
-    told = json.dumps({"parts": dict(cell.parts), "notes": cell.notes, "masking": cell.masking})
     value = None if math.isnan(cell.value) else cell.value
     why = (str(reason.status), reason.who, reason.text)
+    said = {"parts": dict(cell.parts), "notes": list(cell.notes), "masking": list(cell.masking)}
+    told = json.dumps({**said, "digest": _digest(*cell.key, *why, value, json.dumps(said))})
     return *cell.key, *why, value, told, cell.seconds, cell.protect_seconds
+
+
+def _digest(*record: object) -> str:
+    """Return a digest of all that a cell says but the time it took, so that a flipped bit is no figure."""
+    plain = [float(part) if isinstance(part, Real) else part for part in record]
+    return sha256(repr(plain).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def _cell(
@@ -314,19 +355,26 @@ def _cell(
     protect_seconds: float,
 ) -> Cell:
     found = json.loads(told)
+    if not isinstance(replicate, int) or not all(isinstance(one, str) for one in (candidate, measure, who, text)):
+        raise TypeError("a text or number of the wrong type")
+    digest = found.pop("digest", None)  # stores of earlier versions have none
+    if digest is not None and digest != _digest(
+        candidate, measure, replicate, status, who, text, value, json.dumps(found)
+    ):
+        raise ValueError("it is not what was written")
     return Cell(
         key=Key(candidate, measure, replicate),
         value=math.nan if value is None else value + 0.0,  # a text is refused
         reason=None if status == Status.MEASURED else Reason(Status(status), text, who=who),
-        parts=dict(found["parts"]),
+        parts={str(name): part + 0.0 for name, part in found["parts"].items()},
         notes=_texts(found["notes"]),
         masking=_texts(found["masking"]),
-        seconds=seconds,
-        protect_seconds=protect_seconds,
+        seconds=seconds + 0.0,
+        protect_seconds=protect_seconds + 0.0,
     )
 
 
 def _texts(found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list):
-        raise TypeError(f"{found!r} where a list is due")
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{found!r} where a list of texts is due")
     return tuple(found)

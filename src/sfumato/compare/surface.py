@@ -27,6 +27,7 @@ from sfumato.compare.score import Recipe
 from sfumato.compare.store import Cell, Key
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 
 Floats = NDArray[np.float64]
 Point = tuple[int, ...]  # the place of each parameter's value among those it may take
@@ -39,7 +40,7 @@ FINALISTS = 3  # points that the budget can draw again
 class Surface:
     """The figures of a method at some points of the ranges of its parameters, each table masked once."""
 
-    data: Microdata
+    data: Microdata | TableInParts
     make: Callable[[Point], Method]
     sizes: tuple[int, ...]  # how many values each parameter may take
     measures: tuple[Measure, ...]

@@ -11,13 +11,13 @@ from sfumato.compare.choose import limits
 from sfumato.compare.curve import Curve
 from sfumato.compare.dials import dial, turned
 from sfumato.compare.figures import written
+from sfumato.compare.in_parts import whole_table
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row
 from sfumato.compare.search import Finding, Search
 from sfumato.compare.seeds import drawn_seed
 from sfumato.compare.store import settled_seed
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 
 LEAST = 10  # tables: five over the range and a few where the bound is met
@@ -90,7 +90,7 @@ def tune(
     >>> found.over, found.keeps, found.tables <= 10
     ('k', True, True)
     """
-    table = Microdata.from_frame(data)
+    table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
     check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)

@@ -12,13 +12,13 @@ from sfumato.compare.choose import limits
 from sfumato.compare.dials import Dial, Range, dial, turned
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
+from sfumato.compare.in_parts import whole_table
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row, half_width
 from sfumato.compare.seeds import drawn_seed
 from sfumato.compare.store import settled_seed
 from sfumato.compare.surface import JointSearch, Point, Surface
 from sfumato.core import Method
-from sfumato.data.microdata import Microdata
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 
@@ -87,7 +87,7 @@ def tune_jointly(
     >>> found.keeps, found.tables <= 20, list(found.values)
     (True, True, ['TopBottomCoding.share', 'RankSwapping.p'])
     """
-    table = Microdata.from_frame(data)
+    table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
     check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
     if not isinstance(over, Mapping) or not over:

@@ -2,21 +2,26 @@
 
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter
 
 from sfumato.compare.archive import kept
+from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.processes import Shared, shared, workers
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Cell, Key, Scope, Store
 from sfumato.core import Measure, Method
+from sfumato.data.capacity import require_for_workers
 from sfumato.data.microdata import Microdata
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.data.parts import TableInParts
+from sfumato.engine import current
+from sfumato.errors import EngineError, FileError, ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
 from sfumato.pair import Half, Pair
 
@@ -31,7 +36,9 @@ class Task:
     """
 
     name: str
-    source: Method | Microdata | SfumatoError  # how to get the table, the table itself, or why there is none
+    source: (
+        Method | Microdata | TableInParts | SfumatoError
+    )  # how to get the table, the table itself, or why there is none
     seed: int
     replicate: int
     wanted: tuple[tuple[Measure, Key], ...]
@@ -39,10 +46,19 @@ class Task:
     by_record: bool = True  # whether figures by record are kept
 
 
-def outcomes(original: Microdata, tasks: Sequence[Task], processes: int, watch: Watch) -> Generator[Cell, None, None]:
-    """Yield every cell as it is finished; in which order depends on the processes, what is in it does not."""
+def outcomes(
+    original: Microdata | TableInParts, tasks: Sequence[Task], processes: int, watch: Watch
+) -> Generator[Cell, None, None]:
+    """Yield every cell as it is finished; in which order depends on the processes, what is in it does not.
+
+    The candidates of a table in parts come one after the other: the engine has the cores for the parts of each.
+    """
+    if isinstance(original, TableInParts):
+        yield from _of_parts(original, tasks, watch)
+        return
     processes = min(processes, len(tasks))
     if processes > 1:
+        require_for_workers(processes, sum(column.nbytes for column in original.columns.values()))
         yield from _in_processes(original, tasks, processes, watch)
         return
     half = Half.of(original)  # with the statistics computed of it so far, shared by all candidates
@@ -52,18 +68,35 @@ def outcomes(original: Microdata, tasks: Sequence[Task], processes: int, watch: 
         watch.finished(task.name)
 
 
-def carry_out(task: Task, original: Half) -> Iterator[Cell]:
-    """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty."""
+def _of_parts(original: TableInParts, tasks: Sequence[Task], watch: Watch) -> Iterator[Cell]:
+    half, engine = Half.of(original), current(len(original))
+    for task in tasks:
+        watch.running(task.name)
+        with engine.room() as room:  # masked variables that are put into files go with the candidate
+            yield from carry_out(task, half, (original, room))
+        watch.finished(task.name)
+
+
+def carry_out(task: Task, original: Half, parts: tuple[TableInParts, Path] | None = None) -> Iterator[Cell]:
+    """Mask the table, then measure it; what goes wrong becomes the reason of the cells it leaves empty.
+
+    ``parts`` is the original in parts, and where its masked variables may be put. An engine that is gone, a part that
+    has changed or a full disk are nothing about a candidate then: they end the run, which goes on when it is repeated.
+    """
     start = perf_counter()
+    fatal = () if parts is None else (EngineError, FileError)
+    table: Microdata | TableInParts
     try:
-        table = _table(task, original.parts[0])
+        table = _table(task, original.parts[0]) if parts is None else _table_in_parts(task, *parts)
+        pair = Pair.of(original, table) if parts is None else _paired(original, table, parts[0])
+    except fatal:
+        raise
     except Exception as error:
         elapsed = perf_counter() - start
         for _, key in task.wanted:
             yield _empty(key, error, protect_seconds=elapsed)
         return
     elapsed = perf_counter() - start
-    pair = Pair.of(original, table)
     for measure, key in task.wanted:
         start = perf_counter()
         try:
@@ -74,11 +107,13 @@ def carry_out(task: Task, original: Half) -> Iterator[Cell]:
                 value=float(found.value),
                 parts={str(name): float(value) for name, value in found.parts.items()},
                 notes=tuple(map(str, found.notes)),
-                masking=table.notes,
+                masking=table.parts[0].notes if isinstance(table, TableInParts) else table.notes,
                 seconds=perf_counter() - start,
                 protect_seconds=elapsed,
                 content=kept(found, key.replicate, by_record=task.by_record),
             )
+        except fatal:
+            raise
         except Exception as error:
             cell = _empty(key, error, seconds=perf_counter() - start, protect_seconds=elapsed)
         yield cell
@@ -89,7 +124,25 @@ def _table(task: Task, original: Microdata) -> Microdata:
         raise task.source
     if isinstance(task.source, Microdata):
         return task.source
+    assert isinstance(task.source, Method)  # of a table in memory no candidate is in parts
     return task.source.protect(original, rng=generator(task.seed, task.source, task.replicate))
+
+
+def _table_in_parts(task: Task, original: TableInParts, room: Path) -> TableInParts:
+    """Return a candidate of a table in parts: masked when it is asked for, or protected elsewhere."""
+    if isinstance(task.source, SfumatoError):
+        raise task.source
+    if isinstance(task.source, TableInParts):
+        return task.source
+    assert isinstance(task.source, Method)  # of a table in parts no candidate is in memory
+    with current(len(original)).into(room):
+        return protected_parts(task.source, original, generator(task.seed, task.source, task.replicate))
+
+
+def _paired(half: Half, table: Microdata | TableInParts, original: TableInParts) -> Pair:
+    """Put a candidate beside the original, whose statistics are shared unless it has to be cut anew."""
+    cut = isinstance(table, TableInParts) and table.sizes != original.sizes
+    return Pair.of(original if cut else half, table)
 
 
 def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds: float = 0.0) -> Cell:
@@ -203,7 +256,10 @@ def _lost(tasks: Iterable[Task]) -> Iterator[Cell]:
 def versions() -> dict[str, str]:
     """Return the versions that figures may depend on."""
     import platform
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    libraries = ("sfumato", "numpy", "scipy", "numba", "pyarrow", "pillow")
-    return {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+    found = {"python": platform.python_version()}
+    for name in ("sfumato", "numpy", "scipy", "numba", "pyarrow", "pillow"):
+        with suppress(PackageNotFoundError):  # Pillow is there for one method only
+            found[name] = version(name)
+    return found

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
+from sfumato.kernels.stretches import code_counts
 
 Codes = NDArray[np.int32]
 
@@ -29,8 +30,9 @@ def aligned(original: Microdata, protected: Microdata, name: str) -> Aligned:
     """Give the protected table's categories the codes of the original's; new ones follow, missing stays -1."""
     listed, theirs = (table.schema[name].categories for table in (original, protected))
     place: dict[object, int] = {category: code for code, category in enumerate(listed)}
-    used = np.unique(protected.columns[name])
-    for code in used[used >= 0]:
+    column = protected.columns[name]
+    for code in np.flatnonzero(code_counts(column, len(theirs))):
         place.setdefault(theirs[code], len(place))
     recode = np.array([*(place.get(category, -1) for category in theirs), -1], dtype=np.int32)
-    return Aligned(original.columns[name], recode[protected.columns[name]], tuple(place), len(listed))
+    same = np.array_equal(recode[:-1], np.arange(len(theirs)))
+    return Aligned(original.columns[name], column if same else recode[column], tuple(place), len(listed))

@@ -130,8 +130,8 @@ def _plain(column: Any) -> Any:
         kept = column.dictionary.drop_null()
         indices = pc.index_in(column.dictionary_decode(), value_set=kept)
         column = pa.DictionaryArray.from_arrays(indices, kept, ordered=column.type.ordered)
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if pa.types.is_floating(column.type) and pc.any(undefined := pc.is_nan(column)).as_py():
+        column = pc.if_else(undefined, pa.scalar(None, column.type), column)
     return column
 
 
@@ -149,6 +149,11 @@ def _without(column: Any, variable: Variable) -> Any:
     return pc.if_else(codes, pa.scalar(None, values.type), values)
 
 
+def _to_numpy(column: Any) -> NDArray[Any]:
+    """Return numbers of arrow as they are, NaN for missing; its own way loads pandas, which a worker can do without."""
+    return column.to_numpy(zero_copy_only=False) if column.null_count or not len(column) else np.from_dlpack(column)
+
+
 def _numbers(name: str, column: Any) -> NDArray[np.float64]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -163,7 +168,7 @@ def _numbers(name: str, column: Any) -> NDArray[np.float64]:
         values = decimals.to_floats(column) if exact else pc.cast(column, pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"variable {name!r} cannot be numeric: its values are of type {column.type}") from None
-    numbers = np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = np.asarray(_to_numpy(values), dtype=np.float64)
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
         raise DataError(
@@ -261,7 +266,8 @@ def _categories(variable: Variable, column: Any, *, stated: bool) -> tuple[Varia
             column = whole  # codes such as 1.0 and 2.0, floats only because some are missing
     ordered = pa.types.is_dictionary(column.type)
     encoded = column if ordered else pc.dictionary_encode(column)
-    raw = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    indices = encoded.indices.cast(pa.int32())
+    raw = _to_numpy(indices.fill_null(-1) if indices.null_count else indices)
     if variable.categories:
         return variable, _placed(variable, encoded.dictionary.to_pylist(), raw)
     values = encoded.dictionary
@@ -283,18 +289,16 @@ def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDA
     """Return the codes under the categories that a schema states; 1 and "1" are taken for the same."""
     place = {str(category): position for position, category in enumerate(variable.categories)}
     place_exact = {category: position for position, category in enumerate(variable.categories)}
-    recode = np.full(len(found) + 1, -1, dtype=np.int32)
-    for position in np.flatnonzero(np.bincount(raw + np.int32(1), minlength=len(found) + 1)[1:]):  # those that occur
-        value = found[position]
-        target = place_exact.get(value, place.get(str(value)))
-        if target is None:
+    targets = [place_exact.get(value, place.get(str(value))) for value in found]
+    recode = np.array([*(-1 if target is None else target for target in targets), -1], dtype=np.int32)
+    for position, (value, target) in enumerate(zip(found, targets, strict=True)):
+        if target is None and (raw == position).any():  # a value that no record has may stand in a dictionary
             row = int(np.flatnonzero(raw == position)[0]) + 1
             shown = ", ".join(map(repr, variable.categories[:12])) + (", ..." if len(variable.categories) > 12 else "")
             raise DataError(
                 f"variable {variable.name!r}: row {row} holds {value!r}, which is not among its categories "
                 f"({shown}); add it to the schema or declare it as missing"
             )
-        recode[position] = target
     placed: NDArray[np.int32] = np.take(recode, raw)
     return placed
 

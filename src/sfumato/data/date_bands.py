@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.arguments import entries, require
 from sfumato.data.dates import YEARS, day_of, spelled
 from sfumato.errors import ParameterError
 
@@ -163,13 +164,16 @@ def age_at(reference: str, ages: Sequence[int]) -> dict[str, tuple[str | None, s
     >>> age_at("2020-12-31", [18, 65])
     {'65+': (None, '1956-01-01'), '18-64': ('1956-01-01', '2003-01-01'), '<18': ('2003-01-01', None)}
     """
+    require("age_at", str, "a day such as '2020-12-31'", reference=reference)
     then = day_of(reference)
     if then is None or not YEARS[0] <= then < YEARS[1]:
         raise ParameterError(f"age_at: the reference must be a day such as '2020-12-31'; got {reference!r}")
-    begins = list(ages)
+    begins = list(entries("age_at", int, "whole numbers that rise, such as [18, 65]", ages=ages))
     whole = all(isinstance(age, int) and not isinstance(age, bool) and age > 0 for age in begins)
     if not begins or not whole or any(low >= high for low, high in pairwise(begins)):
         raise ParameterError(f"age_at: ages must be whole numbers that rise, such as [18, 65]; got {ages!r}")
+    if begins[-1] > 9999 or _born_by(then, begins[-1]) < YEARS[0]:
+        raise ParameterError(f"age_at: who is {begins[-1]} on {reference} was born before the year 1")
     first_too_young = [spelled(_born_by(then, age) + 1) for age in begins]
     names = [f"<{begins[0]}", *(_ages(low, high) for low, high in pairwise(begins)), f"{begins[-1]}+"]
     ends: list[str | None] = [None, *reversed(first_too_young), None]

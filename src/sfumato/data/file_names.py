@@ -4,15 +4,16 @@ import os
 from pathlib import Path
 
 from sfumato.data.formats.compression import COMPRESSED, inner_name, is_compressed
-from sfumato.data.formats.excel import EXCEL
 from sfumato.data.formats.labelled.families import FAMILIES
-from sfumato.data.formats.r.objects import R
 from sfumato.errors import FileError, ParameterError
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xlsm")
+R = (".rds", ".rda", ".rdata")
 LABELLED = tuple(FAMILIES)
 PathLike = str | os.PathLike[str]
+LONGEST = (255, 4095)  # of a name and of a path, on every common file system
 
 
 def a_path(path: object) -> Path:
@@ -20,7 +21,10 @@ def a_path(path: object) -> Path:
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         raise ParameterError(f"a file must be named by text or a path; got {path!r}")
     try:
-        if b"\0" not in os.fsencode(path):
+        name = os.fsencode(path)
+        if len(name) > LONGEST[1] or any(len(part) > LONGEST[0] for part in Path(path).parts):
+            raise FileError(f"no file can be called {os.fspath(path)[:60]!r}...: its name is too long")
+        if b"\0" not in name:
             return Path(path)
     except UnicodeEncodeError:
         pass

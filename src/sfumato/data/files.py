@@ -1,24 +1,26 @@
 """Tables from and to files: delimited text, compressed or not, Parquet, Excel, R, and files of SPSS, Stata and SAS."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from sfumato.arguments import require
 from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.capacity import require_to_read
 from sfumato.data.columns import still_read_as
 from sfumato.data.file_form import Dialect
-from sfumato.data.file_names import LABELLED, PARQUET, TEXT, PathLike, a_path, located, refuse_unknown
+from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, a_path, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
 from sfumato.data.formats.csv.cells import MISSING, typed
+from sfumato.data.formats.csv.formulas import formulas
 from sfumato.data.formats.csv.reading import read_csv
 from sfumato.data.formats.csv.writing import write_csv
-from sfumato.data.formats.excel import EXCEL, read_excel, sheets_in, write_excel
+from sfumato.data.formats.excel import read_excel, sheets_in, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
-from sfumato.data.formats.r.objects import R
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, is_text
 from sfumato.data.schema_file import read_schema
@@ -67,7 +69,8 @@ def read(
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
     suffix = file.suffix.lower()
     refuse_unknown(file)
-    _check_options(delimiter, decimal, encoding, missing)
+    check_options("read", delimiter, decimal, encoding, missing)
+    require_to_read(file)
     markers, dialect = MISSING if missing is None else missing, None
     if suffix in LABELLED:
         from sfumato.data.formats.labelled.reading import read_labelled
@@ -117,7 +120,7 @@ def tables_in(path: PathLike) -> tuple[str, ...]:
     return ()
 
 
-def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, ...]:
+def write(data: Any, path: PathLike, *, overwrite: bool = False, private: bool = False) -> tuple[str, ...]:
     """Write a table to a CSV, Parquet, Excel (.xlsx), SPSS (.sav, .zsav), Stata (.dta) or SAS (.xpt) file, by suffix.
 
     Text is written as it came: with the delimiter, decimal sign, encoding, line ends, quotes and missing markers of the
@@ -125,9 +128,10 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
     .bz2, .xz, .zst, .zip). Labelled files keep labels, missing codes, formats and measurement levels
     (``sfumato.data.formats.labelled.writing``). R files are not written. Numbers read back exactly, from Excel to 16
     digits. The file is complete or not there at all. The file the table was read from is replaced only if
-    ``overwrite`` says so.
+    ``overwrite`` says so. A ``private`` file can be read by its owner alone.
 
-    Returned is what the format could not hold, in sentences; nothing where all of it was kept.
+    Returned is what the format could not hold, in sentences, and what cells of a text file a spreadsheet would compute
+    (``sfumato.data.formats.csv.formulas``); nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), a_path(path)
     suffix = file.suffix.lower()
@@ -138,12 +142,12 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
     if suffix in LABELLED:
         from sfumato.data.formats.labelled.writing import write_labelled
 
-        with replacing(file) as out:
+        with replacing(file, private=private) as out:
             return write_labelled(table, file, out.name)
     if suffix in PARQUET and table.origin.dialect is not None:
         table = _with_dates(table)
     arrow, _ = frames.to_arrow(table.to_frame())
-    with replacing(file) as out:
+    with replacing(file, private=private) as out:
         if suffix in PARQUET:
             write_parquet(arrow, out)
         elif suffix in EXCEL:
@@ -152,7 +156,15 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False) -> tuple[str, .
             with compressing(file, out) as packed:
                 dialect = table.origin.dialect or Dialect()
                 _write_text(_with_all_digits(arrow, table, dialect), dialect, file, packed)
+            return (*_labels_lost(table), *formulas(arrow))
     return _labels_lost(table)
+
+
+def formulas_in(data: Microdata, path: PathLike) -> tuple[str, ...]:
+    """Say which cells of a text file a spreadsheet would compute; nothing of a file of another format."""
+    if inner_name(a_path(path)).suffix.lower() not in TEXT:
+        return ()
+    return formulas(frames.to_arrow(data.to_frame())[0])
 
 
 def _with_dates(table: Microdata) -> Microdata:
@@ -207,19 +219,22 @@ def _only_for_text(file: Path, what: str, **options: object) -> None:
         raise ParameterError(f"{file}: {', '.join(others)} and {last} are for text files, not {what}")
 
 
-def _check_options(
-    delimiter: str | None, decimal: str | None, encoding: str | None, missing: Sequence[str] | None
+def check_options(
+    who: str, delimiter: str | None, decimal: str | None, encoding: str | None, missing: Sequence[str] | None
 ) -> None:
+    """Refuse what cannot be said of a text file."""
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     if delimiter is not None and (not single or delimiter in '"\r\n\0'):
-        raise ParameterError(f"read: delimiter must be one plain character, for example ';'; got {delimiter!r}")
+        raise ParameterError(f"{who}: delimiter must be one plain character, for example ';'; got {delimiter!r}")
+    require(who, str | None, "'.' or ','", decimal=decimal)
     if decimal not in (None, ".", ","):
-        raise ParameterError(f"read: decimal must be '.' or ','; got {decimal!r}")
+        raise ParameterError(f"{who}: decimal must be '.' or ','; got {decimal!r}")
     named = isinstance(encoding, str) and encoding and is_text(encoding) and "\0" not in encoding
     if encoding is not None and not named:
-        raise ParameterError(f"read: encoding must name one, for example 'cp1252'; got {encoding!r}")
-    if isinstance(missing, str) or not all(isinstance(marker, str) and is_text(marker) for marker in missing or ()):
-        raise ParameterError(f"read: missing must be a list of texts, for example ['', 'NA']; got {missing!r}")
+        raise ParameterError(f"{who}: encoding must name one, for example 'cp1252'; got {encoding!r}")
+    listed = missing is None or (isinstance(missing, Sequence | Set) and not isinstance(missing, str))
+    if not listed or not all(isinstance(marker, str) and is_text(marker) for marker in missing or ()):
+        raise ParameterError(f"{who}: missing must be a list of texts, for example ['', 'NA']; got {missing!r}")
 
 
 def _content(file: Path) -> bytes:

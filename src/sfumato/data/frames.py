@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ class Origin:
     """What kind of frame or file a table came from, so that it can go back as the same kind."""
 
     kind: FrameKind = "pyarrow"
-    dtypes: tuple[tuple[str, Any], ...] = ()
+    whole: tuple[str, ...] = ()  # its columns of whole numbers
     native: Any = None  # its own column types by name: narwhals sees several of pandas as one
     moments: tuple[tuple[str, Any], ...] = ()  # of columns of dates, their arrow types by name
     exact: Mapping[str, Any] = field(default_factory=dict)  # columns as they came of which a float does not hold all
@@ -58,6 +57,8 @@ class Origin:
 
 def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     """Turn a supported frame into an arrow table and remember what it was."""
+    import narwhals as nw  # which a process that only reads parts does without
+
     pandas = type(frame).__module__.startswith("pandas")
     odd = [label for label in getattr(frame, "columns", ()) if not isinstance(label, str)] if pandas else []
     if odd:
@@ -86,11 +87,11 @@ def to_arrow(frame: Any) -> tuple[pa.Table, Origin]:
     if twice:
         raise DataError(f"the table has two columns of the same name: {', '.join(twice)}")
     arrays = [_arrow_column(wrapped, name) for name in names]
-    dtypes = tuple(wrapped.schema.items())
+    whole = tuple(name for name, dtype in wrapped.schema.items() if dtype.is_integer())
     native = dict(zip(names, _native_types(frame, kind), strict=True))
     moments = tuple((name, array.type) for name, array in zip(names, arrays, strict=True) if is_moment(array.type))
     index = frame.index if kind == "pandas" else None
-    return pa.table(arrays, names=names), Origin(kind, dtypes, native, moments, index=index)
+    return pa.table(arrays, names=names), Origin(kind, whole, native, moments, index=index)
 
 
 def _native_types(frame: Any, kind: str) -> list[Any]:
@@ -99,7 +100,9 @@ def _native_types(frame: Any, kind: str) -> list[Any]:
     return list(frame.dtypes)
 
 
-def _arrow_column(frame: "nw.DataFrame[Any]", name: str) -> Any:
+def _arrow_column(frame: Any, name: str) -> Any:
+    import narwhals as nw
+
     column = frame[name]
     try:
         array = column.to_arrow()

@@ -27,7 +27,7 @@ from sfumato.data.hierarchy_checks import (
 )
 from sfumato.data.hierarchy_levels import Levels as Levels
 from sfumato.data.hierarchy_levels import class_levels, levels_of, recoded
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, refusing
 
 if TYPE_CHECKING:  # a variable holds its hierarchy
     from sfumato.data.schema import Variable
@@ -66,6 +66,7 @@ class Hierarchy:
     labels: tuple[tuple[str, ...], ...] = ()
     file: Path | None = field(default=None, compare=False)
 
+    @refusing(SchemaError)
     def __post_init__(self) -> None:
         freeze = object.__setattr__
         for word in (*FORMS, "names", "labels"):

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -156,6 +155,8 @@ def rarest(counts: NDArray[np.integer], share: float) -> NDArray[np.intp]:
 
 def table_rows(frame: Any, columns: Sequence[str]) -> tuple[list[Row], tuple[str, ...]]:
     """Return the different rows of a table whose columns go from fine to coarse, and the names of the coarser ones."""
+    import narwhals as nw  # only to read tables, which few hierarchies are made of
+
     table = nw.from_native(frame, eager_only=True)
     names = tuple(columns) or tuple(table.columns)
     absent = [name for name in names if name not in table.columns]

@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.arguments import require
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.file_names import a_path
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_checks import TOP, row_fault
 from sfumato.data.hierarchy_tree import of_depths, of_parents
@@ -36,7 +38,7 @@ def read_hierarchy(path: PathLike) -> Hierarchy:
     - .json, .toml: ``rows``, ``cuts``, ``widths`` or ``spans``, and ``names``, ``labels`` or ``start``, as
       ``Hierarchy`` has them.
     """
-    file = Path(path)
+    file = a_path(path)
     text = _text(file)
     suffix = file.suffix.lower()
     if suffix not in KNOWN:
@@ -57,7 +59,8 @@ def write_hierarchy(hierarchy: Hierarchy, path: PathLike) -> None:
 
     A hierarchy by cuts, widths or spans has no rows; ``listing`` makes them, of the values they are wanted for.
     """
-    text = hierarchy_text(hierarchy, Path(path))
+    require("write_hierarchy", Hierarchy, "a Hierarchy", hierarchy=hierarchy)
+    text = hierarchy_text(hierarchy, a_path(path))
     with replacing(path) as out:
         out.write(text.encode("utf-8"))
 

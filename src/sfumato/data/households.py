@@ -37,7 +37,7 @@ def household_level(data: Microdata) -> tuple[str, ...]:
     """
     if data.schema.household is None:
         return ()
-    order, unit = _by_household(data)
+    order, unit = in_households(data)
     apart = (data.schema.household, data.schema.id)
     return tuple(
         variable.name
@@ -47,14 +47,14 @@ def household_level(data: Microdata) -> tuple[str, ...]:
     )
 
 
-def _by_household(data: Microdata) -> tuple[NDArray[np.intp], Integers]:
+def in_households(data: Microdata) -> tuple[NDArray[np.intp], Integers]:
     """Return the records household by household, and the household of each in that order."""
     unit = units(data)
     order = np.argsort(unit, kind="stable")
     return order, unit[order]
 
 
-def _differing(
+def differing(
     data: Microdata, name: str, order: NDArray[np.intp], unit: Integers
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the records that follow a member of their own household who has a value too, and which of them differ."""
@@ -66,7 +66,7 @@ def _differing(
 
 
 def _found(data: Microdata, name: str, order: NDArray[np.intp], unit: Integers) -> bool:
-    later, differ = _differing(data, name, order, unit)
+    later, differ = differing(data, name, order, unit)
     return bool(later.size) and not differ.any()
 
 
@@ -78,7 +78,7 @@ def once_per_household(data: Microdata, names: Iterable[str]) -> tuple[Microdata
     """
     place, _ = classes(units(data)[:, None])
     homes = counted(place)
-    order, unit = _by_household(data)
+    order, unit = in_households(data)
     chosen = tuple(names)
     columns: dict[str, NDArray[Any]] = {}
     for name in chosen:
@@ -96,7 +96,7 @@ def once_per_household(data: Microdata, names: Iterable[str]) -> tuple[Microdata
 
 
 def _refuse_differing(data: Microdata, name: str, order: NDArray[np.intp], unit: Integers) -> None:
-    later, differ = _differing(data, name, order, unit)
+    later, differ = differing(data, name, order, unit)
     if differ.any():
         rows = later[differ]
         number = len(np.unique(units(data)[rows]))
@@ -184,3 +184,30 @@ def _with_size_note(before: Microdata, after: Microdata, shared: Iterable[str], 
         f"{after.schema.household!r}: remove it, or remove large households"
     )
     return replace(after, notes=(*after.notes, note))
+
+
+def masked_by_level(
+    data: Microdata,
+    names: tuple[str, ...],
+    who: str,
+    mask: Callable[[tuple[str, ...], Microdata, np.random.Generator], Microdata],
+    rng: np.random.Generator,
+) -> Microdata:
+    """Mask what households share in a table of households, then the other variables record by record.
+
+    ``mask`` masks some variables of a table; ``who`` is the method that does.
+    """
+    level = household_level(data)
+    shared = tuple(name for name in names if name in level)
+    if not shared:
+        return mask(names, data, rng)
+    homes, place = once_per_household(data, level)
+    (stream,) = rng.spawn(1)  # the other variables draw what they would have drawn
+    try:
+        masked = mask(shared, homes, stream)
+    except NotApplicable as refusal:
+        raise NotApplicable(f"{', '.join(shared)}, masked once per household: {refusal}") from refusal
+    note = f"{who}: masked once per household: {', '.join(shared)}"
+    data = given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
+    others = tuple(name for name in names if name not in shared)
+    return mask(others, data, rng) if others else data

@@ -39,7 +39,7 @@ def joined(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata], by
             variables[name], columns[name] = data.schema[name], np.concatenate(mine)[place]
             continue
         before = next((variable for variable in data.schema if variable.name == name), None)
-        found = _together(before, [part.schema[name] for part in parts], [part.columns[name] for part in parts])
+        found = agreed(before, [part.schema[name] for part in parts], [part.columns[name] for part in parts])
         variables[name], columns[name] = found[0], found[1][place]
     changed = {
         v.name: v.categories
@@ -49,7 +49,7 @@ def joined(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata], by
     origin = data.origin.listing(changed) if changed else data.origin
     key = first.schema.id
     if key is not None and not kept and len(np.unique(columns[key])) < len(columns[key]):
-        variables[key], columns[key] = _numbered(variables[key], len(columns[key]))
+        variables[key], columns[key] = numbered(variables[key], len(columns[key]))
     special: dict[Any, Any] = {"weight": None, "household": None, "id": None, **first.schema.special()}
     return Microdata(
         replace(data.schema.only(names), variables=tuple(variables.values()), **special),
@@ -70,7 +70,7 @@ def _drawn(data: Microdata, rows: Sequence[Rows], parts: Sequence[Microdata]) ->
     return np.concatenate([one for one in found if one is not None]) if all(one is not None for one in found) else None
 
 
-def _numbered(variable: Variable, records: int) -> tuple[Variable, NDArray[Any]]:
+def numbered(variable: Variable, records: int) -> tuple[Variable, NDArray[Any]]:
     """Return ids that count the records from 1: made in each part by itself, ids would not tell records apart."""
     if variable.quantitative:
         return variable, np.arange(1, records + 1, dtype=np.float64)
@@ -78,7 +78,7 @@ def _numbered(variable: Variable, records: int) -> tuple[Variable, NDArray[Any]]
     return replace(variable, categories=counted, labels=()), np.arange(records, dtype=np.int32)
 
 
-def _together(
+def agreed(
     before: Variable | None, variables: Sequence[Variable], columns: Sequence[NDArray[Any]]
 ) -> tuple[Variable, NDArray[Any]]:
     """Return one variable and one column of what became of it in each part."""

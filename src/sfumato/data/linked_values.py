@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sfumato.data import bands
 from sfumato.data.alignment import aligned
@@ -97,6 +95,9 @@ def _unsaid(protected: Microdata, sources: Sequence[str]) -> Mask:
 
 def _parts(value: Integers, published: Integers, number: int, *, ordered: bool) -> Integers:
     """Return the connected part of each value, numbered in the order of their lowest values."""
+    from scipy.sparse import coo_array  # which takes longer to load than most tables to be measured
+    from scipy.sparse.csgraph import connected_components
+
     edges = np.unique(value.astype(np.int64) * (int(published.max(initial=0)) + 1) + published)
     left, right = np.divmod(edges, int(published.max(initial=0)) + 1)
     size = number + int(published.max(initial=-1)) + 1

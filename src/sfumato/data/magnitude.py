@@ -30,7 +30,7 @@ def extreme_numbers(tables: Iterable[Microdata]) -> dict[str, float]:
 
 
 def _beyond(table: Microdata) -> Iterator[tuple[str, float]]:
-    for name in table.schema.analysed("numeric"):
+    for name in (variable.name for variable in table.schema if variable.kind == "numeric"):  # weights too
         column = table.columns[name].astype(np.float64, copy=False)
         high, low = np.fmax.reduce(column, initial=np.nan), np.fmin.reduce(column, initial=np.nan)
         most = float(max(high, -low))  # nan where all is missing

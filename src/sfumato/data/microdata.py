@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arguments import as_array, require
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
 from sfumato.data.on_demand import Held, OnDemand, Taken
@@ -52,7 +53,12 @@ class Microdata:
     def __post_init__(self) -> None:
         if isinstance(self.columns, OnDemand):  # of a part on disk: they are read when they are asked for
             return
-        columns = {name: np.asarray(column) for name, column in self.columns.items()}  # a memory map becomes plain
+        require("Microdata", Schema, "a Schema", schema=self.schema)
+        require("Microdata", Mapping, "arrays by name", columns=self.columns)
+        found = {name: as_array(column) for name, column in self.columns.items()}  # a memory map becomes plain
+        columns = {name: column for name, column in found.items() if column is not None and column.ndim == 1}
+        if len({column.shape for column in columns.values()}) > 1 or len(columns) < len(found):
+            raise DataError("Microdata: columns must be arrays of one dimension, of as many records each")
         for column in columns.values():
             column.flags.writeable = False
         object.__setattr__(self, "columns", MappingProxyType(columns))
@@ -177,7 +183,6 @@ class Microdata:
 
         A column of which no value was changed comes back as it came, with the digits that a float does not hold.
         """
-        whole = {name for name, dtype in self.origin.dtypes if dtype.is_integer()}
         moments = dict(self.origin.moments)
         columns = {}
         for v in self.schema:
@@ -185,7 +190,9 @@ class Microdata:
             if came is not None and read_columns.still_read_as(v, came, values):
                 columns[v.name] = came
             else:
-                columns[v.name] = read_columns.write(v, values, whole=v.name in whole, moment=moments.get(v.name))
+                columns[v.name] = read_columns.write(
+                    v, values, whole=v.name in self.origin.whole, moment=moments.get(v.name)
+                )
         return pa.table(columns)
 
     def replace(

@@ -37,6 +37,13 @@ class OnDemand(Mapping[str, Column], ABC):
     def read(self, name: str) -> Column:
         """Read one column."""
 
+    def column_digest(self, name: str) -> str | None:
+        """A digest of one column as it lies on disk: equal ones, read as the same variable, hold the same values.
+
+        None: nobody can tell without reading it.
+        """
+        return None
+
     def __getitem__(self, name: str) -> Column:
         if name not in self.names:
             raise KeyError(name)
@@ -110,6 +117,32 @@ class Taken(OnDemand):
         rows = slice(self.rows.start, self.rows.stop) if isinstance(self.rows, range) else self.rows
         taken: Column = self.columns.read(name)[rows].copy()  # the whole column is not held on to
         return taken
+
+
+class Chosen(OnDemand):
+    """Some of the columns that are read on demand."""
+
+    def __init__(self, columns: OnDemand, names: tuple[str, ...]) -> None:
+        self.columns, self._names = columns, names
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.columns.records
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that were chosen."""
+        return self._names
+
+    @property
+    def digest(self) -> str:
+        """A digest of all columns and of which were chosen."""
+        return digest_of(self.columns.digest, *self._names)
+
+    def read(self, name: str) -> Column:
+        """Read one column."""
+        return self.columns.read(name)
 
 
 class Borrowing(OnDemand):

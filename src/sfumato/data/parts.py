@@ -11,22 +11,32 @@ refused.
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from glob import glob
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sfumato.data.file_names import PARQUET, PathLike
-from sfumato.data.formats.parquet_part import ParquetColumns, Place, digest, opened, stated, types
+import pyarrow as pa
+
+from sfumato.arguments import require, require_whole
+from sfumato.data.file_names import PARQUET, PathLike, a_path
+from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, types
 from sfumato.data.frames import Origin, to_arrow
+from sfumato.data.ids_in_parts import refuse_repeated
 from sfumato.data.learning import Learned, common, learn
 from sfumato.data.microdata import Microdata, check_names
-from sfumato.data.on_demand import OnDemand, Taken
+from sfumato.data.on_demand import Chosen, OnDemand, Taken
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 RECORDS = 500_000  # of a part, unless a row group holds more
 
@@ -52,6 +62,14 @@ class TableInParts:
         """Whether record i is about the same unit as record i of the table it was made from."""
         return all(part.matched for part in self.parts)
 
+    @property
+    def drawn(self) -> "NDArray[np.intp] | None":
+        """Of a sample, the numbers of its records in the table it was drawn from, which ascend; else None."""
+        import numpy as np
+
+        rows = [part.drawn for part in self.parts if part.drawn is not None]
+        return np.concatenate(rows) if len(rows) == len(self.parts) else None
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all parts: two tables with the same fingerprint give the same figures."""
@@ -68,13 +86,39 @@ class TableInParts:
         """Return the table as one whose records correspond to none of the original: synthetic, or a sample."""
         return TableInParts(tuple(replace(part, matched=False) for part in self.parts))
 
+    def only(self, names: Iterable[str]) -> "TableInParts":
+        """Return the table with these variables alone; none is read for that."""
+        wanted = set(names)
+        kept = tuple(name for name in self.schema.names if name in wanted)
+        if not kept:
+            raise DataError("a table needs at least one variable; all of them would go")
+        schema = self.schema.only(kept)
+        return TableInParts(tuple(_chosen(part, schema) for part in self.parts))
+
     def loaded(self) -> Microdata:
         """Return the whole table in memory."""
         import numpy as np
 
         first = self.parts[0]
         columns = {name: np.concatenate([part.columns[name] for part in self.parts]) for name in self.schema.names}
-        return Microdata(self.schema, columns, replace(first.origin, path=None), first.notes, self.matched)
+        return Microdata(self.schema, columns, replace(first.origin, path=None), first.notes, self.matched, self.drawn)
+
+
+def is_in_parts(path: PathLike) -> bool:
+    """Tell whether a path means the files of a table in parts: a folder, or a pattern."""
+    place = Path(path)
+    return place.is_dir() or (any(mark in str(path) for mark in "*?[") and not place.exists())
+
+
+def name_of_parts(path: PathLike) -> str:
+    """Return what a table in parts is called: its folder.
+
+    >>> name_of_parts("data/register/*.parquet"), name_of_parts("register/2024-*.parquet")
+    ('register', 'register')
+    """
+    place = Path(path)
+    folder = place if place.is_dir() else next(p for p in place.parents if not any(m in p.name for m in "*?["))
+    return folder.resolve().name or "table"
 
 
 def scan(
@@ -99,28 +143,29 @@ def scan(
 
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; kinds that it does not state follow the type of the
     columns, as in memory. ``beside`` is the original of a protected table: what is known of its variables holds for
-    their namesakes where it can. Parts that disagree are refused, and the part is named. ``executor`` is where parts
-    are looked through; without one, here.
+    their namesakes where it can. Parts that disagree, or hold the same ids, are refused, and the part is named.
+    ``executor`` is where parts are looked through; without one, here.
     """
-    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
-        raise ParameterError(f"scan: records must be a whole number of at least 1; got {records!r}")
+    require_whole("scan", least=1, records=records)
+    require("scan", TableInParts | Microdata | None, "the original, in parts or not", beside=beside)
     files, told = _found(paths), _schema(schema, beside)
     text = [file for file in files if file.suffix.lower() not in PARQUET]
     if text and len(text) < len(files):
         raise FileError(f"{text[0]} is no Parquet file, but others of the table are; give files of one kind")
     if text:
+        from sfumato.data.files import check_options
         from sfumato.data.formats.csv.cells import MISSING
         from sfumato.data.formats.csv.streaming import TextOptions, converted
 
+        check_options("scan", delimiter, decimal, None, missing)
         numeric = frozenset(v.name for v in told or () if v.kind == "numeric" and not v.kind_by_rule)
         options = TextOptions(delimiter, decimal, MISSING if missing is None else tuple(missing), numeric)
-        files = converted(files, None if folder is None else Path(folder), records, options)
+        files = converted(files, None if folder is None else a_path(folder), records, options)
     run = map if executor is None else executor.map
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
     if not cuts:
         raise DataError(f"{files[0]}: the table has no records")
     origin = _origin(files[0])
-    places = list(run(_placed, *zip(*cuts, strict=True)))
     names = tuple(types(files[0]).names)
     if told is not None and beside is None:
         check_names(told, names)
@@ -131,7 +176,8 @@ def scan(
                 f"have; it has {', '.join(names)}"
             )
     told = Schema() if told is None else told.only(names) if beside is not None else told
-    learned = list(run(partial(learn, told=told, fitting=beside is not None), places))
+    learned = list(run(partial(_looked_through, told=told, fitting=beside is not None), *zip(*cuts, strict=True)))
+    places = [part.place for part in learned]
     variables = common(learned, {variable.name: variable for variable in told}, fitting=beside is not None)
     again = tuple(name for name in names if variables[name] is None)
     if again:  # of a variable that is no longer what it was in the original: its own type says what it is
@@ -140,8 +186,15 @@ def scan(
         variables |= common(anew, {})
     whole = replace(told, variables=tuple(_known(variables[name]) for name in names))
     _check_weights(whole, learned)
+    refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin) for place in places))
+
+
+def _chosen(part: Microdata, schema: Schema) -> Microdata:
+    if isinstance(part.columns, OnDemand):
+        return replace(part, schema=schema, columns=Chosen(part.columns, schema.names))
+    return replace(part, schema=schema, columns={name: part.columns[name] for name in schema.names})
 
 
 def cut_alike(one: TableInParts, other: TableInParts) -> tuple[TableInParts, TableInParts]:
@@ -157,7 +210,8 @@ def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
         for low, high in pairwise([start, *(end for end in ends if start < end <= stop)]):
             rows = range(low - start, high - start)
             if isinstance(part.columns, OnDemand) and len(rows) < len(part):
-                parts.append(replace(part, columns=Taken(part.columns, rows)))
+                drawn = None if part.drawn is None else part.drawn[rows.start : rows.stop]
+                parts.append(replace(part, columns=Taken(part.columns, rows), drawn=drawn))
             else:
                 parts.append(part)
         start = stop
@@ -166,10 +220,13 @@ def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
 
 def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     """List the files meant, in the order of their names."""
-    listed: Iterable[PathLike] = (paths,) if isinstance(paths, str | os.PathLike) else paths
+    listed: Iterable[PathLike] = (paths,)  # type: ignore[assignment]
+    if isinstance(paths, Iterable) and not isinstance(paths, str | bytes):
+        with suppress(TypeError):  # what says that it holds others and does not is refused as a path
+            listed = list(paths)
     found: list[Path] = []
     for entry in listed:
-        path = Path(entry)
+        path = a_path(entry)
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and file.is_file())
             if not inside:
@@ -217,9 +274,13 @@ def _cut(file: Path, records: int) -> list[tuple[int, ...]]:
     return [*parts, tuple(held)] if held else parts
 
 
+def _looked_through(file: Path, groups: tuple[int, ...], *, told: Schema, fitting: bool) -> Learned:
+    return learn(_placed(file, groups), told, fitting=fitting)
+
+
 def _placed(file: Path, groups: tuple[int, ...]) -> Place:
     before, metadata = stated(file), opened(file).metadata
-    found = digest(file, groups)
+    found = digests(file, groups)
     return Place(
         file,
         groups,
@@ -233,8 +294,10 @@ def _placed(file: Path, groups: tuple[int, ...]) -> Place:
 
 def _origin(file: Path) -> Origin:
     """Remember the types of the columns, so that a protected part goes back as the same; refuse what is no table."""
+    schema = types(file).remove_metadata()
+    empty = pa.table([pa.nulls(0, entry.type) for entry in schema], schema)  # an empty_table would load pandas
     try:
-        return replace(to_arrow(types(file).remove_metadata().empty_table())[1], path=file)
+        return replace(to_arrow(empty)[1], path=file)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 

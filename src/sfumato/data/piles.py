@@ -3,6 +3,7 @@
 import numpy as np
 
 from sfumato.data.microdata import Floats
+from sfumato.kernels.stretches import stretches
 
 LEAST_PILE = 0.005  # of the records: smaller piles at an end are ordinary ties
 LIKELY = 3.0  # standard errors within which a pile is as large as what was cut off
@@ -19,11 +20,11 @@ def capped_records(x: Floats, y: Floats) -> Floats | None:
     >>> capped_records(np.array([1.0, 2.0, 8.0, 9.0]), np.array([1.0, 2.0, 5.0, 5.0])).tolist()
     [1.0, 2.0, 5.0, 5.0]
     """
+    if not _changed_at_the_ends(x, y):
+        return None
     both = ~(np.isnan(x) | np.isnan(y))
     was, now = x[both], y[both]
     changed = was != now
-    if not changed.any():
-        return None
     least, greatest = float(now.min()), float(now.max())
     at_top, at_bottom = changed & (now == greatest), changed & (now == least)
     if (at_top & at_bottom).any() or not (at_top | at_bottom)[changed].all():
@@ -42,6 +43,22 @@ def capped_records(x: Floats, y: Floats) -> Floats | None:
     return found
 
 
+def _changed_at_the_ends(x: Floats, y: Floats) -> bool:
+    """Tell whether some records changed, and these have the least or the greatest protected value."""
+    least, greatest = np.inf, -np.inf
+    for rows in stretches(len(x)):
+        now = y[rows][~np.isnan(x[rows])]
+        least, greatest = np.fmin.reduce(now, initial=least), np.fmax.reduce(now, initial=greatest)
+    some = False
+    for rows in stretches(len(x)):
+        now = y[rows]
+        changed = (x[rows] != now) & ~np.isnan(x[rows]) & ~np.isnan(now)
+        if (changed & (now != least) & (now != greatest)).any():
+            return False
+        some = some or bool(changed.any())
+    return some
+
+
 def rounding_base(x: Floats, y: Floats) -> float | None:
     """Return the base to whose nearest multiple every record was rounded, or None.
 
@@ -50,10 +67,11 @@ def rounding_base(x: Floats, y: Floats) -> float | None:
     >>> rounding_base(np.array([12.0, 18.0, 22.0, 34.0]), np.array([10.0, 20.0, 20.0, 30.0]))
     10.0
     """
+    glance = _first_values(x, y)
+    if len(np.unique(glance)) == len(glance) > 2:  # no ties: too fine to matter, if it is rounding
+        return None
     both = ~(np.isnan(x) | np.isnan(y))
     was, now = x[both], y[both]
-    if len(np.unique(now[:GLANCE])) == min(len(now), GLANCE) > 2:  # no ties: too fine to matter, if it is rounding
-        return None
     values = np.unique(now)
     if len(values) < 3 or len(values) == len(np.unique(was)):
         return None
@@ -64,6 +82,16 @@ def rounding_base(x: Floats, y: Floats) -> float | None:
     return base
 
 
+def _first_values(x: Floats, y: Floats) -> Floats:
+    """Return the protected values of the first records that have both."""
+    found = np.empty(0)
+    for rows in stretches(len(x)):
+        found = np.concatenate([found, y[rows][~(np.isnan(x[rows]) | np.isnan(y[rows]))][: GLANCE - len(found)]])
+        if len(found) == GLANCE:
+            break
+    return found
+
+
 def piled(x: Floats, y: Floats) -> Floats | None:
     """Return the original cut off where the protected values pile up at an end, as records that do not match show it.
 
@@ -71,8 +99,10 @@ def piled(x: Floats, y: Floats) -> Floats | None:
     original has two or more different values above the second greatest one, as many within 3 standard errors as the
     pile, and less than half of them at the pile's own value. At the bottom likewise.
     """
+    if not _heaped_at_an_end(y):
+        return None
     was, now = x[~np.isnan(x)], y[~np.isnan(y)]
-    if not was.size or not now.size:
+    if not was.size:
         return None
     high = _cut(was, now)
     low = _cut(-was, -now)
@@ -84,6 +114,18 @@ def piled(x: Floats, y: Floats) -> Floats | None:
     if low is not None:
         found[x < -low[0]] = -low[1]
     return found
+
+
+def _heaped_at_an_end(values: Floats) -> bool:
+    """Tell whether the least or the greatest value holds as many records as a pile must."""
+    least, greatest = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+    present, at_least, at_greatest = 0, 0, 0
+    for rows in stretches(len(values)):
+        some = values[rows]
+        present += int(np.count_nonzero(~np.isnan(some)))
+        at_least += int(np.count_nonzero(some == least))
+        at_greatest += int(np.count_nonzero(some == greatest))
+    return present > 0 and max(at_least, at_greatest) >= LEAST_PILE * present
 
 
 def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """The categories of a variable that some record has, and values that are made missing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.hierarchy_checks import TOP
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Schema, Variable
 from sfumato.data.treatment import Treatment
 
 Codes = NDArray[np.int32]
@@ -57,6 +57,18 @@ def _without_empty_ends(variable: Variable, codes: Codes, used: NDArray[np.bool_
     return replace(variable, categories=kept, labels=labels, treatment=done), np.where(
         codes < 0, -1, codes - first
     ).astype(np.int32)
+
+
+def as_published(schema: Schema, codes: Callable[[Variable], Codes]) -> Schema:
+    """Return the schema of a table that goes out: no category that no record has, and none of what names units.
+
+    Hierarchies stay behind too: they list what the records had, and cuts may follow their distribution. ``codes`` gives
+    the codes of a variable that occur in the table.
+    """
+    bare = schema.unnamed()
+    bare = bare.replace(*(replace(variable, hierarchy=None) for variable in bare))
+    listed = (v for v in bare if not v.quantitative and v.categories)
+    return bare.replace(*(only_present(variable, codes(variable))[0] for variable in listed))
 
 
 def is_protected(data: Microdata) -> bool:

@@ -26,6 +26,7 @@ from sfumato.data.dates import spelled
 from sfumato.data.microdata import Codes, Floats, Microdata
 from sfumato.data.piles import capped_records, piled, rounding_base
 from sfumato.data.schema import Category, Kind, Variable, a_kind, is_quantitative
+from sfumato.kernels.stretches import same_values
 
 Source = Literal["none", "stated", "records", "categories", "distribution"]
 AGREEMENT = 0.9  # of the records must have gone where their value goes, for what else was done to them may hide it
@@ -141,7 +142,7 @@ def _categories(columns: _Columns) -> Recoding:
     same = Recoding(before.kind, both.original, both.protected, both.categories)
     if both.new:
         same = _with_new(columns, both)
-    if treatment or (len(columns.x) == len(columns.y) and np.array_equal(both.original, both.protected)):
+    if treatment or same_values(both.original, both.protected):
         return same
     by_records = _merged_by_records(columns, same, new=bool(both.new)) if columns.matched else None
     if by_records is not None:
@@ -346,7 +347,7 @@ def _numbers(columns: _Columns) -> Recoding:
     same = Recoding(kind, x, y)
     if treatment.recoded:
         return _stated_numbers(columns)
-    if treatment or (len(x) == len(y) and np.array_equal(x, y, equal_nan=True)):
+    if treatment or same_values(x, y):
         return same
     if columns.matched:
         cut = capped_records(x, y)

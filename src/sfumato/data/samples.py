@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.arguments import require_whole
 from sfumato.data.frames import to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Role, Schema, Variable
-from sfumato.errors import ParameterError
 
 POPULATION = 2_000_000  # persons the weights add up to
 Numbers = NDArray[np.float64]
@@ -80,8 +80,8 @@ def household_survey(households: int = 1_700, seed: int = 2024) -> Microdata:
     >>> survey.schema.weight, survey.schema.household, survey.schema.id
     ('weight', 'household', 'person')
     """
-    if isinstance(households, bool) or not isinstance(households, int) or households < 10:
-        raise ParameterError(f"household_survey: households must be a whole number of at least 10; got {households!r}")
+    require_whole("household_survey", least=10, households=households)
+    require_whole("household_survey", least=0, most=None, seed=seed)
     rng = np.random.default_rng(np.random.SeedSequence([seed, households]))
     region, urbanity, weight = _places(rng, households)
     household, age, female, partnered = _members(rng, households)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, refusing
 
 ALL_KEYS = "all keys"  # the scenario of a schema that declares none
 
@@ -26,6 +26,7 @@ class Scenario:
     about: tuple[str, ...] = ()
     knows_membership: bool = True
 
+    @refusing(SchemaError)
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a scenario's name must be text, and not empty; got {self.name!r}")

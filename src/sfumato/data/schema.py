@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.scenario import ALL_KEYS, Scenario
 from sfumato.data.treatment import UNTREATED, Treatment
-from sfumato.errors import SchemaError
+from sfumato.errors import SchemaError, refusing
 
 Kind = Literal["numeric", "ordinal", "nominal", "date"]
 Role = Literal["key", "confidential", "other", "identifier"]
@@ -76,6 +76,7 @@ class Variable:
         said = (one.name for one in fields(self) if one.repr and (not one.kw_only or getattr(self, one.name)))
         return f"Variable({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
+    @refusing(SchemaError)
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"a variable's name must be text, and not empty; got {self.name!r}")
@@ -165,12 +166,20 @@ class Schema:
     id: str | None = None
     scenarios: tuple[Scenario, ...] = ()
 
+    @refusing(SchemaError)
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variables", tuple(self.variables))
+        for name, kind in (("variables", Variable), ("scenarios", Scenario)):
+            stated = getattr(self, name)
+            given = tuple(stated) if isinstance(stated, Iterable) else (stated,)
+            if not all(isinstance(one, kind) for one in given):
+                raise SchemaError(f"{name} of a schema must be a list of {kind.__name__}; got {stated!r}")
+            object.__setattr__(self, name, given)
+        for special, named in (("weight", self.weight), ("household", self.household), ("id", self.id)):
+            if named is not None and not isinstance(named, str):
+                raise SchemaError(f"the {special} of a schema is named by a text; got {named!r}")
         if len(self._by_name) < len(self.variables):
             twice = sorted(name for name, times in Counter(self.names).items() if times > 1)
             raise SchemaError(f"the schema names {', '.join(map(repr, twice))} more than once")
-        object.__setattr__(self, "scenarios", tuple(self.scenarios))
         alike = [name for name, times in Counter(scenario.name for scenario in self.scenarios).items() if times > 1]
         if alike:
             raise SchemaError(f"two scenarios are called {alike[0]!r}; give each a name of its own")
@@ -205,6 +214,22 @@ class Schema:
             ("id", self.id),
         )
         return {special: name for special, name in named if name is not None}
+
+    def names_units(self, name: str) -> bool:
+        """Tell whether a variable names records or households: the id, the household, identifiers."""
+        return name in (self.household, self.id) or self[name].role == "identifier"
+
+    def unnamed(self) -> "Schema":
+        """Return the schema without lists of what names units, for texts that are kept: the table itself has them.
+
+        An order that somebody stated stays listed, because it could not be read off the table again.
+
+        >>> person = Variable("person", kind="nominal", role="identifier", categories=("Ann", "Bob"))
+        >>> Schema((person,)).unnamed()["person"].categories
+        ()
+        """
+        listed = (v for v in self.variables if v.kind == "nominal" and self.names_units(v.name))
+        return self.replace(*(replace(v, categories=(), labels=()) for v in listed))
 
     def analysed(self, *kinds: Kind, role: Role | None = None) -> tuple[str, ...]:
         """Name the variables that methods mask and measures compare: no weight, household, id or identifier."""

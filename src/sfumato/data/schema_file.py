@@ -46,10 +46,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from sfumato.arguments import require
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.dates import day_of, spelled
 from sfumato.data.describe import Finding, describe
+from sfumato.data.file_names import a_path
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
 from sfumato.data.microdata import Microdata
@@ -84,7 +86,7 @@ _HEADER = """\
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema.toml; what it does not allow is refused with the file, the variable and the allowed words."""
-    file = Path(path)
+    file = a_path(path)
     try:
         return schema_of(file.read_bytes().decode("utf-8-sig"), file)
     except OSError as error:
@@ -125,9 +127,10 @@ def schema_text(
 
     A hierarchy that came from a file is named by it, as seen from the ``folder`` the text is for; any other is written.
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
-    nominal categories are left out too, which the table itself has. ``remarks`` are further comments by variable.
+    nominal categories, and what names units, are left out too, which the table itself has. ``remarks`` are further
+    comments by variable.
     """
-    schema = data.schema if isinstance(data, Microdata) else data
+    schema = data.schema.unnamed() if isinstance(data, Microdata) else data
     lines = [_HEADER]
     for special in get_args(Special):
         name = schema.special().get(special)
@@ -137,7 +140,7 @@ def schema_text(
     findings = describe(data) if isinstance(data, Microdata) else [None] * len(schema)
     for variable, finding in zip(schema, findings, strict=True):
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
-        lines += [] if finding is None else _comments(finding)
+        lines += [] if finding is None else _comments(finding, named=schema.names_units(variable.name))
         lines += [*([] if variable.kind_by_rule else [f'kind = "{variable.kind}"']), f'role = "{variable.role}"']
         if remarks is not None and variable.name in remarks:
             lines.append(f"# {remarks[variable.name]}")
@@ -169,7 +172,8 @@ def schema_text(
 
 def write_schema(data: Microdata | Schema, path: str | os.PathLike[str]) -> None:
     """Write a schema to a file to be edited."""
-    text = schema_text(data, folder=Path(path).parent)
+    require("write_schema", Microdata | Schema, "a Microdata or a Schema", data=data)
+    text = schema_text(data, folder=a_path(path).parent)
     with replacing(path, private=True) as out:
         out.write(text.encode("utf-8"))
 
@@ -272,11 +276,12 @@ def _in_days(value: Any) -> Any:
     return day_of(value) if isinstance(value, dt.date) else value
 
 
-def _comments(finding: Finding) -> list[str]:
+def _comments(finding: Finding, *, named: bool) -> list[str]:
+    """Say what a variable holds; of names of units no example."""
     parts = [f"{finding.distinct:,} distinct", f"{finding.missing:,} missing"]
     if finding.kind in ("numeric", "date") and finding.minimum is not None:
         parts.append(f"from {finding.minimum} to {finding.maximum}")
-    elif finding.examples:
+    elif finding.examples and not named:
         shown = ", ".join(_commented(example) for example in finding.examples)
         parts.append(f"most frequent: {shown}")
     lines = ["# " + "; ".join(parts)]

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import NotApplicable
+
 Floats = NDArray[np.float64]
 
 
@@ -22,6 +24,16 @@ def normalised(weights: Floats) -> Floats:
     parts = weights / weights.max()  # equal weights become exactly one, and large ones do not overflow
     scaled: Floats = parts * (len(parts) / parts.sum())
     return scaled
+
+
+def refuse_weights(name: str, weights: Floats) -> None:
+    """Refuse weights of a protected table that cannot weigh: below zero, or missing."""
+    bad = int(np.count_nonzero(~(weights >= 0)))
+    if bad:
+        raise NotApplicable(
+            f"the weight {name!r} would be below zero or missing in {bad:,} record{'s' if bad > 1 else ''}; mask "
+            f"weights with WeightMasking, or leave {name!r} out of what is masked"
+        )
 
 
 def unequal(weights: Floats) -> bool:

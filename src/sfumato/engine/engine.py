@@ -4,14 +4,17 @@ import pickle
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.engine.executors import opened
 from sfumato.engine.memory import in_bytes
 from sfumato.engine.summaries import Summaries, key_of
@@ -36,15 +39,27 @@ class Part(Protocol):
     def __len__(self) -> int: ...
 
 
+@dataclass(eq=False)
+class _Asked:
+    """A part that was sent out, and what came of it once its future is no more."""
+
+    key: str
+    part: tuple[Part, ...]
+    future: "Future[Any] | None"
+    well: bool = True
+    found: Any = None  # the result, or the error if it did not go well
+    deaths: int = 0  # of workers that had it
+
+
 class Engine:
     """Where the parts of tables are computed, and what is kept of them.
 
     ``where`` is "local" (processes of this machine), "here" (this process alone), ``dask://host:port``,
-    ``spark://host:port`` or ``spark://local[2]``, or anything that is a ``concurrent.futures.Executor``: Dask's
-    ``client.get_executor()``, those of MPI and loky, a pool of threads. There are as many local ``processes`` as
-    cores if nobody says, and no more than fit into the memory. ``store`` is a file for the summaries of parts, so that
-    a run that was killed goes on. What does not fit into ``memory`` (bytes, or "2 GB"; half of what is free) is put
-    into ``folder``, of which nobody else can read what is written.
+    ``spark://host:port`` or ``spark://local[2]``, ``ray://host:port`` or ``ray://local``, or anything that is a
+    ``concurrent.futures.Executor``: Dask's ``client.get_executor()``, those of MPI and loky, a pool of threads. There
+    are as many local ``processes`` as cores if nobody says, and no more than fit into the memory. ``store`` is a file
+    for the summaries of parts, so that a run that was killed goes on. What does not fit into ``memory`` (bytes, or
+    "2 GB"; half of what is free) is put into ``folder``, of which nobody else can read what is written.
 
         with sfumato.Engine("local", store="summaries.sqlite"):
             sfumato.KAnonymity(3).evaluate(original, protected)
@@ -64,7 +79,7 @@ class Engine:
         self.executor, self._close = opened(where, processes, self.memory)
         self.summaries = None if store is None else Summaries(store)
         self.computed = 0  # parts computed so far, those found in the store left aside
-        self._progress = progress
+        self.progress = progress
         self._folder: Path | None = None
         self._within = None if folder is None else Path(folder)
 
@@ -80,12 +95,34 @@ class Engine:
     def folder(self) -> Path:
         """A folder for what does not fit into memory; it goes when the engine is closed."""
         if self._folder is None:
-            if self._within is not None:
-                self._within.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix="sfumato-", dir=self._within))
+            within = Path(tempfile.gettempdir()) if self._within is None else self._within
+            # who may not read what is put aside need not see how much of it there is, and of what
+            within.mkdir(mode=0o700, parents=True, exist_ok=True)
+            remove_leftovers(within, "sfumato-*")
+            self._folder = Path(tempfile.mkdtemp(prefix=f"sfumato-{mark()}-", dir=within))
         return self._folder
 
-    def each(self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]], *, stored: bool = True) -> Iterator[Any]:
+    @contextmanager
+    def room(self) -> Iterator[Path]:
+        """Make a folder for what is needed for a while only, and remove it at the end."""
+        made = Path(tempfile.mkdtemp(prefix="room-", dir=self.folder))
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+    @contextmanager
+    def into(self, room: Path) -> Iterator[None]:
+        """Put what does not fit into memory into this room meanwhile."""
+        before, self._folder = self.folder, room
+        try:
+            yield
+        finally:
+            self._folder = before
+
+    def each(
+        self, of: Callable[..., Any], parts: Sequence[tuple[Part, ...]], *, stored: bool = True
+    ) -> Generator[Any, None, None]:
         """Yield what ``of`` makes of each part, or of matching parts of several tables, in their order.
 
         ``stored``: whether it is kept in the store, and taken from there; not so of what is done rather than told.
@@ -93,41 +130,64 @@ class Engine:
         task = _pickled(of)
         store = self.summaries if stored else None
         package = getattr(of, "__module__", "").partition(".")[0]
-        waiting: deque[tuple[str, Any, Future[Any] | None]] = deque()
+        ahead = 1 if self.executor is None else AHEAD * self.workers
+        waiting: deque[_Asked] = deque()
         left = iter(parts)
         done = 0
         try:
             while True:
-                while len(waiting) < AHEAD * self.workers and (part := next(left, None)) is not None:
+                while len(waiting) < ahead and (part := next(left, None)) is not None:
                     waiting.append(self._begun(task, part, package, store))
                 if not waiting:
                     return
-                key, part, future = waiting.popleft()
-                found = part if future is None else self._finished(task, part, future)
-                if future is not None:
-                    self.computed += 1
-                    if store is not None:
-                        store.keep(key, found)
+                while waiting[0].future is not None:
+                    self._take_in(task, waiting, store)
+                first = waiting.popleft()
+                if not first.well:
+                    raise first.found
                 done += 1
-                if self._progress is not None:
-                    self._progress(done, len(parts))
-                yield found
+                if self.progress is not None:
+                    self.progress(done, len(parts))
+                yield first.found
         finally:
-            for _, _, future in waiting:
-                if future is not None:
-                    future.cancel()
+            for asked in waiting:
+                if asked.future is not None:
+                    asked.future.cancel()
 
-    def _begun(
-        self, task: bytes, part: tuple[Part, ...], package: str, store: Summaries | None
-    ) -> "tuple[str, Any, Future[Any] | None]":
+    def _begun(self, task: bytes, part: tuple[Part, ...], package: str, store: Summaries | None) -> "_Asked":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
         if store is not None:
             key = key_of(task, (one.fingerprint for one in part))
             known = store.find(key, (package,))
             if known is not None:
-                return key, known, None
-        return key, part, self._sent(task, part)
+                return _Asked(key, part, None, found=known)
+        return _Asked(key, part, self._sent(task, part))
+
+    def _take_in(self, task: bytes, waiting: Iterable["_Asked"], store: Summaries | None) -> None:
+        """Wait until something arrives, and keep all that has arrived, whosever turn it is.
+
+        The future of what is kept is let go, so that a cluster need not hold the result, nor make it again if it is
+        lost.
+        """
+        arrived, _ = wait([asked.future for asked in waiting if asked.future is not None], None, FIRST_COMPLETED)
+        for asked in waiting:
+            if asked.future is None or asked.future not in arrived:
+                continue
+            answer = _answer(asked.future)
+            if answer is None:
+                asked.deaths += 1
+                if asked.deaths == AGAIN:
+                    raise EngineError(
+                        f"the workers that had a part died {AGAIN} times; give less work to each, or more memory"
+                    )
+                asked.future = self._sent(task, asked.part)
+                continue
+            asked.future, (asked.well, asked.found) = None, answer
+            if asked.well:
+                self.computed += 1
+                if store is not None:
+                    store.keep(asked.key, asked.found)
 
     def _sent(self, task: bytes, part: tuple[Part, ...]) -> "Future[Any]":
         if self.executor is None:
@@ -138,27 +198,6 @@ class Engine:
             return self.executor.submit(computed, task, part)
         except Exception as error:
             raise EngineError(f"the engine takes no more work: {error}; what was computed so far is kept") from error
-
-    def _finished(self, task: bytes, part: tuple[Part, ...], future: "Future[Any]") -> Any:
-        """Wait for a part, and send it anew if the worker that had it died; an error of its own is raised here."""
-        for _ in range(AGAIN):
-            try:
-                well, result = future.result()
-            except EngineError:
-                raise
-            except Exception as error:
-                if type(error).__name__ != "KilledWorker":
-                    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                    raise EngineError(
-                        f"the engine is gone or broken ({what}); what was computed so far is kept if a store was "
-                        "named, and a repeated run goes on from there"
-                    ) from error
-                future = self._sent(task, part)
-                continue
-            if well:
-                return result
-            raise result
-        raise EngineError(f"the workers that had a part died {AGAIN} times; give less work to each, or more memory")
 
     def close(self) -> None:
         """End what was started here, and remove what was put aside."""
@@ -200,6 +239,23 @@ def current(records: int) -> Engine:
     atexit.register(engine.close)
     _own.append(engine)
     return engine
+
+
+def _answer(future: "Future[Any]") -> tuple[bool, Any] | None:
+    """Return what came of a part: whether it went well, and the result or its own error; None: its worker died."""
+    try:
+        answer: tuple[bool, Any] = future.result()
+    except EngineError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            return None
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise EngineError(
+            f"the engine is gone or broken ({what}); what was computed so far is kept if a store was named, and a "
+            "repeated run goes on from there"
+        ) from error
+    return answer
 
 
 def computed(task: bytes, parts: tuple[Part, ...]) -> tuple[bool, Any]:

@@ -1,9 +1,8 @@
 """How much memory may be used: as somebody says, or half of what is free."""
 
-import os
 import re
-from pathlib import Path
 
+from sfumato.data.capacity import free
 from sfumato.errors import ParameterError
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -25,17 +24,3 @@ def in_bytes(memory: int | str | None) -> int:
     if size < LEAST:
         raise ParameterError(f"memory must be at least {LEAST // 2**20} MB; got {memory!r}")
     return size
-
-
-def free() -> int:
-    """Return how many bytes of memory are free on this machine."""
-    try:
-        told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
-        if told is not None:
-            return int(told[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES")) // 2
-    except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # nobody tells

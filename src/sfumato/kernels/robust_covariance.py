@@ -82,7 +82,7 @@ def _of(rows: Floats) -> Robust:
 
 
 def _regular(covariance: Floats) -> bool:
-    spread = np.sqrt(np.diag(covariance))
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0))  # rounding leaves less than nothing of a constant
     if not (spread > 0).all():
         return False
     return bool(np.linalg.eigvalsh(covariance / np.outer(spread, spread))[0] > SINGULAR)

@@ -133,7 +133,7 @@ class CARTSynthesis(Method):
             models = None if self.unit == "household" else self._models(table)
             drawn = [
                 self.apply(table, stream) if models is None else self._drawn(table, models, stream)
-                for stream in np.random.default_rng(rng).spawn(m)
+                for stream in parameters.random_generator(rng).spawn(m)
             ]
         return tuple(drawn if isinstance(data, Microdata) else (copy.to_frame() for copy in drawn))
 

@@ -1,6 +1,7 @@
 """What methods that work on one numeric variable at a time have in common."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from zlib import crc32
 
 import numpy as np
@@ -11,8 +12,11 @@ from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
-from sfumato.methods.whole_columns import WholeColumns, column_aside
+from sfumato.methods.ranked import Ranked
+from sfumato.methods.whole_columns import WholeColumns
 from sfumato.pair import Half, Masking
+from sfumato.pair.in_file import in_file
+from sfumato.pair.sorting import sorted_column
 
 Floats = NDArray[np.float64]
 
@@ -41,21 +45,44 @@ class ColumnMethod(Method):
         return data.replace(masked)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        """Mask one whole variable after the other, and put it aside for the parts; as in memory, draws and all."""
+        """Mask one variable after the other, and put it aside for the parts; as in memory, draws and all."""
         files = {}
         for name in self.masked(half.parts[0]):
-            column = half.column(name)
-            present = ~np.isnan(column)
-            if not present.any():
-                raise NotApplicable(f"every value of variable {name!r} is missing")
-            masked = np.where(present, 0.0, np.nan)
             try:
-                masked[present] = self._column(column[present], draws.stream(name))
+                found = self._in_order(half, name, draws) if half.on_disk else self._whole(half, name, draws)
+                files[name] = in_file(found, np.dtype(np.float64), half.folder)
             except NotApplicable as error:
                 raise NotApplicable(f"variable {name!r}: {error}") from None
-            files[name] = column_aside(masked, half.folder)
         changed = (half.schema[name].treated(PERTURBED) for name in files)
         return WholeColumns(half.schema.replace(*changed), files)
+
+    def _whole(self, half: Half, name: str, draws: Draws) -> Iterator[Floats]:
+        """Yield a variable that is masked in memory."""
+        column = half.column(name)
+        present = ~np.isnan(column)
+        if not present.any():
+            raise NotApplicable("every value is missing")
+        masked = np.where(present, 0.0, np.nan)
+        masked[present] = self._column(column[present], draws.stream(name))
+        yield masked
+
+    def _in_order(self, half: Half, name: str, draws: Draws) -> Iterator[Floats]:
+        """Yield a variable that is masked in the order of its values, in stretches of records."""
+        if type(self)._sorted is ColumnMethod._sorted:
+            yield from self._whole(half, name, draws)
+            return
+        column = sorted_column(half, name)
+        if not len(column):
+            raise NotApplicable("every value is missing")
+        yield from column.by_record(self._sorted(Ranked(column, half, name), draws.stream(name)))
+        column.close()
+
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield what becomes of each value in ascending order, as ``_column`` would have it; in pieces of any length.
+
+        A method that does not say it is given the whole variable in memory.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:

@@ -10,7 +10,7 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
-from sfumato.errors import NotApplicable
+from sfumato.errors import NotApplicable, ParameterError
 from sfumato.registry import catalogued
 
 STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks, so that strips change nothing inside
@@ -37,13 +37,13 @@ STRIP = 65_496  # the JPEG library allows 65,500 rows; a multiple of its blocks,
 class JPEG(Method):
     """The table as an 8-bit grey image, one record a row, compressed as JPEG at ``quality`` and decoded.
 
-    Each variable is scaled linearly to 0..255 (smallest to largest value), the image is compressed by Pillow, decoded,
-    and scaled back. Neighbouring records and variables share 8 x 8 blocks, so the order of both matters. Tables of more
-    than 65,496 records are compressed in strips. With ``rounding="down"`` grey levels are cut instead of rounded, and
-    on their way back values are cut to whole numbers above the smallest. The paper does not say how it rounds; this
-    rule gives its printed figures. It suits variables in whole numbers, and takes their decimals from all others.
-    Limits: even at quality 100 only 256 levels per variable remain; with one far outlier all ordinary values fall into
-    a few of them.
+    Each variable is scaled linearly to 0..255 (smallest to largest value), the image is compressed by Pillow (the extra
+    ``jpeg``), decoded, and scaled back. Neighbouring records and variables share 8 x 8 blocks, so the order of both
+    matters. Tables of more than 65,496 records are compressed in strips. With ``rounding="down"`` grey levels are cut
+    instead of rounded, and on their way back values are cut to whole numbers above the smallest. The paper does not say
+    how it rounds; this rule gives its printed figures. It suits variables in whole numbers, and takes their decimals
+    from all others. Limits: even at quality 100 only 256 levels per variable remain; with one far outlier all ordinary
+    values fall into a few of them.
     """
 
     quality: int
@@ -76,7 +76,10 @@ class JPEG(Method):
 
 
 def _compressed(grey: NDArray[np.uint8], quality: int) -> NDArray[np.float64]:
-    from PIL import Image
+    try:
+        from PIL import Image
+    except ModuleNotFoundError:
+        raise ParameterError("JPEG needs Pillow, which is not installed; run: pip install 'sfumato[jpeg]'") from None
 
     buffer = BytesIO()
     Image.fromarray(np.ascontiguousarray(grey)).save(buffer, format="JPEG", quality=quality)

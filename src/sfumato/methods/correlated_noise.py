@@ -13,7 +13,7 @@ from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
-from sfumato.methods.correlated_parts import learned, root
+from sfumato.methods.correlated_parts import learned, root, scaled, synthesised
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
 from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued
@@ -59,7 +59,7 @@ class CorrelatedNoise(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), self.c * complete_covariance(values))
+        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.c))
         return data.replace(_masked(names, values, values + noise))
 
 
@@ -100,7 +100,7 @@ class KimNoise(Method):
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), self.alpha * complete_covariance(values))
+        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.alpha))
         shrink = np.sqrt(1 / (1 + self.alpha))
         masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
         return data.replace(_masked(names, values, masked))
@@ -131,14 +131,15 @@ class NormalSynthesis(Method):
     everything beyond the first two moments is that of a normal distribution.
     """
 
+    def learn(self, half: Half, draws: Draws) -> Masking:
+        names = chosen(self, half.schema)
+        _refuse_few(len(half), names)
+        return synthesised(half, names, draws)
+
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        if len(data) <= len(names):
-            raise NotApplicable(
-                f"{len(data)} records cannot have a given covariance in {len(names)} variables; more "
-                "records than variables are needed"
-            )
+        _refuse_few(len(data), names)
         covariance = complete_covariance(values)
         draws = normal_draws(names, len(data), rng)
         draws -= draws.mean(axis=0)
@@ -195,6 +196,14 @@ class ResidualNoise(Method):
         lost = before - complete_covariance(table.numeric(names))
         noise = coloured(normal_draws(names, len(data), rng), lost, np.sqrt(np.diag(before)))
         return table.replace(_masked(names, data.numeric(names), table.numeric(names) + noise))
+
+
+def _refuse_few(records: int, names: tuple[str, ...]) -> None:
+    if records <= len(names):
+        raise NotApplicable(
+            f"{records} records cannot have a given covariance in {len(names)} variables; more records than variables "
+            "are needed"
+        )
 
 
 def normal_draws(names: tuple[str, ...], n: int, rng: np.random.Generator) -> Floats:

@@ -1,5 +1,6 @@
 """Data distortion by probability distribution."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,12 @@ def best_family(values: Floats) -> tuple[Any, tuple[float, ...]]:
         family = getattr(stats, name)
         fixed = {"floc": 0.0} if name in POSITIVE_VALUES else {}
         try:
-            fitted = family.fit(ordered, **fixed)
+            with np.errstate(all="ignore"), warnings.catch_warnings():  # the search may try parameters that overflow
+                warnings.simplefilter("ignore", RuntimeWarning)
+                fitted = family.fit(ordered, **fixed)
+                cumulated = family.cdf(ordered, *fitted)
         except (ValueError, RuntimeError, stats.FitError):
             continue  # a family whose likelihood has no maximum on these values is no candidate
-        cumulated = family.cdf(ordered, *fitted)
         distance = max(np.max(steps - cumulated), np.max(cumulated - steps + 1 / values.size))
         if distance < best[0]:
             best = (distance, family, fitted)

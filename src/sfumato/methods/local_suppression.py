@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.draws import Draws
 from sfumato.data.households import household_level
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Schema, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
@@ -24,13 +25,20 @@ from sfumato.kernels.suppression import (
     MOST_KEYS,
     Answer,
     Homes,
+    NeedsRecords,
     RiskBound,
     Shared,
+    Standing,
     cheapest_classes,
     cheapest_shown,
+    taking_part,
 )
+from sfumato.methods.sampled_parts import refuse_small_weights_in_parts
 from sfumato.methods.selection import refuse_small_weights
+from sfumato.methods.suppressed_parts import KeyRows, suppressed
 from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, most_values, places, sets_asked
+from sfumato.pair import Half, Masking
+from sfumato.pair.keys import refuse_continuous_keys
 from sfumato.registry import catalogued
 
 Missing = Literal["matches", "category"]
@@ -145,42 +153,99 @@ class LocalSuppression(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         asked = self._asked(data)
-        # by name, so that the order of the columns decides no tie
-        names = tuple(sorted({name for one in asked for name in one.keys}))
-        codes = key_codes(data, names)
-        self._check(data, names, asked)
-        worth = self.importance or {}
-        costs = np.array([float(worth.get(name, 1.0)) for name in names])
-        # where costs are equal, keys with more different values are suppressed first
-        preference = [-len(np.unique(column[column >= 0])) for column in codes.T]
+        names = _all_of(asked)
+        codes, homes = key_codes(data, names), _homes(data, names)
+        self._check(len(data), names, asked)
+        self._check_homes(homes, names, asked)
         if self.missing == "category":
-            homes = _homes(data, names)
+            self._check_entries(len(data), names)
             alone = homes is not None and homes.shared.all()
             said = "; records were counted, though those of one household have all keys in common" if alone else ""
+            costs, preference = self._worth(codes, names)
             return self._suppressed(data, names, cheapest_classes(codes, asked[0].k, costs, preference), asked, said)
+        bound = None
+        if self.risk is not None:
+            refuse_small_weights(data)
+            bound = RiskBound(self.risk, data.weights())
+        shown, said = self._shown(codes, names, asked, bound, homes)
+        return self._suppressed(data, names, shown, asked, said)
+
+    def learn(self, half: Half, draws: Draws) -> Masking:
+        """Search the key classes of the whole table; its memory grows with their number, not with the records."""
+        asked = self._asked(half)
+        names = _all_of(asked)
+        refuse_continuous_keys(half, names)
+        self._check(len(half), names, asked)
+        if self.risk is not None:
+            refuse_small_weights_in_parts(half)
+        rows = KeyRows.of(half, names, weighted=self.risk is not None)
+        shown, said = None, ""
+        if self.missing == "category":
+            most, k = taking_part(asked[0].k), asked[0].k
+            self._check_entries(int(np.minimum(rows.counts, most).sum()), names)
+            if rows.counts.min() < k:
+                rows = rows.told_apart(np.arange(len(rows.counts)), most)
+            shown = cheapest_classes(rows.codes, k, *self._worth(rows.codes, names), rows.counts)
+        while shown is None:
+            bound = None if rows.weights is None or self.risk is None else RiskBound(self.risk, rows.weights)
+            try:
+                shown, said = self._shown(rows.codes, names, asked, bound, None, rows.standing)
+            except NeedsRecords as coarse:
+                rows = rows.told_apart(coarse.rows)
+        return suppressed(rows, shown, self._told(half.schema, names, shown, rows.counts, asked, said))
+
+    def check_level(self, half: Half, level: tuple[str, ...], masked: tuple[str, ...]) -> None:
+        """Refuse, in parts, what a value that goes for all members of a household could break."""
+        asked = self._asked(half)
+        shared = [name for name in _all_of(asked) if name in level]
+        whole = [one for one in asked if set(one.keys) <= set(level)]
+        why = ""
+        if whole:
+            why = f"members share all of {', '.join(whole[0].keys)}, so that households must be counted, not records"
+        elif shared and self.missing == "category":
+            why = "where missing is a value of its own, a value that goes for all members may leave others alone"
+        elif shared and any(name in shared for name in self.caps or ()):
+            why = f"a value of {shared[0]!r} that goes for all members may exceed its cap"
+        if why:
+            raise NotApplicable(
+                f"the members of a household {half.schema.household!r} share {', '.join(shared)}: {why}; protect a "
+                "table in memory, or leave the household out of the schema"
+            )
+
+    def _worth(self, codes: NDArray[np.integer], names: tuple[str, ...]) -> tuple[NDArray[np.float64], list[int]]:
+        """Return the cost of a value of each key; where costs are equal, keys with more different values go first."""
+        worth = self.importance or {}
+        costs = np.array([float(worth.get(name, 1.0)) for name in names])
+        return costs, [-len(np.unique(column[column >= 0])) for column in codes.T]
+
+    def _shown(
+        self,
+        codes: NDArray[np.integer],
+        names: tuple[str, ...],
+        asked: tuple[KeysAlike, ...],
+        bound: RiskBound | None,
+        homes: Homes | None,
+        standing: Standing | None = None,
+    ) -> tuple[NDArray[np.bool_], str]:
+        """Return what each row of the keys goes on showing, and what a reader should know of it."""
         sets = [
             Shared(places(names, one.keys), one.k, min(self.subsets or len(one.keys), len(one.keys))) for one in asked
         ]
-        limits = dict(zip(places(names, self.caps or ()), most_values(data, self.caps or {}).values(), strict=True))
-        found = cheapest_shown(codes, sets, costs, preference, self._bound(data), limits, _homes(data, names))
+        limits = {}
+        for place, most in zip(places(names, self.caps or ()), (self.caps or {}).values(), strict=True):
+            limits[place] = most_values(codes[:, place], most, None if standing is None else standing.counts)
+        found = cheapest_shown(codes, sets, *self._worth(codes, names), bound, limits, homes, standing)
         if found.stuck:
             raise NotApplicable(self._stuck(found, names))
         said = "" if found.exact else f"; one set after the other, because they hang together over {len(names)} keys"
-        homes = _homes(data, names)
         alike = [one for one in asked if homes is not None and homes.shared[list(places(names, one.keys))].all()]
         if alike:
             keys = "; ".join(", ".join(one.keys) for one in alike)
             said += f"; households were counted, not records, because their members share all keys ({keys})"
-        return self._suppressed(data, names, found.shown, asked, said)
+        return found.shown, said
 
-    def _asked(self, data: Microdata) -> tuple[KeysAlike, ...]:
+    def _asked(self, data: Microdata | Half) -> tuple[KeysAlike, ...]:
         return sets_asked(data, self.sets, self.variables, self.k or 1)
-
-    def _bound(self, data: Microdata) -> RiskBound | None:
-        if self.risk is None:
-            return None
-        refuse_small_weights(data)
-        return RiskBound(self.risk, data.weights())
 
     def _stuck(self, found: Answer, names: tuple[str, ...]) -> str:
         """Say what could not be done."""
@@ -198,28 +263,19 @@ class LocalSuppression(Method):
             f"otherwise; raise the cap, make {name!r} or other keys coarser first (GlobalRecoding), or ask for less"
         )
 
-    def _check(self, data: Microdata, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
+    def _check(self, records: int, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
         most = max(one.k for one in asked)
-        if len(data) < most:
+        if records < most:
             raise NotApplicable(
-                f"the table has {len(data)} records, fewer than k={most}, so no suppression can "
+                f"the table has {records} records, fewer than k={most}, so no suppression can "
                 "make k of them agree; choose a smaller k"
             )
-        homes, number = _homes(data, names), counted(units(data))
-        alike = homes is not None and any(homes.shared[list(places(names, one.keys))].all() for one in asked)
-        if alike and self.missing == "matches" and number < most:
-            raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
         wide = max((one.keys for one in asked), key=len)
         if len(wide) > MOST_KEYS:
             wide = tuple(sorted(wide))
             raise NotApplicable(
                 f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MOST_KEYS}; name "
                 "fewer in variables=[...]"
-            )
-        if self.missing == "category" and len(data) * 2 ** len(names) > MOST_ENTRIES:
-            raise NotApplicable(
-                f"{len(names)} keys of {len(data):,} records are too many for missing='category' "
-                f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
             )
         if self.subsets is not None and self.subsets > len(wide):
             raise NotApplicable(
@@ -230,6 +286,21 @@ class LocalSuppression(Method):
             strangers = [name for name in getattr(self, what) or () if name not in names]
             if strangers:
                 raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
+
+    def _check_homes(self, homes: Homes | None, names: tuple[str, ...], asked: tuple[KeysAlike, ...]) -> None:
+        alike = homes is not None and any(homes.shared[list(places(names, one.keys))].all() for one in asked)
+        if homes is None or not alike or self.missing != "matches":
+            return
+        most, number = max(one.k for one in asked), counted(homes.unit)
+        if number < most:
+            raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
+
+    def _check_entries(self, records: int, names: tuple[str, ...]) -> None:
+        if records * 2 ** len(names) > MOST_ENTRIES:
+            raise NotApplicable(
+                f"{len(names)} keys of {records:,} records are too many for missing='category' "
+                f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
+            )
 
     def _suppressed(
         self,
@@ -247,20 +318,39 @@ class LocalSuppression(Method):
                 variable = variable.treated(Treatment(suppressed=int((~kept).sum())))
                 # a category listed that no record shows would tell what the missing values were
                 changed[name] = (variable, column) if variable.quantitative else only_present(variable, column)
-        lost = dict(zip(names, (~shown).sum(axis=0).tolist(), strict=True))
-        counts = ", ".join(f"{name} {number:,}" for name, number in lost.items() if number) or "none was needed"
-        touched = int((~shown).any(axis=1).sum())
-        touched_records = f"{touched:,} record{'s' if touched != 1 else ''}"
-        note = (
-            f"{self!r}: {sum(lost.values()):,} of {shown.size:,} key values suppressed in {touched_records}: {counts}"
-        )
-        note += said
-        if self.sets == "scenarios":
-            note += f" ({'; '.join(map(str, asked))})"
-        if self.sets is None and self.variables is None and not data.schema.analysed(role="key"):
-            note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
+        note = f"{self!r}: {self._told(data.schema, names, shown, None, asked, said)}"
         listed = {name: variable.categories for name, (variable, _) in changed.items() if not variable.quantitative}
         return replace(data.recast(changed, note), origin=data.origin.listing(listed))
+
+    def _told(
+        self,
+        schema: Schema,
+        names: tuple[str, ...],
+        shown: NDArray[np.bool_],
+        counts: NDArray[np.int64] | None,
+        asked: tuple[KeysAlike, ...],
+        said: str,
+    ) -> str:
+        """Say how many values go; ``counts`` are the records that each row stands for, if not one."""
+        gone = ~shown
+        records = len(shown) if counts is None else int(counts.sum())
+        lost = dict(zip(names, (gone.sum(axis=0) if counts is None else counts @ gone).tolist(), strict=True))
+        each = ", ".join(f"{name} {number:,}" for name, number in lost.items() if number) or "none was needed"
+        losing = gone.any(axis=1)
+        touched = int(losing.sum() if counts is None else counts[losing].sum())
+        touched_records = f"{touched:,} record{'s' if touched != 1 else ''}"
+        all_values = records * len(names)
+        note = f"{sum(lost.values()):,} of {all_values:,} key values suppressed in {touched_records}: {each}{said}"
+        if self.sets == "scenarios":
+            note += f" ({'; '.join(map(str, asked))})"
+        if self.sets is None and self.variables is None and not schema.analysed(role="key"):
+            note += "; no variable has the role key, so all ordinal and nominal ones were taken as keys"
+        return note
+
+
+def _all_of(asked: tuple[KeysAlike, ...]) -> tuple[str, ...]:
+    """Name the keys of all sets, by name, so that the order of the columns decides no tie."""
+    return tuple(sorted({name for one in asked for name in one.keys}))
 
 
 def _homes(data: Microdata, names: tuple[str, ...]) -> Homes | None:

@@ -1,6 +1,6 @@
 """Microaggregation: groups of at least k records, each value replaced by its group's mean."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.methods.ranked import Ranked
 from sfumato.registry import catalogued
 
 Labels = NDArray[np.intp]
@@ -65,6 +66,18 @@ class IndividualRanking(ColumnMethod):
         labels = np.empty(values.size, dtype=np.intp)
         labels[np.argsort(values, kind="stable")] = consecutive_groups(values.size, self.k)
         return group_means(values[:, None], labels, self.k)[:, 0]
+
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        n, k = len(ranked), self.k
+        _need(n, k)
+        groups = n // k
+        longer = n - groups * k  # the middle group takes the remainder
+        yield from ranked.grouped(
+            groups,
+            k,
+            lambda group: group * k + np.where(group > groups // 2, longer, 0),
+            lambda values, labels, _: group_means(values[:, None], labels, k)[:, 0],
+        )
 
 
 @catalogued(

@@ -35,7 +35,7 @@ class NoiseInParts(Masking):
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
         """Add noise to a part."""
-        return part.columns[name] + self.scale * self.spreads[name] * draws.normal(name, first, len(part))
+        return _added(part.columns[name], self.scale, self.spreads[name], draws.normal(name, first, len(part)))
 
 
 @catalogued(
@@ -85,4 +85,16 @@ class Noise(ColumnMethod):
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         _, spread = mean_and_spread(values[:, None])
-        return values + self.scale * float(spread[0]) * rng.standard_normal(values.size)
+        return _added(values, self.scale, float(spread[0]), rng.standard_normal(values.size))
+
+
+def _added(values: Floats, scale: float, spread: float, draws: Floats) -> Floats:
+    """Return values with noise; what would be carried beyond the largest number there is, is refused."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Floats = values + scale * spread * draws
+    if not (np.isfinite(found) | np.isnan(values)).all():
+        raise NotApplicable(
+            f"noise of {scale:g} standard deviations of {spread:g} goes beyond the largest number there is; rescale "
+            "the variable, or take less"
+        )
+    return found

@@ -23,7 +23,9 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.methods.transition import Transition, drawn, invariant_change, spread_change, two_stage
 from sfumato.pair import Half, Masking
-from sfumato.pair.masking import category_weights, rounded
+from sfumato.pair.masking import rounded
+from sfumato.pair.statistics import Sums
+from sfumato.pair.strata import StrataInParts, strata_in_parts
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -34,10 +36,11 @@ ONE = 1e-9  # how far from one the probabilities of a row may add up
 
 @dataclass(frozen=True, eq=False)
 class PRAMInParts(Masking):
-    """By variable, the codes that occur and the probabilities with which each becomes another."""
+    """By variable, the codes that occur in each stratum and the probabilities with which each becomes another."""
 
     schema: Schema
-    matrices: Mapping[str, tuple[Codes, Floats]]
+    strata: StrataInParts
+    matrices: Mapping[str, tuple[tuple[Codes, Floats] | None, ...]]  # by stratum; None where all values are missing
 
     @property
     def changes(self) -> frozenset[str]:
@@ -46,11 +49,15 @@ class PRAMInParts(Masking):
 
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Codes:
         """Change a part at random."""
-        column, (codes, matrix) = part.columns[name], self.matrices[name]
-        rows = np.flatnonzero(column >= 0)
-        published = column.copy()
-        place, draw = np.searchsorted(codes, column[rows]), draws.uniform(name, first, len(part))[rows]
-        published[rows] = codes[drawn(place, matrix, draw)]
+        column, draw = part.columns[name], draws.uniform(name, first, len(part))
+        published, present = column.copy(), np.flatnonzero(column >= 0)
+        stratum = self.strata.of(part)[present]
+        order = present[np.argsort(stratum, kind="stable")]
+        ends = np.cumsum(np.bincount(stratum, minlength=len(self.strata.sizes)))[:-1]
+        for rows, made in zip(np.split(order, ends), self.matrices[name], strict=True):
+            if made is not None and len(rows):
+                codes, matrix = made
+                published[rows] = codes[drawn(np.searchsorted(codes, column[rows]), matrix, draw[rows])]
         return published
 
 
@@ -202,20 +209,24 @@ class PRAM(Method):
         return data.replace(changed, f"{type(self).__name__}: expected to stay the same: {', '.join(said)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        if self.strata:
-            raise NotApplicable("strata are made of all records at once, so that a table in parts cannot have them")
+        strata = strata_in_parts(half, self.strata or ())
         changes = {}
         for name in self.masked(half.parts[0]):
             variable = half.schema[name]
-            found = half.total(partial(category_weights, name, len(variable.categories)))
-            there = np.flatnonzero(found["records"]).astype(np.int32)
-            stated = self._stated(variable, there) if name in (self.transition or {}) else None
-            codes = there if stated is None else np.arange(len(stated), dtype=np.int32)
-            weights = np.array([rounded(weight) for weight in found["weights"][codes].tolist()])
-            if len(there):
-                changes[name] = codes, self._matrix(name, weights, stated)
+            found = half.total(partial(_weights_in_strata, name, len(variable.categories), strata))
+            anywhere = np.flatnonzero(found["records"].any(axis=0)).astype(np.int32)
+            stated = self._stated(variable, anywhere) if name in (self.transition or {}) else None
+            if not len(anywhere):
+                continue
+            matrices: list[tuple[Codes, Floats] | None] = []
+            for records, weights in zip(found["records"], found["weights"], strict=True):
+                there = np.flatnonzero(records).astype(np.int32)
+                codes = there if stated is None else np.arange(len(stated), dtype=np.int32)
+                known = np.array([rounded(weight) for weight in weights[codes].tolist()])
+                matrices.append((codes, self._matrix(name, known, stated)) if len(there) else None)
+            changes[name] = tuple(matrices)
         changed = (half.schema[name].treated(PERTURBED) for name in changes)
-        return PRAMInParts(half.schema.replace(*changed), changes)
+        return PRAMInParts(half.schema.replace(*changed), strata, changes)
 
     def _matrices(
         self, data: Microdata, name: str, parts: Strata
@@ -261,3 +272,17 @@ class PRAM(Method):
             absent = [variable.categories[code] for code in sorted(lacking)]
             raise NotApplicable(f"transition of {variable.name!r} has no row for {listed(absent)}")
         return matrix
+
+
+def _weights_in_strata(name: str, categories: int, strata: StrataInParts, part: Microdata) -> Sums:
+    """Count the records of a part that have each category in each stratum, and sum what they weigh."""
+    column, number = part.columns[name], len(strata.sizes)
+    there = np.flatnonzero(column >= 0)
+    cell = strata.of(part)[there] * categories + column[there]
+    shape = number, categories
+    return Sums(
+        {
+            "records": np.bincount(cell, minlength=number * categories).reshape(shape),
+            "weights": np.bincount(cell, part.weights()[there], minlength=number * categories).reshape(shape),
+        }
+    )

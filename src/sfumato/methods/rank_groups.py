@@ -1,5 +1,7 @@
 """Groups of neighbouring ranks, swapped or averaged within (Kyu-Seong Kim)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,7 @@ from sfumato.about import MethodAbout
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.methods.microaggregation import group_means
+from sfumato.methods.ranked import Integers, Labels, Ranked
 from sfumato.registry import catalogued
 
 SOURCE = "Kyu-Seong Kim, Measures of Data Utility for Complex Survey Data, section 3"
@@ -25,12 +28,16 @@ class RankGroups(ColumnMethod):
     def _groups(self, values: Floats) -> NDArray[np.intp]:
         """Label the values: consecutive ranks, any two of a group less than alpha n apart; the last may be shorter."""
         n = values.size
+        labels = np.empty(n, dtype=np.intp)
+        labels[np.argsort(values, kind="stable")] = np.arange(n) // self._size(n)
+        return labels
+
+    def _size(self, n: int) -> int:
+        """Return how many ranks a group has."""
         size = int(np.ceil(self.alpha * n - 1e-9))
         if size < 2:
             raise NotApplicable(f"alpha={self.alpha:g} of {n} values leaves groups of one, so nothing would be masked")
-        labels = np.empty(n, dtype=np.intp)
-        labels[np.argsort(values, kind="stable")] = np.arange(n) // size
-        return labels
+        return size
 
 
 @catalogued(
@@ -65,6 +72,19 @@ class GroupedSwapping(RankGroups):
         shuffled[np.lexsort((np.arange(values.size), labels))] = values[np.lexsort((rng.random(values.size), labels))]
         return shuffled
 
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        n = len(ranked)
+        size, draws = self._size(n), ranked.drawn(rng)
+        by_record = draws.mapped()
+
+        def shuffled(values: Floats, labels: Labels, numbers: Integers) -> Floats:
+            found = np.empty_like(values)
+            found[np.argsort(labels, kind="stable")] = values[np.lexsort((by_record[numbers], labels))]
+            return found
+
+        yield from ranked.grouped(-(-n // size), size, lambda group: np.minimum(group * size, n), shuffled)
+        draws.close()
+
 
 @catalogued(
     MethodAbout(
@@ -96,3 +116,14 @@ class GroupedMicroaggregation(RankGroups):
         if np.count_nonzero(labels == labels.max()) == 1:
             labels[labels == labels.max()] -= 1  # a group of one would be published as it is
         return group_means(values[:, None], labels, 1)[:, 0]
+
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        n = len(ranked)
+        size = self._size(n)
+        groups = -(-n // size) - (n % size == 1)  # a group of one is part of the one before
+        yield from ranked.grouped(
+            groups,
+            size,
+            lambda group: np.where(group == groups, n, group * size),
+            lambda values, labels, _: group_means(values[:, None], labels, 1)[:, 0],
+        )

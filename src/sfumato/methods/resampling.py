@@ -1,10 +1,13 @@
 """Resampling: averages of ranked bootstrap samples."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
+from sfumato.methods.ranked import Ranked, in_stretches
 from sfumato.registry import catalogued
 
 
@@ -41,3 +44,19 @@ class Resampling(ColumnMethod):
         for _ in range(self.t):
             total += np.sort(rng.choice(values, size=values.size, replace=True))
         return in_rank_order_of(values, total / self.t)
+
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        n, width = len(ranked), ranked.width
+        present = ranked.present()
+        values, samples = present.mapped(), []
+        for _ in range(self.t):
+            runs = ranked.runs()
+            for first in range(0, n, width):  # as ``choice`` draws them, a stretch at a time
+                runs.add(values[rng.integers(0, n, size=min(width, n - first))])
+            samples.append(runs)
+        pieces = [in_stretches((sorted_values for sorted_values, _ in runs.merged()), width) for runs in samples]
+        for several in zip(*pieces, strict=True):
+            yield sum(several, np.zeros(len(several[0]))) / self.t
+        present.close()
+        for runs in samples:
+            runs.close()

@@ -131,11 +131,18 @@ class Rounding(Method):
         spread = rounded_off(float(half.moments((name,)).spread[0]))
         if not np.isfinite(spread):
             raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
-        base = round_below(self.scale * spread) if spread > 0 else None
+        base = self._round(name, spread)
         if base is None or base > 1:
             return base
         odd = half.total(lambda part: Sums({"odd": _fractions(part.columns[name])}))["odd"]
         return base if odd else None
+
+    def _round(self, name: str, spread: float) -> float | None:
+        """Return a round base for a variable of this standard deviation; None for a constant."""
+        wanted = float(self.scale or 0) * spread
+        if not np.isfinite(wanted):
+            raise NotApplicable(f"a base of {self.scale:g} standard deviations of {name!r} is larger than any number")
+        return round_below(wanted) if wanted > 0 else None
 
     def _base(self, name: str, column: Floats) -> float | None:
         if self.scale is None:
@@ -143,7 +150,7 @@ class Rounding(Method):
         spread = float(mean_and_spread(column[:, None])[1][0])
         if not np.isfinite(spread):
             raise NotApplicable(f"the values of {name!r} are too large for a standard deviation")
-        base = round_below(self.scale * spread) if spread > 0 else None
+        base = self._round(name, spread)
         return None if base is not None and base <= 1 and is_whole(column[~np.isnan(column)]) else base
 
 

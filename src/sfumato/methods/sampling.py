@@ -10,13 +10,22 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
+from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Schema, Variable
 from sfumato.data.strata import Strata, strata
 from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
+from sfumato.methods.sampled_parts import (
+    SampledInParts,
+    drawn_by_lot,
+    names_of_drawn,
+    refuse_small_weights_in_parts,
+)
 from sfumato.methods.selection import refuse_small_weights
+from sfumato.pair import Half, Masking
+from sfumato.pair.strata import strata_in_parts
 from sfumato.registry import catalogued
 
 Rows = NDArray[np.intp]
@@ -103,21 +112,38 @@ class Sampling(Method):
         ends = np.searchsorted(part_of_unit[by_part], np.arange(len(fractions) + 1))
         for stratum, fraction in enumerate(fractions):
             there = by_part[ends[stratum] : ends[stratum + 1]]
-            count = min(max(1, int(fraction * there.size + 0.5 + 1e-9)), there.size)
+            count = _count(fraction, there.size)
             drawn[rng.permutation(there)[:count]] = True
             factor[stratum] = there.size / count
         rows = np.flatnonzero(drawn[unit])
         taken = _weighted(_without_unseen(data.take(rows)), factor[parts.codes[rows]])
         what = "households" if data.schema.household is not None else "records"
-        note = f"{type(self).__name__}: drew {int(drawn.sum()):,} of {number:,} {what}, "
-        note += f"{rows.size:,} of {len(data):,} records"
-        certain = int((factor == 1).sum())
-        if certain and len(factor) > 1 and not drawn.all():
-            note += f"; all of {certain:,} of {len(factor):,} strata, where it is certain who is in the file"
+        said = f"drew {int(drawn.sum()):,} of {number:,} {what}, {rows.size:,} of {len(data):,} records"
+        note = f"{type(self).__name__}: {said}{_certain(factor)}"
         drawn_from = (
             rows if taken.drawn is None else taken.drawn
         )  # of a sample of a sample, the rows of the first table
         return replace(taken, notes=(*taken.notes, note), matched=False, drawn=drawn_from)
+
+    def learn(self, half: Half, draws: Draws) -> Masking:
+        """Find the last draw that is taken of each stratum; whether a record is drawn depends on its number alone."""
+        self.masked(half.parts[0])
+        refuse_small_weights_in_parts(half)
+        strata = strata_in_parts(half, self.strata or ())
+        fractions = self._fractions(strata.named)
+        counts = np.array([_count(*one) for one in zip(fractions, strata.sizes.tolist(), strict=True)])
+        lot, factor = drawn_by_lot(half, strata, counts, draws), strata.sizes / counts
+        names = names_of_drawn(half, lot, draws)
+        schema = half.schema.replace(*(variable for variable, _ in names.values()))
+        weight = schema.weight
+        if weight is None:
+            added = _weight_variable(schema)
+            weight, schema = added.name, replace(schema, variables=(*schema.variables, added), weight=added.name)
+        total = f"{counts.sum():,} of {len(half):,} records"
+        said = f"drew {total}, {total}{_certain(factor)}"
+        return SampledInParts(
+            schema, lot, weight, factor, {name: recoded for name, (_, recoded) in names.items()}, said
+        )
 
     def _fractions(self, parts: Strata) -> list[float]:
         """Return the fraction of each stratum."""
@@ -169,10 +195,28 @@ def _weighted(data: Microdata, factor: NDArray[np.float64]) -> Microdata:
     schema = data.schema
     if schema.weight is not None:
         return replace(data, columns={**data.columns, schema.weight: data.weights() * factor})
-    name = next(name for name in ("weight", "sampling_weight", "weight_of_sampling") if name not in schema)
-    variable = Variable(name, label="inverse of the sampling fraction")
+    variable = _weight_variable(schema)
     return replace(
         data,
-        schema=replace(schema, variables=(*schema.variables, variable), weight=name),
-        columns={**data.columns, name: factor},
+        schema=replace(schema, variables=(*schema.variables, variable), weight=variable.name),
+        columns={**data.columns, variable.name: factor},
     )
+
+
+def _weight_variable(schema: Schema) -> Variable:
+    """Return the weight that a table without any gets."""
+    name = next(name for name in ("weight", "sampling_weight", "weight_of_sampling") if name not in schema)
+    return Variable(name, label="inverse of the sampling fraction")
+
+
+def _count(fraction: float, units: int) -> int:
+    """Return how many units of a stratum are drawn."""
+    return min(max(1, int(fraction * units + 0.5 + 1e-9)), units)
+
+
+def _certain(factor: NDArray[np.float64]) -> str:
+    """Say in how many strata all units are drawn, given the inverse of the sampling fractions."""
+    certain = int((factor == 1).sum())
+    if not certain or certain == len(factor):
+        return ""
+    return f"; all of {certain:,} of {len(factor):,} strata, where it is certain who is in the file"

@@ -1,11 +1,12 @@
 """The sets of keys that local suppression looks at: stated, taken from the scenarios, or all keys as one set."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.data.keys import key_names
@@ -53,7 +54,9 @@ def _is_set(keys: object, k: object) -> bool:
     return names and isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1
 
 
-def sets_asked(data: Microdata, sets: Sets | None, variables: tuple[str, ...] | None, k: int) -> tuple[KeysAlike, ...]:
+def sets_asked(
+    data: Microdata | Half, sets: Sets | None, variables: tuple[str, ...] | None, k: int
+) -> tuple[KeysAlike, ...]:
     """Return the sets of keys of a table; in each, ``k`` records must agree at least."""
     schema = data.schema
     if sets is None:
@@ -75,7 +78,7 @@ def _all_keys(schema: Schema, variables: tuple[str, ...] | None) -> tuple[str, .
     return key_names(schema, variables)
 
 
-def _counted(data: Microdata, keys: tuple[str, ...], about: Iterable[str]) -> tuple[str, ...]:
+def _counted(data: Microdata | Half, keys: tuple[str, ...], about: Iterable[str]) -> tuple[str, ...]:
     """Leave out what an intruder knows about but not exactly, if hardly two records have the same value of it."""
     vague, half = set(about), Half.of(data)
     return tuple(name for name in keys if name not in vague or countable(half, (name,)))
@@ -87,6 +90,10 @@ def places(names: tuple[str, ...], keys: Iterable[str]) -> tuple[int, ...]:
     return tuple(where[name] for name in keys)
 
 
-def most_values(data: Microdata, caps: Mapping[str, float]) -> dict[str, int]:
-    """Return how many values of each variable may be suppressed at most, given the share of those present."""
-    return {name: int(np.floor(share * int((~data.missing(name)).sum()) + 1e-9)) for name, share in caps.items()}
+def most_values(codes: NDArray[np.integer], share: float, counts: NDArray[np.int64] | None) -> int:
+    """Return how many values of a key may be suppressed at most, given the share of those present.
+
+    ``counts`` are the records that each row stands for, if not one.
+    """
+    there = codes >= 0
+    return int(np.floor(share * int(there.sum() if counts is None else counts[there].sum()) + 1e-9))

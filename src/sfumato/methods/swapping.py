@@ -1,12 +1,15 @@
 """Rank swapping."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.errors import NotApplicable
-from sfumato.kernels.rank_swapping import swap_partners
+from sfumato.kernels.rank_swapping import partners_by_stretch, swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
+from sfumato.methods.ranked import Ranked
 from sfumato.registry import catalogued
 
 
@@ -50,13 +53,20 @@ class RankSwapping(ColumnMethod):
         parameters.share(self, "p")
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
-        n = values.size
-        window = int(self.p * n + 1e-9)  # 0.29 * 100 is 28.999..., yet 29 ranks are meant
-        if window < 1:
-            raise NotApplicable(f"p={self.p:g} of {n} values is less than one rank, so nothing would be swapped")
-        draws = rng.random(n)
-        partner = swap_partners(draws, window)
+        partner = swap_partners(rng.random(values.size), self._window(values.size))
         order = np.argsort(values, kind="stable")
         swapped = np.empty_like(values)
         swapped[order] = values[order[partner]]
         return swapped
+
+    def _sorted(self, ranked: Ranked, rng: np.random.Generator) -> Iterator[Floats]:
+        window = self._window(len(ranked))
+        width = max(ranked.width, window // 2)  # ranks within the window are held in any case
+        for partner in partners_by_stretch(rng.random, len(ranked), window, width):
+            yield ranked.at(partner)
+
+    def _window(self, n: int) -> int:
+        window = int(self.p * n + 1e-9)  # 0.29 * 100 is 28.999..., yet 29 ranks are meant
+        if window < 1:
+            raise NotApplicable(f"p={self.p:g} of {n} values is less than one rank, so nothing would be swapped")
+        return window

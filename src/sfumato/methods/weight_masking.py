@@ -125,7 +125,11 @@ class WeightMasking(Method):
         base = np.where(old > 0, 1.0 if (old[old > 0] >= 1).all() else 0.0, 0.0)
         above = old - base
         group = _grouped(old, unit, rng)
-        moved = above * np.exp(self.scale * rng.standard_normal(counted(group)))[group]
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = above * np.exp(self.scale * rng.standard_normal(counted(group)))[group]
+            good = bool(np.isfinite(moved.sum()) and (moved.sum() > 0) == above.any())
+        if not good:
+            raise NotApplicable(f"noise of scale {self.scale:g} leaves no weight that can be computed with; take less")
         return base + (moved * (above.sum() / moved.sum()) if above.any() else moved)
 
     def _raked(self, data: Microdata, *, shared: bool) -> tuple[Floats, str]:

@@ -1,8 +1,10 @@
 """One of the two tables: whole or in parts, with its statistics computed once and kept."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,14 +20,16 @@ from sfumato.engine import current
 from sfumato.errors import DataError, NotApplicable
 from sfumato.pair.kept import Kept
 from sfumato.pair.mapped import mapped_column
-from sfumato.pair.statistics import KeyClasses, Moments, Room, Statistic, Values, merged
+from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Room, Statistic, Values, merged
 
 S = TypeVar("S", bound=Statistic)
+R = TypeVar("R")
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Coder = Callable[[Microdata], Codes]
 MOST_PLACES = 2**16  # of a table of whole numbers
 KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
+SHARE = 8  # of the memory, one part in so many is for the different values of a variable
 GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
 
 
@@ -143,6 +147,12 @@ class Half:
         return current(len(self)).folder
 
     @property
+    def room(self) -> Room:
+        """The memory there is, and a folder for what would take more."""
+        engine = current(len(self))
+        return Room(engine.memory, lambda: engine.folder)
+
+    @property
     def aside(self) -> Path | None:
         """A folder for what would take too much memory, of a table on disk; None: of one in memory."""
         return self.folder if self.on_disk else None
@@ -199,6 +209,27 @@ class Half:
             return computed(of, [(part,) for part in self.parts if len(part)], disk=self.on_disk)
         return self._kept.get(key, lambda: self.total(of))
 
+    def total_if_it_fits(self, of: Callable[[Microdata], S]) -> S | None:
+        """Make a statistic of each part and merge them; None if it takes more than its share of the memory."""
+        if not self.on_disk:
+            return self.total(of)
+        engine, gathering = current(len(self)), Gathering[S]()
+        with closing(engine.each(of, [(part,) for part in self.parts if len(part)])) as found:
+            for statistic in found:
+                gathering.add(statistic)
+                if gathering.nbytes > engine.memory // SHARE and gathering.result().nbytes > engine.memory // SHARE:
+                    return None
+        return gathering.result()
+
+    def numbered(self, of: Callable[[Microdata, int], R]) -> Iterator[R]:
+        """Yield what is made of each part and of the number of its first record, in the order of the parts."""
+        begins = [0, *accumulate(len(part) for part in self.parts)]
+        parts = [(part, begin) for part, begin in zip(self.parts, begins, strict=False) if len(part)]
+        if not self.on_disk:
+            return (of(part, begin) for part, begin in parts)
+        numbered = [(part, Number(begin)) for part, begin in parts]
+        return current(len(self)).each(lambda part, number: of(part, number.value), numbered, stored=False)
+
     def keep(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Compute something of this table once, and keep it."""
         return self._kept.get(key, compute)
@@ -213,6 +244,15 @@ class Half:
         return self.total(
             lambda part: Values.of(part.columns[name], part.weights() if weighted else None), ("values", name, weighted)
         )
+
+    def values_if_they_fit(self, name: str) -> Values | None:
+        """Return the different values of a numeric variable; None if they take more than their share of the memory."""
+
+        def fit() -> bool:
+            found = self.total_if_it_fits(lambda part: Values.of(part.columns[name]))
+            return found is not None and self._kept.get(("values", name, False), lambda: found) is not None
+
+        return self.values(name) if not self.on_disk or self._kept.get(("values fit", name), fit) else None
 
     def coding(self, name: str) -> Coding:
         """Return how the values of a variable are numbered in this table."""
@@ -257,6 +297,25 @@ class Half:
     def spelled(self, names: Iterable[str], codes: Iterable[int]) -> dict[str, str]:
         """Spell out a combination of codes."""
         return {name: self.coding(name).spelled(int(code)) for name, code in zip(names, codes, strict=True)}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that goes along with a part; an engine takes it for a part of its own."""
+
+    value: int
+
+    @property
+    def fingerprint(self) -> str:
+        """The number."""
+        return str(self.value)
+
+    def at_hand(self) -> "Number":
+        """Return it as it is."""
+        return self
+
+    def __len__(self) -> int:
+        return 0
 
 
 def computed(of: Callable[..., S | None], parts: Sequence[tuple[Microdata, ...]], *, disk: bool) -> S:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sfumato.data.households import household_level
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
+from sfumato.data.on_demand import OnDemand
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
@@ -36,8 +37,7 @@ class Keys:
     def of(cls, pair: Pair, stated: Iterable[str] | None) -> "Keys":
         """Find the keys: those stated, or the variables that the schema gives the role of key."""
         names, notes = present_keys(pair, stated)
-        for name in names:
-            _refuse_continuous(pair.protected, name)
+        refuse_continuous_keys(pair.protected, names)
         return cls(names, pair.protected, notes)
 
     @property
@@ -174,10 +174,22 @@ def _became_several(pair: Pair, name: str) -> bool:
 
 def _untouched(pair: Pair, name: str) -> bool:
     """Tell whether a variable has the same values in both tables, record by record."""
+    if pair.original.schema[name] == pair.protected.schema[name] and all(
+        _same_bytes(before, after, name) for before, after in pair.parts()
+    ):
+        return True
     if pair.original.on_disk and pair.protected.on_disk:
         found = pair.total(lambda before, after: Sums({"other": not _same(before.columns[name], after.columns[name])}))
         return not found["other"]
     return all(_same(before.columns[name], after.columns[name]) for before, after in pair.parts())
+
+
+def _same_bytes(before: Microdata, after: Microdata, name: str) -> bool:
+    """Tell whether a column of two parts on disk is the same to the byte; False: it must be read to know."""
+    if not (isinstance(before.columns, OnDemand) and isinstance(after.columns, OnDemand)):
+        return False
+    digest = before.columns.column_digest(name)
+    return digest is not None and digest == after.columns.column_digest(name)
 
 
 def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
@@ -188,18 +200,18 @@ def _same(before: NDArray[np.generic], after: NDArray[np.generic]) -> bool:
 def countable(half: Half, names: Iterable[str]) -> bool:
     """Tell whether no key is continuous, so that records agree in them by more than chance."""
     try:
-        for name in names:
-            _refuse_continuous(half, name)
+        refuse_continuous_keys(half, names)
     except NotApplicable:
         return False
     return True
 
 
-def _refuse_continuous(half: Half, name: str) -> None:
+def refuse_continuous_keys(half: Half, names: Iterable[str]) -> None:
     """Refuse a continuous key, because nearly every record would be alone with its value."""
-    if half.schema[name].quantitative:
-        found = half.values(name)
-        refuse_continuous(half.schema[name], found.values, found.present)
+    for name in names:
+        if half.schema[name].quantitative:
+            found = half.values(name)
+            refuse_continuous(half.schema[name], found.values, found.present)
 
 
 def design_weights(pair: Pair, factor: float = 1.0) -> tuple[Half | None, Notes]:

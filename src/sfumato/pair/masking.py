@@ -1,11 +1,11 @@
 """Masking a table in parts: what is learned of the whole table first, then each part by itself, written when done."""
 
 import os
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.draws import Draws
 from sfumato.data.formats.parquet import write_parquet
-from sfumato.data.frames import to_arrow
+from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.parts import TableInParts, scan
 from sfumato.data.schema import Schema
+from sfumato.data.weights import refuse_weights
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
+from sfumato.pair.digest import digest_of_content
 from sfumato.pair.half import Half
+from sfumato.pair.households import Households
+from sfumato.pair.place import Place
 from sfumato.pair.statistics import Sums
 
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
@@ -32,6 +36,7 @@ class Masking(ABC):
     """What a method has learned of a table, enough to mask any part of it; it goes to other processes."""
 
     schema: Schema  # of the masked table
+    said: str = ""  # what a reader should know of it
 
     @abstractmethod
     def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
@@ -41,6 +46,20 @@ class Masking(ABC):
     @abstractmethod
     def changes(self) -> frozenset[str]:
         """The variables that are masked; all others of the schema stay as they are."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what was learned, by which summaries of masked parts are found again in a store."""
+        return digest_of_content(self)
+
+    def applied(self, table: TableInParts, draws: Draws, note: str) -> TableInParts:
+        """Return a table whose parts are masked when they are asked for; some classes return other records."""
+        parts, first = [], 0
+        for part in table.parts:
+            columns = MaskedColumns(part, self, first, draws)
+            parts.append(replace(part, schema=self.schema, columns=columns, notes=(*part.notes, note)))
+            first += len(part)
+        return TableInParts(tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +84,16 @@ class MaskedColumns(OnDemand):
     @property
     def digest(self) -> str:
         """A digest of the part and of all that is done to it."""
-        return digest_of(self.part.fingerprint, pickle.dumps(self.masking), str(self.first), repr(self.draws))
+        return digest_of(self.part.fingerprint, self.masking.digest, str(self.first), repr(self.draws))
 
     def read(self, name: str) -> Column:
         """Read one column and mask it."""
         if name not in self.masking.changes:
             return self.part.columns[name]
-        return self.masking.masked(self.part, name, self.first, self.draws)
+        column = self.masking.masked(self.part, name, self.first, self.draws)
+        if name == self.masking.schema.weight:
+            refuse_weights(name, column)
+        return column
 
 
 def protect_parts(
@@ -87,38 +109,85 @@ def protect_parts(
     """
     if folder is None:
         raise ParameterError("protect: a table in parts is written part by part; name an empty folder for it")
+    return _written(masked_parts(table, steps, speaking, rng), Path(folder))
+
+
+def masked_parts(
+    table: TableInParts,
+    steps: Sequence[Any],
+    speaking: Callable[[Any], AbstractContextManager[None]],
+    rng: np.random.Generator,
+) -> TableInParts:
+    """Return a table masked by one method after the other, whose parts are masked when they are asked for.
+
+    Nothing is written but what a method puts aside into the folder of the engine: the table is good until that goes.
+    """
     root = int(rng.integers(2**63))
+    together = None
+    if table.schema.household is not None and any(step.heeds_households for step in steps):
+        together = Households.of(table)
+        table = together.table
     for number, step in enumerate(steps):
         with speaking(step):
-            _refuse(table.schema, step.about.households)
+            refuse_links(table.schema)
             draws = Draws(root, f"{number} {step.family}", number)
-            masking = step.learn(Half.of(table), draws)
-        table = _masked(table, masking, draws, f"{step!r}: in parts")
-    return _written(table, Path(folder))
+            if together is None or table.schema.household is None:
+                table = _masked(table, step, draws)
+            elif step.about.households == "whole":
+                if step.heeds_households:
+                    step.check_level(Half.of(table), together.level, step.masked(_empty(table.schema)))
+                table = _masked(table, step, draws)
+            else:
+                table = _masked_by_level(table, step, together, draws)
+    return table
 
 
-def _refuse(schema: Schema, households: str) -> None:
-    """Refuse what needs the records of a household, or the variables of a link, together."""
-    if schema.household is not None and households != "whole":
+def _masked(table: TableInParts, step: Any, draws: Draws) -> TableInParts:
+    """Mask a table by one method, record by record."""
+    masking = step.learn(Half.of(table), draws)
+    made: TableInParts = masking.applied(table, draws, f"{step!r}: in parts{masking.said and ': '}{masking.said}")
+    return made
+
+
+def _masked_by_level(table: TableInParts, step: Any, together: Households, draws: Draws) -> TableInParts:
+    """Mask a table by one method so that the members of a household keep in common what they had."""
+    if not step.about.keeps_records:
         raise NotApplicable(
-            f"the members of a household {schema.household!r} may lie in several parts, and what they share must be "
-            "masked once; protect a table in memory, or leave the household out of the schema"
+            f"it draws records, and those of a household {table.schema.household!r} would come apart in a table in "
+            "parts; protect a table in memory, or leave the household out of the schema"
         )
+    if step.about.households != "apart":
+        step.check_level(Half.of(table), together.level, together.level)
+        return together.suppressed_for_all(table, _masked(table, step, draws))
+    names = step.masked(_empty(table.schema))
+    shared = tuple(name for name in names if name in together.level)
+    if not shared:
+        return _masked(table, step, draws)
+    step.check_level(Half.of(table), together.level, shared)
+    homes = together.homes(table)
+    once = replace(draws, step=f"{draws.step} of households")
+    try:
+        masked = _masked(homes, step.only(shared, _empty(table.schema)), once)
+    except NotApplicable as refusal:
+        raise NotApplicable(f"{', '.join(shared)}, masked once per household: {refusal}") from refusal
+    given = together.given(table, masked, shared)
+    others = tuple(name for name in names if name not in shared)
+    return _masked(given, step.only(others, _empty(given.schema)), draws) if others else given
+
+
+def _empty(schema: Schema) -> Microdata:
+    """Return a table without records, of which a method tells what it masks."""
+    columns = {v.name: np.empty(0, dtype=np.float64 if v.quantitative else np.int32) for v in schema}
+    return Microdata(schema, columns, Origin())
+
+
+def refuse_links(schema: Schema) -> None:
+    """Refuse what needs the variables of a link together."""
     if schema.links():
         raise NotApplicable(
             f"{schema.links()[0].name!r} is linked to other variables and would have to follow them; leave it out of "
             "the files, or protect a table in memory"
         )
-
-
-def _masked(table: TableInParts, masking: Masking, draws: Draws, note: str) -> TableInParts:
-    """Return a table whose parts are masked when they are asked for."""
-    parts, first = [], 0
-    for part in table.parts:
-        columns = MaskedColumns(part, masking, first, draws)
-        parts.append(replace(part, schema=masking.schema, columns=columns, notes=(*part.notes, note)))
-        first += len(part)
-    return TableInParts(tuple(parts))
 
 
 def _written(table: TableInParts, folder: Path) -> TableInParts:
@@ -131,31 +200,20 @@ def _written(table: TableInParts, folder: Path) -> TableInParts:
     if there is not None:
         raise FileError(f"{folder} is not empty; name a folder of its own for the parts of a table")
     engine = current(len(table))
-    places = [_Place(folder / f"part-{number:05d}.parquet") for number in range(len(table.parts))]
+    places = [Place(folder / f"part-{number:05d}.parquet") for number in range(len(table.parts))]
     for _ in engine.each(_write, list(zip(table.parts, places, strict=True)), stored=False):
         pass
     found = scan(folder, table.schema, records=max(table.sizes))
-    return TableInParts(tuple(replace(part, notes=table.parts[0].notes, matched=table.matched) for part in found.parts))
+    notes, matched = table.parts[0].notes, table.matched
+    return TableInParts(
+        tuple(
+            replace(part, notes=notes, matched=matched, drawn=made.drawn)
+            for part, made in zip(found.parts, table.parts, strict=True)
+        )
+    )
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a part is written; an engine takes it for a part of its own."""
-
-    path: Path
-
-    @property
-    def fingerprint(self) -> str:
-        return str(self.path)
-
-    def at_hand(self) -> "_Place":
-        return self
-
-    def __len__(self) -> int:
-        return 0
-
-
-def _write(part: Microdata, place: _Place) -> int:
+def _write(part: Microdata, place: Place) -> int:
     loaded = part.loaded()
     with replacing(place.path, private=True) as out:
         write_parquet(to_arrow(loaded.to_frame())[0], out)

@@ -16,6 +16,7 @@ from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
 from sfumato.pair.half import Half, computed
 from sfumato.pair.kept import Kept
+from sfumato.pair.matching import InOrder, in_order_of
 from sfumato.pair.statistics import Crosstab, Statistic
 
 S = TypeVar("S", bound=Statistic)
@@ -38,6 +39,7 @@ class Pair:
     def __init__(self, original: Half, protected: Half) -> None:
         self.original, self.protected = original, protected
         self._kept = Kept()
+        self._refused = ""  # why records were not matched by id over all parts
 
     @classmethod
     def of(cls, original: Any, protected: Any) -> "Pair":
@@ -46,7 +48,7 @@ class Pair:
         if in_parts and len(original) == len(protected) and original.sizes != protected.sizes:
             original, protected = cut_alike(original, protected)
         half = original if isinstance(original, Half) else Half.of(_read(original))
-        return cls(half, Half.of(_read(protected, beside=half)))
+        return cls(half, Half.of(_read(protected, beside=half)))._found_by_id()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process without what is kept."""
@@ -95,6 +97,12 @@ class Pair:
         name = self.original.schema.id
         return name is not None and name == self.protected.schema.id
 
+    @property
+    def by_position(self) -> bool:
+        """Whether nothing but its place tells which original a record is, though originals have an id."""
+        told = self.by_id or any(isinstance(part.columns, InOrder) for part in self.protected.parts)
+        return self.original.schema.id is not None and not told
+
     def in_order(self) -> "Pair":
         """Return the pair with the protected records in the order of the originals.
 
@@ -102,21 +110,50 @@ class Pair:
         """
         before, after = len(self.original), len(self.protected)
         if before != after:
+            longer = "original" if before > after else "protected table"
+            needed = (
+                f"; leave out of the {longer} the records whose id in {self.original.schema.id!r} the other lacks"
+                if self.by_id
+                else "; give both an id, and the same records"
+            )
             raise NotApplicable(
                 f"record i of the protected table must be record i of the original, but they have {after:,} and "
-                f"{before:,} records"
+                f"{before:,} records{needed}"
             )
         if not self.protected.matched:
             raise NotApplicable(
                 "record i of the protected table must be record i of the original, but its records are synthetic or a "
-                "sample and correspond to none"
+                "sample and correspond to none, or stand in an order that nothing tells; an id in both tables tells "
+                "which is which, or of a release of ours the note that was written with it"
             )
+        if self._refused:
+            raise NotApplicable(self._refused)
         if not self.same_size:
             raise NotApplicable("the parts of the two tables differ in their numbers of records, so none correspond")
         orders = self._orders
         if all(order is None for order in orders):
             return self
         return self._kept.get("in order", lambda: self._reordered(orders))
+
+    def _found_by_id(self) -> "Pair":
+        """Return the pair with protected records beside their originals, where parts hold other ids than their own."""
+        name = self.original.schema.id
+        if name is None or not (self.in_parts and self.by_id and self.protected.matched):
+            return self
+        if len(self.original) != len(self.protected):
+            return self
+        try:
+            if self.same_size and self._orders is not None:
+                return self
+        except NotApplicable:
+            pass  # not within the parts, but maybe over all of them
+        try:
+            found = Pair(self.original, in_order_of(self.original, self.protected, name))
+        except NotApplicable as refusal:  # what compares record with record refuses, and what does not need not
+            self._refused = refusal.text
+            return self
+        found.__dict__["_orders"] = (None,) * len(self.original.parts)
+        return found
 
     def _reordered(self, orders: Sequence[Order | None]) -> "Pair":
         parts = [
@@ -129,6 +166,8 @@ class Pair:
     def _orders(self) -> tuple[Order | None, ...]:
         """For each part the place of every original record among the protected ones; None: as they stand."""
         name = self.original.schema.id
+        if self._refused:
+            raise NotApplicable(self._refused)
         if name is None or not self.by_id:
             return (None,) * len(self.original.parts)
         return tuple(

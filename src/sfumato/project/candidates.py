@@ -1,10 +1,13 @@
 """The candidates of a sweep: named, composed to fit the table, and begun with what the steward does first."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import NotApplicable, ParameterError, SfumatoError
 from sfumato.project.reading import read_methods
 from sfumato.project.tell import Tell
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
 
 
 def named_candidates(methods: "Iterable[Method]", first: "Method | None") -> "list[Candidate]":
@@ -46,11 +50,13 @@ def composed_candidates(
     first: "Method | None",
     seed: int,
     tell: Tell,
+    whole: int = 0,
 ) -> "list[Candidate]":
     """Compose candidates that fit the table, or what ``first`` leaves of it, and put that in front.
 
     Kinds, categories and variables are those of the table that ``first`` returns, so that a candidate applies to it.
-    Where ``first`` is coarse enough for the keys, a candidate that only masks amounts is one too.
+    Where ``first`` is coarse enough for the keys, a candidate that only masks amounts is one too. Of a table in parts,
+    of ``whole`` so many records, ``data`` is a sample, and what cannot mask parts is left out.
     """
     from sfumato.compare.candidates import Candidate, compose
     from sfumato.compare.key_sets import read_by
@@ -58,16 +64,68 @@ def composed_candidates(
     from sfumato.compare.seeds import generator
 
     if first is None:
-        return list(compose(data, measures, bounds, breadth=breadth))
+        return _for_parts(compose(data, measures, bounds, breadth=breadth, whole=whole), whole, tell)
     begun = first.protect(data, rng=generator(seed, first, 0))
     if first.about.random:
         tell(f"{first!r} is random: the others are composed on one draw of it, and each candidate draws it anew")
     masked = set(first.masked(data))
     done = [measure for measure in measures if masked & set(read_by(measure, data.schema))]
-    found = compose(begun, measures, bounds, breadth=breadth, done=done)
+    found = _for_parts(compose(begun, measures, bounds, breadth=breadth, done=done, whole=whole), whole, tell)
     if not found:
         tell(f"nothing can be composed behind {first!r} that fits this table and these bounds")
     return [Candidate(first + one.method, f"{in_words(first).rstrip('.')}. Then: {one.why}") for one in found]
+
+
+def _for_parts(found: "Iterable[Candidate]", whole: int, tell: Tell) -> "list[Candidate]":
+    """Leave out, of a table in parts, the candidates with a step that needs all records at once.
+
+    Extremes are coded as the limit in parts, because the mean beyond it is one of all records.
+    """
+    if not whole:
+        return list(found)
+    listed = [_extremes_at_the_limit(one) for one in found]
+    fitting = [one for one in listed if masks_parts(one.method)]
+    if len(fitting) < len(listed):
+        tell(f"{len(listed) - len(fitting)} of {len(listed)} composed candidates are left out: they cannot mask parts")
+    return fitting
+
+
+def _extremes_at_the_limit(one: "Candidate") -> "Candidate":
+    from sfumato.compare.candidates import Candidate
+    from sfumato.compare.naming import in_words
+    from sfumato.methods import TopBottomCoding
+
+    steps = getattr(one.method, "steps", (one.method,))
+    limited = [replace(step, by="limit") if isinstance(step, TopBottomCoding) else step for step in steps]
+    if tuple(limited) == steps:
+        return one
+    method = reduce(add, limited)
+    return Candidate(method, in_words(method))
+
+
+def masks_parts(method: "Method") -> bool:
+    """Tell whether a method can learn of a whole table what it needs to mask any part of it."""
+    from sfumato.core import Method
+
+    return all(type(step).learn is not Method.learn for step in getattr(method, "steps", (method,)))
+
+
+def refuse_unmakeable(methods: "Sequence[Method]", table: "TableInParts") -> None:
+    """Refuse a table in parts that no method can mask, before anything is measured; one that some can is let be."""
+    from sfumato.pair.households import Households
+    from sfumato.pair.masking import refuse_links
+
+    refuse_links(table.schema)
+    able = [method for method in methods if masks_parts(method)]
+    if not able:
+        needing = next(step for step in getattr(methods[0], "steps", methods) if not masks_parts(step))
+        raise NotApplicable(
+            f"no candidate can mask a table in parts: {needing!r} needs all records at once; mask it block by block, "
+            "within(...), choose a method of docs/how-to/larger-than-memory.md, or protect a table in memory"
+        )
+    heedless = any(not any(step.heeds_households for step in getattr(method, "steps", (method,))) for method in able)
+    if table.schema.household is not None and not heedless:
+        Households.of(table)
 
 
 def label_of(

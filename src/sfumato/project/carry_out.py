@@ -1,5 +1,7 @@
 """What becomes of a plan: run, reported, the chosen table written, and all of it told."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,12 +28,37 @@ def carry_out(
     from sfumato.project.progress import recorded
     from sfumato.project.settle import make_folder
 
-    with held(make_folder(plan.out)), recorded(plan.out, hears=watch, bars=bars) as recorder:
+    with (
+        held(make_folder(plan.out)),
+        recorded(plan.out, hears=watch, bars=bars) as recorder,
+        _parts_counted(plan, recorder, shown=bars),
+    ):
         return _carried_out(plan, tell, recorder, command)
+
+
+@contextmanager
+def _parts_counted(plan: "Plan", recorder: "Recorder", *, shown: bool) -> Iterator[None]:
+    """Count the parts of a table in parts, as the engine goes through them."""
+    from sfumato.engine import current
+    from sfumato.project.parts_watch import PartsWatch
+
+    if plan.whole is None:
+        yield
+        return
+    engine = current(len(plan.whole))
+    before, watch = engine.progress, PartsWatch(shown=shown, hears=recorder.part)
+    watch.what, watch.quiet = plan.name, lambda: recorder.draws
+    engine.progress = watch
+    try:
+        yield
+    finally:
+        watch.end()
+        engine.progress = before
 
 
 def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -> "Summary":
     from sfumato.compare.experiment import Experiment
+    from sfumato.data.sample_size import FEWEST
     from sfumato.data.schema_file import schema_text
     from sfumato.project.choosing import chosen_table
     from sfumato.project.record import STORE, Record
@@ -50,12 +77,13 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     from sfumato.show.summarise import summarise
 
     experiment = Experiment(
-        plan.data,
+        plan.table,
         methods=plan.methods,
         measures=plan.measures,
         replicates=plan.replicates,
         seed=plan.seed,
         candidates=plan.candidates,
+        sample=max(len(plan.data), FEWEST),
     )
     Record.of(plan).save(plan.out)
     store = plan.out / STORE
@@ -75,10 +103,10 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         despite_audit=plan.despite_audit,
         passed_over=passed_over,
         by_hand=plan.choose,
-        file=plan.file.name,
+        file=plan.name,
         released=protected_path(plan).name,
         command=command,
-        schema=schema_text(plan.data.schema),
+        schema=schema_text(plan.data.schema.unnamed()),
     )
     recorder.phase("report")
     write_scripts(plan, tell)
@@ -88,7 +116,8 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         write_report(summary, plan.out)
         return summary
     key = release_key(results, table, summary)
-    there = is_written(protected_path(plan), note=provenance_path(plan), source=plan.file, key=key)
+    source = plan.file if plan.whole is None else None
+    there = is_written(protected_path(plan), note=provenance_path(plan), source=source, key=key)
     there = there and only_release(plan)
     if there:
         summary = _with_decision(summary, plan, tell)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
     from sfumato.project.plan import Plan
     from sfumato.project.progress import Recorder
     from sfumato.restoration.findings import Checked
@@ -100,7 +101,7 @@ def _utility_after(results: "Results", table: "ProtectedTable", measure: "Measur
     from sfumato.errors import NotApplicable
 
     try:
-        value = measure.evaluate(results.original, _repaired(results, table, plan), rng=plan.seed).value
+        value = measure.evaluate(results.table, _repaired(results, table, plan), rng=plan.seed).value
     except NotApplicable:
         return ""
     before = results.row(table.candidate).means[repr(measure)]
@@ -114,9 +115,12 @@ def _measure(results: "Results", key: str) -> "Measure | None":
     return next((m for m in results.measures if isinstance(m, Measure) and repr(m) == key), None)
 
 
-def _repaired(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Microdata":
+def _repaired(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Microdata | TableInParts":
     """Return the table as it goes out, its records as in the original."""
     import numpy as np
+
+    if results.whole is not None:
+        return table.whole.only(checked_release(results, table, plan).missing)
 
     from sfumato.project.release import prepared_release
 
@@ -149,7 +153,7 @@ def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Ch
         if measure is None:
             continue
         try:
-            value = measure.evaluate(results.original, after, rng=plan.seed).value
+            value = measure.evaluate(results.table, after, rng=plan.seed).value
         except NotApplicable as refusal:
             return f"has no {key} once {', '.join(checked.altered)} was repaired ({refusal})"
         sign = 1 if measure.about.better == "lower" else -1

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.arguments import entries
+from sfumato.data.file_names import a_path
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.lock import held, refuse_running
 from sfumato.project.progress import recorded
@@ -13,6 +15,7 @@ from sfumato.project.tell import Tell, unheard
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
     from sfumato.project.progress import Hears
     from sfumato.show.side_by_side import SideBySide
 
@@ -37,7 +40,8 @@ def look(
     from sfumato.compare.examine import examine
     from sfumato.show.side_by_side import PIECES, side_by_side
 
-    folder, wanted = Path(folder), list(dict.fromkeys(candidates))
+    named = entries("look", str, "labels of candidates", candidates=candidates)
+    folder, wanted = a_path(folder), list(dict.fromkeys(named))
     if not 1 <= len(wanted) <= MOST:
         raise ParameterError(f"name one to {MOST} candidates to lay side by side; got {len(wanted)}")
     refuse_running(folder)
@@ -75,11 +79,14 @@ def label_in(results: "Results", said: str) -> str:
     return label_of(said, {row.candidate: row.method for row in results.rows}, None, option="--candidate")
 
 
-def _original(record: Record, folder: Path, schema: str | Path | None) -> "Microdata":
+def _original(record: Record, folder: Path, schema: str | Path | None) -> "Microdata | TableInParts":
     from sfumato.data.files import read
     from sfumato.data.schema_file import schema_of
+    from sfumato.project.in_parts import scan_table
 
     dialect = {"encoding": record.encoding, "delimiter": record.delimiter, "decimal": record.decimal}
+    if record.sample:
+        return scan_table(Path(record.file), schema or schema_of(record.schema, folder / "plan.json"), **dialect)
     if schema is not None:
         return read(record.file, schema, **dialect)
     beside = folder / "schema.toml"
@@ -90,9 +97,15 @@ def _original(record: Record, folder: Path, schema: str | Path | None) -> "Micro
     return read(record.file, schema_of(record.schema, folder / "plan.json"), **dialect)
 
 
-def _elsewhere(record: Record, data: "Microdata", tell: Tell) -> "Mapping[str, Microdata]":
+def _elsewhere(
+    record: Record, data: "Microdata | TableInParts", tell: Tell
+) -> "Mapping[str, Microdata] | Mapping[str, TableInParts]":
+    from sfumato.data.parts import TableInParts
+    from sfumato.project.in_parts import scanned_elsewhere
     from sfumato.project.tables import read_protected
 
+    if isinstance(data, TableInParts):
+        return scanned_elsewhere(record.elsewhere_files, data)
     paths: Sequence[Path] = [Path(path) for path in record.elsewhere_files if Path(path).exists()]
     return {
         path.name: read_protected(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.lock import held
 from sfumato.project.record import REPORT, Record
-from sfumato.project.tables import digest, provenance_path
+from sfumato.project.tables import digest
 from sfumato.show.decision import Decision
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ def sign(folder: str | Path, *, by: str, reasons: str | Iterable[str]) -> Decisi
     folder, said = Path(folder), tuple([reasons] if isinstance(reasons, str) else reasons)
     if not by.strip():
         raise ParameterError("say who signs")
+    for text in (by, *said):
+        if any("\ud800" <= sign <= "\udfff" for sign in text):  # an argument of another encoding than the terminal's
+            raise ParameterError(f"no file can hold {text!r}, which has half of a surrogate pair; correct the text")
     if not said or not all(reason.strip() for reason in said):
         raise ParameterError("say why the release is approved: a decision without a reason cannot be explained later")
     if not folder.is_dir():
@@ -75,18 +78,14 @@ def withdraw(folder: str | Path) -> None:
 
 def read(folder: str | Path) -> Decision | None:
     """Return the decision that was signed in a folder, void if the release is another file by now; None if none was."""
-    from sfumato.compare.plain import from_json
+    from sfumato.compare.plain import from_file
 
     folder = Path(folder)
-    try:
-        text = (folder / NAME).read_text(encoding="utf-8")
-    except FileNotFoundError:
+    decision = from_file(Decision, folder / NAME, "sign the release again")
+    if decision is None:
         return None
-    except OSError as error:
-        raise FileError(f"cannot read {folder / NAME}: {error.strerror}") from None
-    decision = from_json(Decision, text)
     place = folder / "release" / decision.file
-    if not place.is_file():
+    if not place.exists():
         return replace(decision, void=f"{decision.file} is not in the release any more")
     if digest(place) != decision.sha256:
         return replace(decision, void=f"{decision.file} is another file than the one that was signed")
@@ -94,20 +93,18 @@ def read(folder: str | Path) -> Decision | None:
 
 
 def _summary(folder: Path) -> "Summary":
-    from sfumato.show.summary import from_json
+    from sfumato.compare.plain import from_file
+    from sfumato.show.summary import Summary
 
-    place = folder / REPORT
-    try:
-        return from_json(place.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileError(f"{folder} holds no finished sweep: there is no results.json in it") from None
-    except OSError as error:
-        raise FileError(f"cannot read {place}: {error.strerror}") from None
+    found = from_file(Summary, folder / REPORT, "run the sweep again: its figures are kept")
+    if found is None:
+        raise FileError(f"{folder} holds no finished sweep: there is no results.json in it")
+    return found
 
 
 def _measured(folder: Path, name: str) -> str:
     """Return the SHA-256 of the release, which must be that of the file that was measured and written."""
-    place, note = folder / "release" / name, provenance_path(folder / name)
+    place, note = folder / "release" / name, folder / f"{name}.provenance.json"
     try:
         written = json.loads(note.read_text(encoding="utf-8"))["sha256"]
     except (OSError, ValueError, KeyError, TypeError):

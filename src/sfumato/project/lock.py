@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sfumato.data.atomic import reason
+from sfumato.data.file_names import a_path
 from sfumato.errors import FileError
 
 NAME = "lock"
@@ -59,7 +60,7 @@ def held(folder: Path) -> Iterator[None]:
 
 def is_locked(folder: str | Path) -> bool:
     """Tell whether a sweep, of this process or another, holds a folder."""
-    folder = Path(folder)
+    folder = a_path(folder)
     try:
         descriptor = os.open(folder / NAME, os.O_RDWR)
     except OSError:

@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.data.file_names import a_path
+from sfumato.data.parts import name_of_parts
+from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import DataError, NotApplicable, ParameterError, SfumatoError
-from sfumato.project.candidates import composed_candidates, label_of, named_candidates
+from sfumato.project.candidates import composed_candidates, label_of, named_candidates, refuse_unmakeable
 from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
+from sfumato.project.in_parts import read_table, scanned_elsewhere
 from sfumato.project.reading import (
     bounds_by_name,
     chosen_measures,
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,10 @@ class Plan:
     """What a sweep tries, measures and bounds, and where it writes."""
 
     file: Path
-    data: "Microdata"
+    data: "Microdata"  # of a table in parts a random sample
     methods: "tuple[Method, ...]"
     measures: "tuple[Measure, ...]"
-    candidates: "Mapping[str, Microdata]"
+    candidates: "Mapping[str, Microdata | TableInParts]"
     replicates: int
     seed: int
     workers: int
@@ -68,6 +73,17 @@ class Plan:
     breadth: int = 1  # how many of these
     asked: tuple[str, ...] = ()  # measures that were named, as texts
     population: float | None = None
+    whole: "TableInParts | None" = None  # the table, if it is in parts
+
+    @property
+    def table(self) -> "Microdata | TableInParts":
+        """The table that the figures are of."""
+        return self.data if self.whole is None else self.whole
+
+    @property
+    def name(self) -> str:
+        """What the table is called: its file, or the folder of its parts."""
+        return self.file.name if self.whole is None else name_of_parts(self.file)
 
 
 def planned(
@@ -99,6 +115,7 @@ def planned(
     encoding: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    sample: int = SAMPLED,
     tell: Tell = unheard,
 ) -> Plan:
     """Read the table and all that was asked for, refuse what cannot be, and settle what was left open.
@@ -107,11 +124,12 @@ def planned(
     fit the table, and ``also_composed`` beside those named; without measures, those that fit it decide. Every candidate
     begins with the method ``first``, which alone is one too. The candidate to ``choose`` is named by its label, its
     short name or its method. The folder ``out`` is made and keeps the seed.
-    """
-    from sfumato.compare.defaults import axis, default_measures
-    from sfumato.data.files import read
 
-    file, out, dialect = Path(file), Path(out), Dialect(encoding, delimiter, decimal)
+    Of a table in parts, a folder or a pattern, candidates are composed to fit a random ``sample``.
+    """
+    from sfumato.compare.defaults import axis, default_measures, default_measures_in_parts
+
+    file, out, dialect = a_path(file), a_path(out), Dialect(encoding, delimiter, decimal)
     limits, floors = bounds_by_name(at_most or {}), bounds_by_name(at_least or {})
     if choose is not None and not limits and not floors:
         raise ParameterError(
@@ -125,8 +143,8 @@ def planned(
     by_name = tuple(map(repr, read_measures(wanted)))
     check_bounds(chosen_measures(wanted, named), limits, floors)
     asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
-    data = read(file, schema, **vars(dialect))
-    usual = default_measures(data, population=population)
+    data, whole = read_table(file, schema, sample, tell, **vars(dialect))
+    usual = (default_measures if whole is None else default_measures_in_parts)(data, population=population)
     by_default = axis(usual, "risk")
     bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
     wanted = wanted or ([] if utility or risk else [chosen.measure for chosen in usual])
@@ -135,16 +153,29 @@ def planned(
     judging = of_population(chosen_measures(wanted, (risk, utility, *named)), population)
     refuse_unknown(judging, data)
     paths = tuple(candidates)
-    tables = _protected_elsewhere(paths, data, dialect, tell)
+    tables: Mapping[str, Microdata | TableInParts] = (
+        _protected_elsewhere(paths, data, dialect, tell) if whole is None else scanned_elsewhere(paths, whole, tell)
+    )
     check_keys(data, judging, {risk, utility, *limits, *floors})
     check_weights(data, judging, {risk, *limits}, population, tell)
     make_folder(out)
     settled, bounds = remembered_seed(out, seed, tell), {**limits, **floors}
     ways = named_candidates(asked, begun)
     if also_composed or not asked:
-        ways += composed_candidates(data, judging, bounds, breadth, first=begun, seed=settled, tell=tell)
+        ways += composed_candidates(
+            data,
+            judging,
+            bounds,
+            breadth,
+            first=begun,
+            seed=settled,
+            tell=tell,
+            whole=0 if whole is None else len(whole),
+        )
     if not ways and not tables:
         raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
+    if whole is not None and ways and not tables:
+        refuse_unmakeable([way.method for way in ways], whole)
     made = {repr(way.method): way for way in reversed(ways)}  # of equal ones the first
     labels = {**{label: made[label].method for label in reversed(made)}, **dict.fromkeys(tables)}
     plan = Plan(
@@ -176,6 +207,7 @@ def planned(
         breadth=breadth,
         asked=by_name,
         population=population,
+        whole=whole,
     )
     remind(data, tell)
     return plan
@@ -200,7 +232,7 @@ def _protected_elsewhere(
     from sfumato.project.tables import read_protected
 
     tables: dict[str, Microdata] = {}
-    for path in map(Path, paths):
+    for path in map(a_path, paths):
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
         tables[path.name] = read_protected(path, data, tell=tell, **vars(dialect))

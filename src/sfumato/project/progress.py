@@ -37,6 +37,9 @@ class Progress:
     started: str = ""  # of the sweep, UTC
     updated: str = ""
     seconds_left: float | None = None  # of this phase, by the rate so far; None: not known
+    part: int = 0  # of a table in parts: how many of ``parts`` the pass over them that runs has done
+    parts: int = 0
+    pass_seconds_left: float | None = None
     pid: int = 0
     message: str = ""  # why it failed
 
@@ -46,19 +49,13 @@ class Progress:
 
         A sweep whose process was killed could not say so: if nobody holds the folder any more, it has failed.
         """
-        from sfumato.compare.plain import from_json
+        from sfumato.compare.plain import from_file
 
-        try:
-            text = (Path(folder) / NAME).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise FileError(f"cannot read {Path(folder) / NAME}: {error.strerror}") from None
-        found = from_json(Progress, text)
-        if found.state != "running" or is_locked(folder):
+        place, cure = Path(folder) / NAME, "remove it: the next sweep writes another"
+        found = from_file(Progress, place, cure)
+        if found is None or found.state != "running" or is_locked(folder):
             return found
-        text_now = (Path(folder) / NAME).read_text(encoding="utf-8")  # it may just have ended
-        found = from_json(Progress, text_now)
+        found = from_file(Progress, place, cure) or found  # it may just have ended
         ended = f"process {found.pid} was ended before the sweep was done; run it again to continue"
         return found if found.state != "running" else replace(found, state="failed", running=(), message=ended)
 
@@ -75,6 +72,7 @@ class Recorder:
     def __init__(self, folder: Path, *, hears: Hears | None = None, bars: bool = False) -> None:
         self._place, self._hears, self._bars = folder / NAME, hears, bars
         self._began, self._changed, self._one_by_one = monotonic(), False, Lock()
+        self._bar: Watch | None = None
         self.now = Progress(started=_utc(), pid=os.getpid())
 
     def phase(self, phase: Phase, *, total: int = 0, candidate: str = "") -> None:
@@ -96,7 +94,11 @@ class Recorder:
 
         self.phase("candidates", total=total)
         with watch(total, known, shown=self._bars) as bar:
-            yield _Tables(self, bar)
+            self._bar = bar
+            try:
+                yield _Tables(self, bar)
+            finally:
+                self._bar = None
 
     @contextmanager
     def pieces(self, wanted: "tuple[Piece, ...]") -> "Iterator[Lines]":
@@ -106,6 +108,17 @@ class Recorder:
         self.phase("examination", total=len(wanted), candidate=self.now.candidate)
         with lines(wanted, shown=self._bars) as shown:
             yield _Pieces(self, shown)
+
+    def part(self, done: int, total: int, left: float) -> None:
+        """Tell how far a pass over the parts of a table is."""
+        self._tell(replace(self.now, part=done, parts=total, pass_seconds_left=round(left, 1)))
+        if self._bar is not None:
+            self._bar.part(done, total)
+
+    @property
+    def draws(self) -> bool:
+        """Whether something is drawn on the terminal that a line of its own would disturb."""
+        return self._bars and self.now.phase in ("candidates", "examination")
 
     def began(self, name: str) -> None:
         """Tell that something is being worked on."""
@@ -159,6 +172,9 @@ class _Tables:
     def finished(self, name: str) -> None:
         self._bar.finished(name)
         self._recorder.ended(name)
+
+    def part(self, done: int, total: int) -> None:
+        self._bar.part(done, total)
 
 
 class _Pieces:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import FileError
-
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
     from sfumato.project.plan import Plan
 
 NAME = "plan.json"
@@ -53,6 +52,7 @@ class Record:
     encoding: str | None = None
     delimiter: str | None = None
     decimal: str | None = None
+    sample: int = 0  # records of a table in parts that are looked at one by one
 
     @classmethod
     def of(cls, plan: "Plan") -> "Record":
@@ -60,7 +60,7 @@ class Record:
         from sfumato.data.schema_file import schema_text
 
         return cls(
-            fingerprint=plan.data.fingerprint,
+            fingerprint=plan.table.fingerprint,
             methods=tuple(map(repr, plan.methods)),
             whys=dict(plan.whys),
             measures=tuple(map(repr, plan.measures)),
@@ -86,6 +86,7 @@ class Record:
             file=str(plan.file.resolve()),
             schema=schema_text(plan.data, folder=plan.out),
             **vars(plan.dialect),
+            sample=0 if plan.whole is None else len(plan.data),
         )
 
     def save(self, folder: Path) -> Path:
@@ -98,15 +99,9 @@ class Record:
     @staticmethod
     def read(folder: str | Path) -> "Record | None":
         """Return the record of the last sweep into a folder; None where there was none."""
-        from sfumato.compare.plain import from_json
+        from sfumato.compare.plain import from_file
 
-        try:
-            text = (Path(folder) / NAME).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise FileError(f"cannot read {Path(folder) / NAME}: {error.strerror}") from None
-        return from_json(Record, text)
+        return from_file(Record, Path(folder) / NAME, "run the sweep again: its figures are kept")
 
     @staticmethod
     def carried_out(folder: str | Path) -> bool:
@@ -118,13 +113,17 @@ class Record:
             return False
 
     def results(
-        self, data: "Microdata", folder: str | Path, tables: "Mapping[str, Microdata] | None" = None
+        self,
+        data: "Microdata | TableInParts",
+        folder: str | Path,
+        tables: "Mapping[str, Microdata] | Mapping[str, TableInParts] | None" = None,
     ) -> "Results":
         """Return what is finished of the sweep, without computing anything.
 
         ``data`` is the original under the schema of the sweep, ``tables`` are the candidates protected elsewhere.
         """
         from sfumato.compare.experiment import Experiment
+        from sfumato.data.sample_size import FEWEST
         from sfumato.project.reading import read_measures, read_methods
 
         experiment = Experiment(
@@ -134,5 +133,6 @@ class Record:
             replicates=self.replicates,
             seed=self.seed,
             candidates={name: table for name, table in (tables or {}).items() if name in self.elsewhere},
+            sample=max(self.sample, FEWEST),
         )
         return experiment.finished(store=Path(folder) / STORE)

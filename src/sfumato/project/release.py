@@ -1,6 +1,8 @@
 """What may go out of a sweep: prepared, audited, written into a folder of its own, and removed when it is void."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
     from sfumato.project.plan import Plan
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.repairs import Prepared
@@ -43,22 +46,31 @@ def repairs_asked(plan: "Plan") -> str:
 
 def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
     """Make the chosen table ready to go out."""
+    from sfumato.restoration.of_parts import at_hand_of_both
     from sfumato.restoration.repairs import prepare
 
     if table not in _READY:
-        _READY[table] = prepare(
-            results.original,
-            table.made,
+        both = None
+        if results.whole is not None:
+            both = at_hand_of_both(results.whole, table.whole, len(results.original))
+        ready = prepare(
+            results.original if both is None else both.original,
+            table.made if both is None else both.protected,
             seed=plan.seed,
-            key=release_name(results.original, results.row(table.candidate).method, table.candidate),
+            key=release_name(results.table, results.row(table.candidate).method, table.candidate),
             keep_order=plan.keep_order,
             keep_weights=plan.keep_weights,
             keep_households=plan.keep_households,
+            of_parts=None if both is None else both.seen,
         )
+        if both is not None:  # gaps are counted in the random sample: those audited hold more of them than others
+            shares = {name: float(table.made.missing(name).mean()) for name in ready.checked.missing}
+            ready = replace(ready, checked=replace(ready.checked, missing=shares))
+        _READY[table] = ready
     return _READY[table]
 
 
-def release_name(original: "Microdata", method: "Method | None", candidate: str) -> str:
+def release_name(original: "Microdata | TableInParts", method: "Method | None", candidate: str) -> str:
     """Name a release by all that it is made of, so that the order of its records is its own."""
     return f"{original.fingerprint} {method!r}" if method is not None else f"{original.fingerprint} {candidate}"
 
@@ -72,7 +84,7 @@ def release_key(results: "Results", table: "ProtectedTable", summary: "Summary")
 
     row = results.row(table.candidate)
     made = identify(row.method or results.tables[row.candidate])
-    told = (results.original.fingerprint, made, results.seed, row.values, summary.cautions, summary.checked)
+    told = (results.table.fingerprint, made, results.seed, row.values, summary.cautions, summary.checked)
     return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
 
 
@@ -82,6 +94,9 @@ def write_chosen(
     """Write the chosen table as it goes out, and the note on how it was made."""
     from sfumato.project.tables import write_protected
 
+    if results.whole is not None:
+        _write_parts(results, table, plan, summary, key, tell)
+        return
     row, prepared = results.row(table.candidate), prepared_release(results, table, plan)
     for line in prepared.checked.done:
         tell(f"release: {line}")
@@ -95,9 +110,36 @@ def write_chosen(
         figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
         notes=(*prepared.checked.done, *summary.cautions),
         key=key,
-        order_key=release_name(results.original, row.method, table.candidate) if prepared.order is not None else None,
+        order_key=release_name(results.table, row.method, table.candidate) if prepared.order is not None else None,
         left_out=prepared.checked.left_out,
         tell=tell,
+    )
+
+
+def _write_parts(
+    results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str, tell: Tell
+) -> None:
+    """Write the chosen table in parts; what the audit of the sample left out is left out of all records."""
+    from sfumato.project.release_parts import write_protected_parts
+
+    row, checked = results.row(table.candidate), checked_release(results, table, plan)
+    assert results.whole is not None
+    for line in checked.done:
+        tell(f"release: {line}")
+    write_protected_parts(
+        table.whole,
+        protected_path(plan),
+        names=checked.missing,
+        order_key=None if plan.keep_order else release_name(results.whole, row.method, table.candidate),
+        note=provenance_path(plan),
+        source=plan.file,
+        original=results.whole,
+        method=row.method,
+        seed=plan.seed,
+        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+        notes=(*checked.done, *summary.cautions),
+        key=key,
+        left_out=checked.left_out,
     )
 
 
@@ -115,7 +157,7 @@ def forget_release(plan: "Plan", tell: Tell) -> None:
     seeds = {_seed_of(note) for note in notes}
     try:
         for place in found:
-            place.unlink()
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
     except OSError as error:
         raise FileError(f"cannot remove {error.filename}, of an earlier run: {error.strerror}") from None
     if found:
@@ -151,7 +193,7 @@ def protected_path(plan: "Plan") -> Path:
     """Return where the chosen table goes."""
     from sfumato.data.file_names import protected_path as named
 
-    return release_folder(plan) / named(plan.file).name
+    return release_folder(plan) / (named(plan.file).name if plan.whole is None else f"{plan.name}.protected")
 
 
 def provenance_path(plan: "Plan") -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sfumato
+from sfumato.data.sample_size import FEWEST
 from sfumato.errors import ParameterError
 from sfumato.project.reading import read_measures, read_methods
 from sfumato.project.tables import digest
@@ -42,7 +43,7 @@ def shell_script(plan: "Plan") -> str:
     """Return a script for the shell that runs a plan again: it writes the schema and calls ``sfumato sweep``."""
     schema = schema_of(plan)
     end = _end_mark(schema)
-    words = [["sfumato", "sweep", _beside(plan.file)], ["--schema", SCHEMA], *_options(plan), ["--out", OUT]]
+    words = [["sfumato", "sweep", _of_parts(plan)], ["--schema", SCHEMA], *_options(plan), ["--out", OUT]]
     command = " \\\n  ".join(shlex.join(group) for group in words)
     said = "".join(f"# {line}\n" for line in _heading(plan))
     return f"#!/bin/sh\n{said}set -eu\n\ncat > {SCHEMA} <<'{end}'\n{schema}{end}\n\n{command}\n"
@@ -63,10 +64,13 @@ def python_script(plan: "Plan") -> str:
 
 
 def schema_of(plan: "Plan") -> str:
-    """Return the schema of the original as a text that needs no file beside it: hierarchies are written out."""
+    """Return the schema of the original as a text that needs no file beside it: hierarchies are written out.
+
+    What names units is not listed: the data file has it.
+    """
     from sfumato.data.schema_file import schema_text
 
-    schema = plan.data.schema
+    schema = plan.data.schema.unnamed()
     named = (v for v in schema if v.hierarchy is not None)
     bare = schema.replace(*(replace(v, hierarchy=replace(v.hierarchy, file=None)) for v in named if v.hierarchy))
     return schema_text(bare).rstrip("\n") + "\n"
@@ -74,7 +78,10 @@ def schema_of(plan: "Plan") -> str:
 
 def _heading(plan: "Plan") -> Iterator[str]:
     yield f"Makes a release again with Sfumato {sfumato.__version__}. Internal: it holds the seed."
-    yield f"Beside it has to stand {_beside(plan.file)!r}, SHA-256 {digest(plan.file)}"
+    if plan.whole is None:
+        yield f"Beside it has to stand {_beside(plan.file)!r}, SHA-256 {digest(plan.file)}"
+    else:
+        yield f"Beside it has to stand the table in parts {_of_parts(plan)!r}, fingerprint {plan.whole.fingerprint}"
     for path in plan.candidate_files:
         yield f"and {_beside(path)!r} with its notes, SHA-256 {digest(path)}"
 
@@ -82,6 +89,13 @@ def _heading(plan: "Plan") -> Iterator[str]:
 def _beside(path: Path) -> str:
     """Name a file as it stands beside the script; none is mistaken for an option."""
     return f"./{path.name}" if path.name.startswith("-") else path.name
+
+
+def _of_parts(plan: "Plan") -> str:
+    """Name the table as it stands beside the script; of one in parts, its folder and the pattern in it."""
+    if plan.whole is None or plan.file.is_dir():
+        return _beside(plan.file)
+    return f"./{plan.name}/{plan.file.name}"
 
 
 def _end_mark(text: str) -> str:
@@ -111,7 +125,7 @@ _SINGULAR = {"methods": "--method", "measures": "--measure", "candidates": "--ca
 
 def _arguments(plan: "Plan") -> Iterator[str]:
     """Write a plan as arguments of ``sfumato.sweep``."""
-    yield repr(_beside(plan.file))
+    yield repr(_of_parts(plan))
     yield f"schema={SCHEMA!r}"
     for name, value in _said(plan):
         if isinstance(value, tuple):
@@ -146,6 +160,8 @@ def _said(plan: "Plan") -> Iterator[tuple[str, Any]]:
     for name, value in vars(plan.dialect).items():
         if value is not None:
             yield name, value
+    if plan.whole is not None:
+        yield "sample", max(len(plan.data), FEWEST)
 
 
 def _texts(things: "Sequence[Method] | Sequence[Measure]") -> tuple[str, ...]:

@@ -18,10 +18,12 @@ def settled_seed(seed: int | None, tell: Tell) -> int:
 
 
 def workers_or_default(workers: int | None) -> int:
-    """Return how many processes to use: all cores but one, so that the machine stays usable."""
+    """Return how many processes to use: all cores but one, so that the machine stays usable, if memory has room."""
     import os
 
-    return workers or max((os.cpu_count() or 2) - 1, 1)
+    from sfumato.data import capacity
+
+    return workers or max(min((os.cpu_count() or 2) - 1, capacity.free() // (2 * capacity.PROCESS)), 1)
 
 
 def make_folder(path: Path) -> Path:

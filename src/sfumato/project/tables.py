@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
-    from sfumato.data.schema import Schema
 
-_INTERNAL = (
+INTERNAL = (
     "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
     "# by suppression: do not publish it unseen.\n"
 )
@@ -42,7 +41,7 @@ def read_protected(
     from sfumato.data.formats.labelled.beside import file_beside
 
     if schema is None:
-        schema = _schema_beside(path, tell)
+        schema = schema_beside(path, tell)
     if schema is not None:
         found = read(path, schema, **dialect)
         return found if as_written else _in_order(found, path, tell)
@@ -60,7 +59,7 @@ def read_protected(
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
 
 
-def _schema_beside(path: Path, tell: Tell) -> Path | None:
+def schema_beside(path: Path, tell: Tell) -> Path | None:
     """Find the schema that was written with a protected table."""
     place = _written_with(path, f"{path.name}.schema.toml")
     if place is not None:
@@ -69,11 +68,17 @@ def _schema_beside(path: Path, tell: Tell) -> Path | None:
 
 
 def _written_with(path: Path, name: str) -> Path | None:
-    """Find a file that was written with a protected table: beside it, or beside the folder of a release."""
-    for place in (path.with_name(name), path.parent.parent / name):
-        if place.is_file() and (place.parent == path.parent or path.parent.name == "release"):
-            return place
-    return None
+    """Find a file that was written with a protected table.
+
+    It is in the folder of what is internal; of a sweep beside the folder of its release; of earlier versions beside
+    the table.
+    """
+    if not path.name:  # such as ".": no file of ours
+        return None
+    places = [internal_folder(path) / name, path.with_name(name)]
+    if path.parent.name == "release":
+        places.append(path.parent.parent / name)
+    return next((place for place in places if place.is_file()), None)
 
 
 def _in_order(table: "Microdata", path: Path, tell: Tell) -> "Microdata":
@@ -87,27 +92,44 @@ def order_of(path: Path, records: int, tell: Tell = unheard) -> "NDArray[np.intp
     """Return which record of the original each record of a release is, by the note that was written with it."""
     from sfumato.restoration.repairs import record_order
 
+    found = order_told(path, tell)
+    return None if found is None else record_order(records, *found)
+
+
+def order_told(path: Path, tell: Tell = unheard) -> tuple[int, str] | None:
+    """Return the seed and the key of the random order of a release, by the note that was written with it."""
     told = _note_of(path)
     if told is None or told.get("order") != RANDOM:
         return None
     try:
-        seed, key = int(told["seed"]), str(told["order_key"])
+        found = int(told["seed"]), str(told["order_key"])
     except (ValueError, KeyError, TypeError):
         return None
     tell(
         f"{path.name} is in random order; {_written_with(path, provenance_path(path).name)} tells which record is which"
     )
-    return record_order(records, seed, key)
+    return found
+
+
+def made_of(path: Path, fingerprint: str) -> bool:
+    """Tell whether the note on a release of parts says that it was made of the table with this fingerprint."""
+    made = (_note_of(path) or {}).get("made_from")
+    return isinstance(made, dict) and made.get("fingerprint") == fingerprint
 
 
 def without_left_out(original: "Microdata", path: Path, tell: Tell = unheard) -> "Microdata":
     """Return the original without what the repairs left out of a release: it went to keep others."""
-    told = _note_of(path)
-    names = [name for name in (told or {}).get("left_out", ()) if name in original.names]
-    if not names or len(names) == len(original.names):
-        return original
-    tell(f"not counted as protected, for they were left out to keep others: {', '.join(names)}")
-    return original.without(names)
+    names = left_out_of(path, original.names, tell)
+    return original.without(names) if names else original
+
+
+def left_out_of(path: Path, names: tuple[str, ...], tell: Tell = unheard) -> tuple[str, ...]:
+    """Name the variables that the repairs left out of a release; none if they were all."""
+    found = tuple(name for name in (_note_of(path) or {}).get("left_out", ()) if name in names)
+    if not found or len(found) == len(names):
+        return ()
+    tell(f"not counted as protected, for they were left out to keep others: {', '.join(found)}")
+    return found
 
 
 def _note_of(path: Path) -> "dict[str, Any] | None":
@@ -135,27 +157,26 @@ def write_protected(
     key: str = "",
     order_key: str | None = None,
     left_out: tuple[str, ...] = (),
+    private: bool = False,
     tell: Tell = unheard,
 ) -> Path:
-    """Write a protected table, and in ``note``, or else beside it, how it was made; return the path of that note.
+    """Write a protected table, and apart from it how it was made; return the path of that note.
+
+    The note goes to ``note``, or else to a folder that says that it is internal.
 
     ``key`` names all that the table and its note depend on, so that ``is_written`` can tell that they are there.
     ``order_key`` names the random order of the seed in which the records stand; None: in the original's. ``left_out``
-    names the variables that went so that others are kept.
+    names the variables that went so that others are kept. A ``private`` table can be read by its owner alone.
     """
-    from sfumato.compare.plain import to_json
     from sfumato.data.files import write
+    from sfumato.data.present import as_published
     from sfumato.data.schema_file import schema_text
-    from sfumato.show.page import save
 
-    lost = write(protected, path)
+    lost = write(protected, path, private=private)
     for line in lost:
         tell(line)
-    schema = _INTERNAL + schema_text(_publishable(protected))
+    schema = INTERNAL + schema_text(as_published(protected.schema, lambda variable: protected.columns[variable.name]))
     told = {
-        "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
-        "table": path.name,
-        "sha256": digest(path),
         "records": len(protected),
         "made_from": {"file": source.name, "sha256": digest(source)},
         "method": repr(method) if method is not None else None,
@@ -165,49 +186,68 @@ def write_protected(
         "left_out": left_out,
         "notes": [*protected.notes, *notes, *lost],
         "figures": figures,
+        **({"key": key} if key else {}),
+    }
+    return save_note(path, note, told, schema)
+
+
+def save_note(path: Path, note: Path | None, told: "dict[str, Any]", schema: str) -> Path:
+    """Write how a protected table was made, and the schema that it has, apart from it; return the path of the note."""
+    from sfumato.compare.plain import to_json
+    from sfumato.show.page import save
+
+    whole = {
+        "keep_internal": "whoever knows the seed can undo a random method; do not publish this file with the table",
+        "table": path.name,
+        "sha256": digest(path),
+        **told,
         "sfumato": sfumato.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema": schema,
-        **({"key": key} if key else {}),
     }
-    place = save(note or provenance_path(path), to_json(told, indent=1).encode())
+    if note is None:
+        _make_internal(path)
+    place = save(note or provenance_path(path), to_json(whole, indent=1).encode())
     save(protected_schema_path(place), schema.encode())
     return place
 
 
-def is_written(path: Path, *, note: Path, source: Path, key: str) -> bool:
-    """Tell whether a protected table stands where ``write_protected`` put it, as it was, made of the same source."""
+def _make_internal(path: Path) -> None:
+    """Make the folder of what is internal, and remove what an earlier version wrote beside a table that is gone."""
+    from sfumato.data.atomic import reason
+
+    folder, beside = internal_folder(path), path.with_name(provenance_path(path).name)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if beside.is_file() and "keep_internal" in beside.read_text(encoding="utf-8", errors="replace"):
+            beside.unlink()
+            protected_schema_path(beside).unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot keep the note on {path} in {folder}: {reason(error)}") from None
+
+
+def is_written(path: Path, *, note: Path, source: Path | None, key: str) -> bool:
+    """Tell whether a protected table stands where ``write_protected`` put it, as it was, made of the same source.
+
+    ``source`` is None of a table in parts, which the key names by its content.
+    """
     try:
         told = json.loads(note.read_text(encoding="utf-8"))
-        made = (told["key"], told["sha256"], told["made_from"]["sha256"])
+        made = (told["key"], told["sha256"], None if source is None else told["made_from"]["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    there = path.is_file() and protected_schema_path(note).is_file()
-    return there and made == (key, digest(path), digest(source))
+    there = (path.is_file() or path.is_dir()) and protected_schema_path(note).is_file()
+    return there and made == (key, digest(path), None if source is None else digest(source))
 
 
-def _publishable(protected: "Microdata") -> "Schema":
-    """Return the schema with no category that no record has, and without the ids and names, which the table has.
-
-    Hierarchies stay behind too: they list what the records had, and cuts may follow their distribution.
-    """
-    from dataclasses import replace
-
-    from sfumato.data.present import only_present
-
-    schema, changed = protected.schema, []
-    schema = schema.replace(*(replace(variable, hierarchy=None) for variable in schema))
-    for variable in schema:
-        if variable.kind == "nominal" and (variable.name in schema.special().values() or variable.role == "identifier"):
-            changed.append(replace(variable, categories=(), labels=()))
-        elif not variable.quantitative:
-            changed.append(only_present(variable, protected.columns[variable.name])[0])
-    return schema.replace(*changed)
+def internal_folder(path: Path) -> Path:
+    """Return the folder of what is known of a protected table and must not go out with it."""
+    return path.with_name(path.name + ".internal")
 
 
 def provenance_path(path: Path) -> Path:
-    """Return where the note on how a protected table was made goes: beside it."""
-    return path.with_name(path.name + ".provenance.json")
+    """Return where the note on how a protected table was made goes: not beside it, for it holds the seed."""
+    return internal_folder(path) / (path.name + ".provenance.json")
 
 
 def protected_schema_path(note: Path) -> Path:
@@ -216,13 +256,16 @@ def protected_schema_path(note: Path) -> Path:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file; of a folder, that of the names and digests of its files."""
     import hashlib
 
     from sfumato.data.atomic import reason
     from sfumato.data.file_names import located
 
     try:
+        if path.is_dir():
+            lines = [f"{digest(file)}  {file.name}\n" for file in sorted(path.iterdir())]
+            return hashlib.sha256("".join(lines).encode()).hexdigest()
         with located(path)[0].open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:

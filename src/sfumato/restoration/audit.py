@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import require
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
+from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.data.units import units as numbered_units
 from sfumato.errors import DataError, ParameterError
+from sfumato.pair.random_order import RandomOrder
+from sfumato.parameters import random_generator
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
 from sfumato.restoration.beside import columns_beside
@@ -17,6 +22,7 @@ from sfumato.restoration.findings import Audit, Name, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.judging import judged_by
 from sfumato.restoration.matching import Matching, match
+from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
 from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target
 
@@ -39,11 +45,12 @@ def audit(
     original: Any,
     protected: Any,
     *,
-    order: Sequence[int] | NDArray[np.integer] | None = None,
+    order: Sequence[int] | NDArray[np.integer] | RandomOrder | None = None,
     beside: Mapping[str, Any] | None = None,
     near: float = 0.01,
     margin: float = 0.1,
     rng: np.random.Generator | int | None = 0,
+    sample: int = SAMPLED,
 ) -> Audit:
     """Try to restore the protected values of a table from what it still holds.
 
@@ -65,6 +72,10 @@ def audit(
     id, by position, or by the variables that were not touched. ``rng`` draws the sample that large tables are looked
     through with.
 
+    Of tables in parts a ``sample`` of the records is audited, the same in both: by position, or by ``order``, which may
+    be the random one of a release in parts. Up to half of it are records with suppressed values, and up to a quarter
+    others that show the same categories; the rest is drawn at random.
+
     >>> import pyarrow as pa
     >>> from sfumato.data.schema import Schema, Variable
     >>> towns = ["Aix", "Bonn", "Cork", "Dole"] * 15
@@ -76,12 +87,35 @@ def audit(
     (1.0, 0.25)
     """
     _Checked(near, margin)
+    require("audit", Mapping | None, "tables by name", beside=beside)
+    if isinstance(original, TableInParts) or isinstance(protected, TableInParts):
+        both = sample_of_both(original, protected, order, beside, check_sample(sample))
+        tables = both.original, both.protected
+        found = audit_of(*tables, order=both.order, near=near, margin=margin, rng=rng, seen=both.seen)
+        return replace(with_how_drawn(found, *tables, both.seen), matched=both.matched)
+    if isinstance(order, RandomOrder):
+        raise ParameterError("audit: a RandomOrder is that of a table in parts; give the numbers of the records")
+    return audit_of(original, protected, order=order, beside=beside, near=near, margin=margin, rng=rng)
+
+
+def audit_of(
+    original: Any,
+    protected: Any,
+    *,
+    order: Sequence[int] | NDArray[np.integer] | None = None,
+    beside: Mapping[str, Any] | None = None,
+    near: float = 0.01,
+    margin: float = 0.1,
+    rng: np.random.Generator | int | None = 0,
+    seen: Seen | None = None,
+) -> Audit:
+    """Audit tables in memory; ``seen`` says how their records were drawn, if they are some of a table in parts."""
     before = Microdata.from_frame(original)
     after = Microdata.beside(before, protected)
     matching = match(before, after, order)
-    generator = np.random.default_rng(rng)
+    generator = random_generator(rng)
     notes = [matching.note] if matching.note else []
-    setting = _setting(before, after, matching, near, generator, notes)
+    setting = _setting(before, after, matching, near, generator, notes, seen or Seen())
     if beside is not None:
         setting = replace(setting, beside=columns_beside(before, matching, beside, notes))
     counted: dict[str, int] = {}
@@ -108,6 +142,7 @@ def _setting(
     near: float,
     rng: np.random.Generator,
     notes: list[str],
+    seen: Seen,
 ) -> Setting:
     """Put both tables into the order of the protected one, and collect what is protected."""
     if not len(matching.rows):
@@ -115,7 +150,8 @@ def _setting(
     before, after = original.take(matching.records), protected.take(matching.rows)
     units = numbered_units(before) if before.schema.household is not None else None
     sample = Sample(rng.permutation(len(after)))
-    targets = tuple(Target(aim, best_guess(aim), sample, units) for aim in aims(before, after, near))
+    truth, told = (seen.asked(table, matching.records) for table in (before, after))
+    targets = tuple(Target(aim, best_guess(aim), sample, units) for aim in aims(truth, told, near))
     return Setting(before, after, targets, units, near, None, notes)
 
 

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
+from sfumato.kernels.groups import classes
 from sfumato.restoration.names import texts
 
 COUNTED = 0.99  # of the records must have the number of members as their value, to be a size
@@ -80,6 +82,30 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
+
+
+def put_together(original: Microdata, table: Microdata) -> tuple[float, tuple[str, ...]]:
+    """Return the share of persons not alone in their household whose household can be put together again, and by what.
+
+    Records alike in the weight and in what members of a household share are taken for a household, wherever they stand;
+    it is put together if these are its members and nobody else. Records are those of the original, in its order.
+    Nothing is said of a table that numbers its households.
+    """
+    home = original.schema.household
+    if home is None or home in table.columns or len(table) != len(original):
+        return 0.0, ()
+    unit = units(original)
+    members = np.bincount(unit)
+    level = {*household_level(original), original.schema.weight}
+    shared = [name for name in table.names if name in level]
+    together = members[unit] > 1
+    if not shared or not together.any():
+        return 0.0, ()
+    group, _ = classes(np.column_stack([np.unique(table.columns[name], return_inverse=True)[1] for name in shared]))
+    pairs = np.unique(np.column_stack([group, unit]), axis=0)
+    units_of, groups_of = np.bincount(pairs[:, 0]), np.bincount(pairs[:, 1])
+    whole = (units_of[group] == 1) & (groups_of[unit] == 1) & together
+    return float(whole.sum() / together.sum()), tuple(shared)
 
 
 def told_by_others(original: Microdata, table: Microdata) -> list[str]:

@@ -18,6 +18,7 @@ from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
 from sfumato.errors import SchemaError
+from sfumato.parameters import random_generator
 from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import gone
 from sfumato.restoration.audit import FALSE_ALARMS
@@ -114,7 +115,7 @@ def dependencies(
     """
     if len(data) < ENOUGH:
         return Dependencies(len(data), 0, ())
-    generator = np.random.default_rng(rng)
+    generator = random_generator(rng)
     rows = generator.permutation(len(data))[:LOOKED]  # not as they stood, because of each household the first teaches
     search = _Search(data.take(rows), _naming(data, behaviours(data) if found is None else found), generator)
     return Dependencies(len(data), len(rows), tuple(search.proposals()), tuple(search.apart()), tuple(search.notes))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.arguments import as_array
 from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError
@@ -62,8 +63,8 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
 
 
 def _given(order: Sequence[int] | NDArray[Any], records: int, rows: int) -> Rows:
-    found = np.asarray(order)
-    if found.shape != (rows,) or found.dtype.kind not in "iu":
+    found = as_array(order)
+    if found is None or found.shape != (rows,) or found.dtype.kind not in "iu":
         raise DataError(f"order must hold a record of the original for each of the {rows:,} protected records")
     if found.size and (found.min() < 0 or found.max() >= records or len(np.unique(found)) < rows):
         raise DataError(f"order must hold different whole numbers from 0 to {records - 1:,}")

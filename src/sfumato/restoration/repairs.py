@@ -21,15 +21,17 @@ from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
 from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
-from sfumato.restoration.audit import audit
-from sfumato.restoration.belonging import sizes_to_count, told_by_others
+from sfumato.restoration.audit import audit_of
+from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.restoration.names import copies_of_names
+from sfumato.restoration.of_parts import Seen, with_how_drawn
 from sfumato.restoration.weightless import with_zero_weights
 from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
+REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
 _NUMBERS = "The numbers of {} tell who belongs together and nothing else."
 Order = NDArray[np.intp]
 
@@ -50,6 +52,7 @@ class _Work:
     original: Microdata
     table: Microdata
     order: Order | None
+    of_parts: Seen | None = None  # how the records were drawn of a table in parts
     done: list[str] = field(default_factory=list)
     public: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
@@ -57,6 +60,11 @@ class _Work:
     left_out: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     raking: tuple[str, str] | None = None  # what is said of weights computed anew, to those who decide and to all
+
+    @property
+    def only_left_out(self) -> bool:
+        """Whether columns are left out and nothing else is repaired."""
+        return self.of_parts is not None
 
     def prepared(self, found: Audit | None = None, unaudited: str = "", *, excused: bool = False) -> Prepared:
         inside, outside = ([self.raking[0]], [self.raking[1]]) if self.raking is not None else ([], [])
@@ -100,17 +108,22 @@ def prepare(
     keep_order: bool = False,
     keep_weights: bool = False,
     keep_households: bool = False,
+    of_parts: Seen | None = None,
 ) -> Prepared:
     """Make a protected table ready to go out, and audit what it then gives back.
 
     ``made`` has the records of the original in their order, or a sample of them that knows which it drew. What remains
     is in the audit. Synthetic records are put in random order and not audited, which is said. ``key`` names the
     release: see ``record_order``.
+
+    Both may be records of tables in parts, and ``of_parts`` says how these were drawn: then
+    columns are left out and nothing else is repaired, because what is done to these records must be done to all. A
+    weight that gives values back, and the numbers of households, are left out too.
     """
     if made.drawn is not None:
         original = original.take(made.drawn)
     order = None if keep_order else record_order(len(made), seed, key)
-    work = _Work(original, made, order)
+    work = _Work(original, made, order, of_parts)
     _without_names(work)
     alike = (made.matched or made.drawn is not None) and len(made) == len(original)
     if alike:
@@ -121,7 +134,7 @@ def prepare(
         work.public.append("Records stand in random order: their order and numbers carry no meaning.")
     if not alike:
         why = "its records are not those of the original one by one"
-        return work.prepared(unaudited=why, excused=True)
+        return work.prepared(unaudited=why, excused=made.drawn is None)
     try:
         work.left_out += left_out_by_links(original, made)  # they went with a source: no secret besides it
         _blank_together(work, told_by_others(original, made))
@@ -135,9 +148,24 @@ def prepare(
             _follow(work)
             found = _audited(work)
         found = with_zero_weights(found, work.original.without(work.left_out), work.table)
+        if of_parts is None:
+            _warn_of_households(work)
+        else:
+            found = with_how_drawn(found, work.original.without(work.left_out), work.table, of_parts)
     except (DataError, NotApplicable) as refusal:
         return work.prepared(unaudited=str(refusal))
     return work.prepared(found)
+
+
+def _warn_of_households(work: _Work) -> None:
+    """Say if households whose numbers are left out can be put together again by what their members share."""
+    share, by = put_together(work.original, work.table)
+    if share >= REBUILT:
+        work.done.append(
+            f"households can still be put together by {listed(by, most=6)}: those of {share:.0%} of the persons who "
+            "live with others; who knows a family finds it among them: coarsen the weight with "
+            "WeightMasking('classes'), or what members share"
+        )
 
 
 def _follow(work: _Work) -> None:
@@ -159,10 +187,10 @@ def _audited(work: _Work) -> Audit:
     original = work.original.without(work.left_out)  # what the repairs leave out is no secret of its own
     table, weight = work.shuffled(), work.table.schema.weight
     if weight is None or weight not in work.renewed:
-        return audit(original, table, order=order)
+        return audit_of(original, table, order=order, seen=work.of_parts)
     # a raked weight is a function of published columns, which are tried by themselves and together; weights of zero,
     # which stay, are tried in the end
-    found = audit(original, table.without([weight]), order=order)
+    found = audit_of(original, table.without([weight]), order=order, seen=work.of_parts)
     closed = Route("weight", untried="it was computed anew from what is published, so it tells no more than that")
     return replace(found, routes=tuple(closed if route.name == "weight" else route for route in found.routes))
 
@@ -191,7 +219,7 @@ def _without_counts(work: _Work, *, keep_households: bool) -> None:
         if keep_households:
             said = f"{home} is kept, though {why}"
             work.done += [said] if said not in work.done else []
-        elif rows.mean() < 0.5:
+        elif rows.mean() < 0.5 and not work.only_left_out:
             _blanked(work, home, rows)
             work.done.append(f"{home} is blank where {size} is protected, because {why} ({int(rows.sum()):,} values)")
             work.public.append(f"{home} is blank where {size} is not told in full.")
@@ -207,6 +235,9 @@ def _new_households(work: _Work, seed: int, key: str) -> None:
     """Number the households that are published anew, in random order."""
     name = work.table.schema.household
     if name is None or name not in work.table.columns:
+        return
+    if work.only_left_out:
+        _left_out(work, name, "the households of a table in parts are not numbered anew")
         return
     column, variable = work.table.columns[name], work.table.schema[name]
     missing = work.table.missing(name)
@@ -237,7 +268,11 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
             weight = work.table.schema.weight
             told = {restored.variable for restored in alarms} - set(copies)
             if weight is not None and weight not in work.renewed and not keep_weights and told:
-                work.renewed.append(weight)
+                if work.only_left_out:
+                    _left_out(work, weight, "it gives values back, and weights of a table in parts are not raked anew")
+                    work.lost.append(weight)
+                else:
+                    work.renewed.append(weight)
         elif route.name == "household":
             cut |= _blank_together(work, {restored.variable for restored in alarms})
         elif route.name in ("columns", "combinations", "sums"):
@@ -291,7 +326,7 @@ def _blank_together(work: _Work, names: Iterable[str]) -> set[str]:
     Households are the original's.
     """
     done: set[str] = set()
-    if work.original.schema.household is None:
+    if work.original.schema.household is None or work.only_left_out:
         return done
     homes = units(work.original)
     for name in names:
@@ -321,7 +356,7 @@ def _cut(work: _Work, found: Restored) -> set[str]:
         return set()
     name = min(free, key=lambda name: (schema[name].role != "other", -_different(work.table, name), name))
     why = f"it tells {found.variable}" if len(found.columns) == 1 else f"with others it tells {found.variable}"
-    if found.variable in work.table.columns and found.level == "as published":
+    if found.variable in work.table.columns and found.level == "as published" and not work.only_left_out:
         blank = work.table.missing(found.variable) & ~work.original.missing(found.variable) & ~work.table.missing(name)
         if blank.any() and blank.mean() < 0.5:
             _blanked(work, name, blank)

@@ -150,7 +150,10 @@ class Way:
     own: bool = False  # the record's own published number counts as well
 
 
-def tried(target: Target, evidence: Evidence, way: Way = Way()) -> Trial:  # noqa: B008 - frozen
+USUAL = Way()
+
+
+def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
     """Try one piece of evidence on the protected values, and check it on unprotected ones."""
     lesson = published_lesson(target.aim, own=way.own) if way.published else target.lesson
     trial = _asked(target, evidence, way, lesson, target.asked)
@@ -177,7 +180,7 @@ def published_lesson(aim: Aim, *, own: bool) -> Lesson:
     return Lesson(aim.told, np.flatnonzero(aim.told.present), nobody)
 
 
-def best_of(target: Target, evidence: Iterable[Evidence], way: Way = Way()) -> Trial | None:  # noqa: B008 - frozen
+def best_of(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> Trial | None:
     """Try many pieces of evidence, on a sample where the table is large, and return the best tried on all."""
     ranked = screened(target, evidence, way)
     if not ranked:
@@ -187,14 +190,14 @@ def best_of(target: Target, evidence: Iterable[Evidence], way: Way = Way()) -> T
     return replace(best, tests=len(ranked))
 
 
-def screened(target: Target, evidence: Iterable[Evidence], way: Way = Way()) -> list[tuple[Evidence, float]]:  # noqa: B008
+def screened(target: Target, evidence: Iterable[Evidence], way: Way = USUAL) -> list[tuple[Evidence, float]]:
     """Return evidence with the share it restores, on a sample if the table is large; the best first."""
     part, rows = target.part(*SCREENED)
     found = [(one, share(part, one.part(rows), way)) for one in evidence]
     return sorted(found, key=lambda entry: (-entry[1], entry[0].shown))
 
 
-def share(target: Target, evidence: Evidence, way: Way = Way()) -> float:  # noqa: B008 - frozen
+def share(target: Target, evidence: Evidence, way: Way = USUAL) -> float:
     """Return the share that a piece of evidence restores."""
     return _asked(target, evidence, way, target.lesson, target.aim.cells).share
 

@@ -5,6 +5,8 @@ returns for every original record the chance that its own protected record is fo
 intruder he draws one of them. A missing category agrees with every value, in either table.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,12 @@ from sfumato.kernels.agreement import by_shown_keys, matching_sums
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.groups import class_sums, classes, first_records
-from sfumato.risk.distance_linkage import SAME, with_missing_apart
+from sfumato.risk.number_space import Space, with_missing_apart
 
 Codes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def agree(before: Codes, after: Codes) -> NDArray[np.bool_]:
@@ -52,24 +56,49 @@ def nearest(before: Codes, after: Codes, here: Floats, there: Floats) -> Floats:
     >>> nearest(towns, towns, np.array([[20.0], [30.0], [20.0]]), np.array([[27.0], [28.0], [60.0]])).tolist()
     [1.0, 1.0, 1.0]
     """
-    here, there = with_missing_apart(here, there)
-    both = np.concatenate([here, there])
-    apart = 2 * float(np.linalg.norm(both.max(axis=0) - both.min(axis=0))) + 1  # of blocks: out of everyone's reach
-    own = np.linalg.norm(here - there, axis=1)
-    # what rounding does to a distance grows with the coordinates, not only with the distance
-    slack = own * SAME + 4 * np.finfo(np.float64).eps * float(np.abs(there).max(initial=0.0))
-    short, reach = np.maximum(own - slack, 0.0), own + slack
-    beaten, tied = ~agree(before, after), np.zeros(len(before))
-    for shown, protected in by_shown_keys(after):  # as in the counts over keys with gaps: a pattern at a time
-        asking = np.flatnonzero(~beaten)
-        for known, members in by_shown_keys(before[asking]):
-            records = asking[members]
-            columns = np.flatnonzero(shown & known)
-            block = classes(np.concatenate([after[np.ix_(protected, columns)], before[np.ix_(records, columns)]]))[0]
-            places = apart * block[:, None]
-            rows, _, copies = distinct(np.hstack([there[protected], places[: len(protected)]]))
-            query = np.hstack([here[records], places[len(protected) :]])
-            nearer, near = nearer_and_tied(rows, copies, query, short[records], reach[records])
-            beaten[records] |= nearer > 0
-            tied[records] += near
-    return np.where(beaten, 0.0, 1 / np.maximum(tied, 1))
+    here, there, space = with_missing_apart(here, there)
+    looked_for = LookedFor.of(before, after, here, there, space)
+    nearer, tied = looked_for.among(after, there, space)
+    return looked_for.chance(nearer, tied)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedFor:
+    """Records that are looked for among those alike in their codes: where they lie, and how near a record may come."""
+
+    codes: Codes
+    agrees: Flags  # whether the own record is alike in the codes
+    here: Floats
+    short: Floats  # who is nearer than this is nearer than the own record
+    reach: Floats  # who is up to this far is as near as the own record
+
+    @classmethod
+    def of(cls, codes: Codes, own_codes: Codes, here: Floats, own: Floats, space: Space) -> "LookedFor":
+        """Take the records with their own ones of the other table, both placed in the space."""
+        distance = np.linalg.norm(here - own, axis=1)
+        slack = space.slack(distance)
+        return cls(codes, agree(codes, own_codes), here, np.maximum(distance - slack, 0.0), distance + slack)
+
+    def among(self, after: Codes, there: Floats, space: Space) -> tuple[Integers, Integers]:
+        """Count, of the protected records of a part, those nearer than the own record and those as near.
+
+        Of whoever is beaten, or whose own record does not agree, the count is not completed. Numbers of parts add up.
+        """
+        nearer, tied = np.zeros(len(self.codes), dtype=np.int64), np.zeros(len(self.codes), dtype=np.int64)
+        for shown, protected in by_shown_keys(after):  # as in the counts over keys with gaps: a pattern at a time
+            asking = np.flatnonzero(self.agrees & (nearer == 0))
+            for known, members in by_shown_keys(self.codes[asking]):
+                records = asking[members]
+                columns = np.flatnonzero(shown & known)
+                both = np.concatenate([after[np.ix_(protected, columns)], self.codes[np.ix_(records, columns)]])
+                places = space.apart * classes(both)[0][:, None]  # of blocks: out of everyone's reach
+                rows, _, copies = distinct(np.hstack([there[protected], places[: len(protected)]]))
+                query = np.hstack([self.here[records], places[len(protected) :]])
+                found = nearer_and_tied(rows, copies, query, self.short[records], self.reach[records])
+                nearer[records] += found[0]
+                tied[records] += found[1]
+        return nearer, tied
+
+    def chance(self, nearer: Integers, tied: Integers) -> Floats:
+        """Return the chance of each record, given how many of all protected ones are nearer, and how many as near."""
+        return np.where(self.agrees & (nearer == 0), 1 / np.maximum(tied, 1), 0.0)

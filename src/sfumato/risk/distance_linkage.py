@@ -1,6 +1,6 @@
 """Distance-based record linkage: whether the nearest record is the right one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,22 +11,21 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
-from sfumato.kernels import mixed_distance as mixed_kernel
-from sfumato.kernels.boxes import distinct
-from sfumato.kernels.euclidean_distance import nearer_and_tied
 from sfumato.kernels.spread import mean_and_spread, standardised
-from sfumato.measurement import Measurement
+from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Pair
+from sfumato.pair.sample import SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import compared
 from sfumato.risk.known_variables import Known, check_known, known_sets
+from sfumato.risk.linkage_in_parts import Links, euclidean_links, gower_links, refuse_without_scale
 from sfumato.risk.mixed_points import points
+from sfumato.risk.number_space import with_missing_apart
 from sfumato.risk.one_to_one import OwnLinks, own_links
+from sfumato.risk.own_nearest import own_is_nearest, own_is_nearest_mixed
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 MOST_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
-SAME = 1e-9  # distances this close to each other, relatively, are a tie: rounding must not break one
 
 
 ABOUT = MeasureAbout(
@@ -39,6 +38,8 @@ ABOUT = MeasureAbout(
     unit="share",
     missing="two missing values are equal; a missing and a present value are farther apart than any two present",
     column_order=True,
+    parts="sample",
+    parts_if="links to each",
     cases="knows ",
     caveat="an intruder who knows the masking method may do better, notably against rank swapping",
     formula="DLD = mean over the sets of known variables of (sum_i L_i) / n\n"
@@ -98,6 +99,10 @@ class DistanceLinkage(Measure):
     least, as an intruder would who knows that both tables are of the same people (for 5,000 records at most). Of
     several best pairings the two with most and with fewest own pairs are found, and their shares are parts;
     ``ties="share"`` takes their mean, ``"linked"`` the one with most. The direction makes no difference then.
+
+    Of a table in parts ``sample`` records drawn at random (5,000 if nobody says) look for their own among all records
+    of the other table, on the scale of the whole tables; the part "standard error" says how sure the mean is. With all
+    records in the sample the figure is that in memory. ``sample`` holds for a table in memory, too.
     """
 
     known: Known = 7
@@ -107,6 +112,7 @@ class DistanceLinkage(Measure):
     second: bool = False
     distance: Literal["euclidean", "gower"] = "euclidean"
     links: Literal["each", "one to one"] = "each"
+    sample: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,39 +130,84 @@ class DistanceLinkage(Measure):
         if self.links == "one to one":
             if self.second:
                 raise parameters.refuse(self, "a record that is paired one to one has no second nearest")
-            self.known_as(**ONE_TO_ONE)
+            self.known_as(**ONE_TO_ONE, parts="memory", parts_if="")
+        if self.sample is not None:
+            parameters.whole(self, "sample", least=2)
+            if self.links == "one to one":
+                raise parameters.refuse(self, "records that are paired one to one are all needed, not a sample")
+            self.known_as(random=True)
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         shared, notes = self.shared(pair)
-        original, _ = pair.tables()
         mixed = self.distance == "gower"
+        sample = self._drawn(pair, rng)
         if mixed:
             columns, more = compared(pair, shared, asked=self.variables is not None)
             shared, notes = tuple(columns), (*notes, *more)
-        sets = known_sets(self, self.known, original.schema, shared)
+        sets = known_sets(self, self.known, pair.original.schema, shared)
         names = tuple(dict.fromkeys(name for known in sets for name in known))
         places = {name: place for place, name in enumerate(names)}
+        if sample is not None:
+            return self._of_sample(
+                pair, names, [[places[name] for name in known] for known in sets], sets, sample, notes
+            )
         before, after = points(pair, names) if mixed else self._standardised(pair, names)
         if self.links == "one to one":
             return self._one_to_one(before, after, [[places[name] for name in known] for known in sets], sets, notes)
-        linked = np.zeros(len(original))
-        nearest_two = np.zeros(len(original))
-        parts: dict[str, float] = {}
+        found: list[Links] = []
         for known in sets:
             chosen = [places[name] for name in known]
             here, there = before[:, chosen], after[:, chosen]
             if not mixed:
-                here, there = with_missing_apart(here, there)
+                here, there, _ = with_missing_apart(here, there)
             if self.direction == "protected to original":
                 here, there = there, here
             search = own_is_nearest_mixed if mixed else own_is_nearest
-            first, second = search(here, there, share=self.ties == "share")
+            found.append(search(here, there, share=self.ties == "share"))
+        by_record, parts = self._together(found, sets)
+        return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=notes)
+
+    def _together(self, found: list[Links], sets: list[tuple[str, ...]]) -> tuple[Floats, dict[str, float]]:
+        """Return how surely each record is linked, over the sets, and the share of each set."""
+        linked, nearest_two = np.zeros(len(found[0][0])), np.zeros(len(found[0][0]))
+        parts: dict[str, float] = {}
+        for known, (first, second) in zip(sets, found, strict=True):
             linked += first / len(sets)
             nearest_two += second / len(sets)
             parts[f"knows {', '.join(known)}"] = float(first.mean() + (second.mean() if self.second else 0.0))
         parts["linked to the second nearest"] = float(nearest_two.mean())
-        by_record = linked + nearest_two if self.second else linked
-        return self.measurement(float(by_record.mean()), parts=parts, by_record=by_record, notes=notes)
+        return (linked + nearest_two if self.second else linked), parts
+
+    def _drawn(self, pair: Pair, rng: np.random.Generator) -> Sample | None:
+        """Draw the records to look for; None: all of a table in memory."""
+        if self.links == "one to one":
+            pair.tables()
+        if self.sample is None and not pair.in_parts:
+            return None
+        return Sample.drawn(len(pair.original), self.sample or SIZE, rng)
+
+    def _of_sample(
+        self,
+        pair: Pair,
+        names: tuple[str, ...],
+        columns: list[list[int]],
+        sets: list[tuple[str, ...]],
+        sample: Sample,
+        notes: tuple[str, ...],
+    ) -> Measurement:
+        """Look for the records of a sample among all records of the other table."""
+        back, share = self.direction == "protected to original", self.ties == "share"
+        if self.distance == "gower":
+            found = gower_links(pair, names, columns, sample, back=back, share=share)
+        else:
+            own = self.standardise == "own"
+            found = euclidean_links(pair, names, columns, sample, own=own, back=back, share=share)
+        linked, parts = self._together(found, sets)
+        if not sample.whole:
+            parts[SAMPLING_ERROR] = sample.error(linked)
+            among = "all original ones" if back else "all protected ones"
+            notes = (*notes, sample.said(parts[SAMPLING_ERROR], among))
+        return self.measurement(float(linked.mean()), parts=parts, notes=notes)
 
     def _one_to_one(
         self,
@@ -180,7 +231,7 @@ class DistanceLinkage(Measure):
                 apart = sum(np.minimum(np.abs(x[:, None] - y), 1.0) for x, y in zip(here.T, there.T, strict=True))
                 distances = np.asarray(apart, dtype=np.float64)
             else:
-                here, there = with_missing_apart(here, there)
+                here, there, _ = with_missing_apart(here, there)
                 distances = cdist(here, there)
             found.append(own_links(here, there, distances, share=self.ties == "share"))
         by_record = np.mean([each.by_record for each in found], axis=0)
@@ -217,58 +268,5 @@ class _Scores:
 def _scores(table: Microdata, names: tuple[str, ...], said: str) -> _Scores:
     values = table.numeric(names)
     mean, spread = mean_and_spread(values)
-    if np.isnan(mean).any():
-        raise NotApplicable(f"every value of {names[int(np.argmax(np.isnan(mean)))]!r} is missing in the {said} table")
-    if not np.isfinite(spread).all():
-        name = names[int(np.argmin(np.isfinite(spread)))]
-        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+    refuse_without_scale(mean, spread, names, said)
     return _Scores(standardised(values, mean, spread), mean, spread)
-
-
-def own_is_nearest(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell how surely row i of ``there`` is the nearest, and the second nearest, of all its rows to row i of ``here``.
-
-    Equal rows of ``there`` are one point of the tree with a number of copies, so that tables full of repeated records
-    (microaggregation, zeros) cost no more than others.
-    """
-    rows, _, copies = distinct(there)
-    own = np.sqrt(((here - there) ** 2).sum(axis=1))
-    # what rounding does to a distance grows with the coordinates, not only with the distance
-    slack = own * SAME + 4 * np.finfo(np.float64).eps * np.abs(there).max()
-    short, reach = np.maximum(own - slack, 0.0), own + slack
-    nearer, tied = nearer_and_tied(rows, copies, here, short, reach)
-    return _linked(nearer, tied, share=share)
-
-
-def own_is_nearest_mixed(here: Floats, there: Floats, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell the same in the capped city-block distance of ``mixed_distance``, which holds all kinds of variables."""
-    own = np.minimum(np.abs(here - there), 1.0).sum(axis=1)
-    tie = mixed_kernel.slack(own, here.shape[1])
-    nearer, tied = mixed_kernel.nearer_and_tied(
-        mixed_kernel.Points.of(there), here, np.maximum(own - tie, 0.0), own + tie
-    )
-    return _linked(nearer, tied, share=share)
-
-
-def _linked(nearer: Counts, tied: Counts, *, share: bool) -> tuple[Floats, Floats]:
-    """Tell how surely the own record comes first, and second, from how many are nearer and how many as near."""
-    if not share:
-        return (nearer == 0).astype(np.float64), (nearer == 1).astype(np.float64)
-    # tied for first with t in all, each place from 1 to t is equally likely to fall to the own record
-    part = 1 / np.maximum(tied, 1)
-    second = (nearer == 1) | ((nearer == 0) & (tied > 1))
-    return np.where(nearer == 0, part, 0.0), np.where(second, part, 0.0)
-
-
-def with_missing_apart(here: Floats, there: Floats) -> tuple[Floats, Floats]:
-    """Give every variable with missing values an axis of its own on which missing and present lie far apart."""
-    gap = np.isnan(here).any(axis=0) | np.isnan(there).any(axis=0)
-    if not gap.any():
-        return here, there
-    both = np.concatenate([here, there])
-    reach = np.maximum(np.nanmax(both, axis=0) - np.nanmin(both, axis=0), 1.0)  # of a constant, too
-    placed = []
-    for table in (here, there):
-        apart = np.where(np.isnan(table), reach, 0.0)[:, gap]
-        placed.append(np.hstack([np.where(np.isnan(table), 0.0, table), apart]))
-    return placed[0], placed[1]

@@ -1,5 +1,8 @@
 """Amounts that identify by themselves: extreme values that stand in the protected table as they were."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +12,7 @@ from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.pair.statistics import Statistic
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
@@ -29,6 +33,7 @@ RECORDS_PER_EXTREME = 20  # a small table has few extremes: at most one record i
         unit="share",
         missing="left out: a missing value is no extreme, and one that was made missing does not stand",
         joint=False,
+        parts="summaries",
         caveat="says nothing of amounts that are not extreme, nor of an extreme hidden in a sum or a ratio",
         formula="value = #{extreme values x with |x' - x| <= within |x|} / #{extreme values}\n"
         "extreme: the `most` values farthest from the variable's median, at most n / 20, no ties",
@@ -63,43 +68,100 @@ class ExposedAmounts(Measure):
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names, notes = self.shared(pair)
-        before, after = pair.tables()
-        secret = set(before.schema.analysed("numeric", role="confidential"))
+        secret = set(pair.original.schema.analysed("numeric", role="confidential"))
         if self.variables is None and secret & set(names):
             names = tuple(name for name in names if name in secret)
-        shown = np.zeros(len(before), dtype=bool)
+        if not names:
+            raise NotApplicable("there is no numeric variable to look at")
+        records = len(pair.original)
+        most = min(self.most, max(1, records // RECORDS_PER_EXTREME))
+        shown = None if pair.in_parts else np.zeros(records, dtype=bool)
         number, standing, farthest, by_variable = 0, 0, 0, {}
         for name in names:
-            x, y = before.columns[name], after.columns[name]
-            far, first = _extremes(x, min(self.most, max(1, len(x) // RECORDS_PER_EXTREME)))
-            stands = far & (np.abs(y - x) <= self.within * np.abs(x))
+            found = self._farthest(pair, name, most)
+            far, first = found.extremes(most)
+            stands = far & found.stands
             number, standing = number + int(far.sum()), standing + int(stands.sum())
             farthest += bool((stands & first).any())
             by_variable[name] = float(stands.sum() / max(far.sum(), 1))
-            shown |= stands
-        if not names:
-            raise NotApplicable("there is no numeric variable to look at")
+            if shown is not None:
+                shown[found.rows[stands]] = True
         return self.measurement(
             standing / max(number, 1),
             parts={"variables whose farthest value stands": farthest / len(names), "extreme values": float(number)},
             by_variable=by_variable,
-            by_record=shown.astype(np.float64),
+            by_record=None if shown is None else shown.astype(np.float64),
             notes=notes if number else (*notes, "no variable has a value of its own that is farther than all others"),
         )
 
+    def _farthest(self, pair: Pair, name: str, most: int) -> "Farthest":
+        """Find the values farthest from the median, and whether each stands as it was."""
+        middle = _median_of_halves(pair, name)
+        within = self.within
+        return pair.total(
+            lambda before, after: Farthest.of(before.columns[name], after.columns[name], middle, within, most)
+        )
 
-def _extremes(values: Floats, most: int) -> tuple[Flags, Flags]:
-    """Tell which values are farther from the median than all but ``most``, and which of them is the farthest.
 
-    >>> far, first = _extremes(np.array([1.0, 2, 3, 3, 90, -50]), 2)
-    >>> far.tolist(), first.tolist()
-    ([False, False, False, False, True, True], [False, False, False, False, True, False])
+@dataclass(frozen=True, eq=False)
+class Farthest(Statistic):
+    """The values of a part that lie farthest from the median of all, one more than can be extremes.
+
+    ``away`` says how far, ``stands`` whether the protected value is the same or nearly so, ``rows`` where the records
+    are in a table of one part.
     """
-    present = ~np.isnan(values)
-    if present.sum() < 2:
-        none = np.zeros(len(values), dtype=bool)
-        return none, none
-    away = np.where(present, np.abs(values / 2 - np.median(values[present] / 2)), -1.0)  # halves: no sum overflows
-    next_one = np.partition(away, -most - 1)[-most - 1] if most < len(away) else -1.0
-    far = (away > max(next_one, 0.0)) & present
-    return far, far & (away == away.max())
+
+    away: Floats
+    stands: Flags
+    rows: NDArray[np.intp]
+    most: int
+
+    @classmethod
+    def of(cls, before: Floats, after: Floats, middle: float, within: float, most: int) -> Self:
+        """Look through the values of a part; ``middle`` is the median of the halves, so that no sum overflows."""
+        rows = np.flatnonzero(~np.isnan(before))
+        x, y = before[rows], after[rows]
+        return cls(np.abs(x / 2 - middle), np.abs(y - x) <= within * np.abs(x), rows, most)._first()
+
+    def merge(self, other: Self) -> Self:
+        """Keep the farthest of both parts."""
+        return type(self)(
+            np.concatenate([self.away, other.away]),
+            np.concatenate([self.stands, other.stands]),
+            np.concatenate([self.rows, other.rows]),
+            self.most,
+        )._first()
+
+    def _first(self) -> Self:
+        if len(self.away) <= self.most + 1:
+            return self
+        kept = np.argpartition(-self.away, self.most)[: self.most + 1]
+        return type(self)(self.away[kept], self.stands[kept], self.rows[kept], self.most)
+
+    def extremes(self, most: int) -> tuple[Flags, Flags]:
+        """Tell which values are farther from the median than all but ``most``, and which of them is the farthest.
+
+        >>> found = Farthest.of(np.array([1.0, 2, 3, 3, 90, -50]), np.zeros(6), 1.25, 0.01, 2)
+        >>> far, first = found.extremes(2)
+        >>> sorted(found.rows[far].tolist()), found.rows[first].tolist()
+        ([4, 5], [4])
+        """
+        if len(self.away) < 2:  # a value that is alone is no extreme
+            none = np.zeros(len(self.away), dtype=bool)
+            return none, none
+        next_one = np.sort(self.away)[-most - 1] if most < len(self.away) else -1.0
+        far = self.away > max(float(next_one), 0.0)
+        return far, far & (self.away == self.away.max())
+
+
+def _median_of_halves(pair: Pair, name: str) -> float:
+    """Return the median of half the original's values; NaN if there is none."""
+    if not pair.in_parts:
+        values = pair.original.table.columns[name]
+        present = values[~np.isnan(values)]
+        return float(np.median(present / 2)) if present.size else float("nan")
+    found = pair.original.values(name)
+    if not found.present:
+        return float("nan")
+    middle = found.at_rank(np.array([(found.present - 1) // 2, found.present // 2]))
+    return float(np.mean(middle / 2)) if found.present % 2 == 0 else float(middle[0] / 2)

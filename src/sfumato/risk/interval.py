@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Literal, Self
 
@@ -17,8 +18,9 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
-from sfumato.pair.statistics import Statistic
+from sfumato.pair.statistics import Statistic, Sums, merged
 from sfumato.registry import catalogued
+from sfumato.risk.ranks_on_disk import Places, places
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -115,6 +117,10 @@ def _by_record(variables: Iterable[Inside], sizes: int) -> Floats:
     return by_record
 
 
+def _present(name: str, part: Microdata) -> Sums:
+    return Sums({"records": int(np.count_nonzero(~np.isnan(part.columns[name])))})
+
+
 @catalogued(
     MeasureAbout(
         title="Rank interval disclosure (ID, ID1)",
@@ -157,11 +163,34 @@ class RankInterval(IntervalDisclosure):
         super().__post_init__()
         parameters.one_of(self, "ties", ("mean", "last"))
 
+    def _counted(self, pair: Pair, names: tuple[str, ...], name: str) -> Inside:
+        if pair.original.values_if_they_fit(name) is None or pair.protected.values_if_they_fit(name) is None:
+            return self._sorted(pair, name)
+        return super()._counted(pair, names, name)
+
+    def _widths(self, n: int) -> tuple[list[int], list[int]]:
+        """Return by how many ranks each interval goes down and up, of n values."""
+        above = [int(p * n / 100 + 1e-9) for p in self.percents]
+        below = above if self.ties == "mean" else [math.ceil(p * n / 100 - 1e-9) for p in self.percents]
+        return below, above
+
+    def _sorted(self, pair: Pair, name: str) -> Inside:
+        """Count the values inside where ranks come from files; the rule is that of ``_intervals``."""
+        n = pair.protected.total(partial(_present, name))["records"]
+        below, above = self._widths(n)
+        return merged(self._inside(before, after, n, below, above).summary() for before, after in places(pair, name))
+
+    def _inside(self, before: Places, after: Places, n: int, below: list[int], above: list[int]) -> Inside:
+        rank, present = after.ranks(last=self.ties == "last"), before.present & after.present
+        down = np.where(before.upto > 0, np.ceil(rank) - before.upto + 1, np.inf)
+        up = np.where(before.below < n, before.below - np.floor(rank), np.inf)
+        inside = (present & (down <= lower) & (up <= upper) for lower, upper in zip(below, above, strict=True))
+        return Inside.of(inside, present)
+
     def _intervals(self, pair: Pair, names: tuple[str, ...], name: str) -> Told:
         ours, theirs = pair.original.values(name), pair.protected.values(name)
         n = theirs.present
-        above = [int(p * n / 100 + 1e-9) for p in self.percents]
-        below = above if self.ties == "mean" else [math.ceil(p * n / 100 - 1e-9) for p in self.percents]
+        below, above = self._widths(n)
         # with r the rank of y, y_(r - d) <= x if more than r - d protected values are no larger than x, and
         # x <= y_(r + d) if no more than r + d are smaller; far away is what lies beyond all of them, or is missing
         far = 2 * n + 1

@@ -1,5 +1,8 @@
 """Distance to the closest record: whether protected records lie nearer to the originals than other people do."""
 
+from collections.abc import Mapping
+from dataclasses import field
+
 import numpy as np
 
 from sfumato import parameters
@@ -9,11 +12,13 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.errors import NotApplicable
 from sfumato.kernels.mixed_distance import Points, nearest, slack
-from sfumato.measurement import Measurement
-from sfumato.pair import Pair
+from sfumato.measurement import SAMPLING_ERROR, Measurement
+from sfumato.pair import Half, Pair
+from sfumato.pair.sample import SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.compared_variables import Floats, Notes, compared, followed
-from sfumato.risk.mixed_points import mixed_points
+from sfumato.risk.mixed_points import Places, mixed_points
+from sfumato.risk.nearest_in_parts import Originals, Units, error_of_share, of_none
 from sfumato.risk.nearest_links import Bridge
 
 CLOSEST = 0.05
@@ -37,6 +42,7 @@ WEAK = (
         kinds=("numeric", "ordinal", "nominal", "date"),
         paired=False,
         records="protected",
+        parts="sample",
         caveat=WEAK,
         formula="value = max(0, 2 u - 1),   u = P(d < D) + P(d = D) / 2\n"
         "d = distance of a protected record to the nearest original\n"
@@ -70,6 +76,10 @@ class NearestRecord(Measure):
     exact; doubling the records doubles the time and a little more, or up to four times where unordered categories,
     between which there is no near and far, are most of what is compared.
 
+    Of tables in parts ``sample`` protected records and as many people of the yardstick, drawn at random (5,000 if
+    nobody says), look for the nearest of all originals; all of the holdout is read. The part "standard error" is that
+    of 2u - 1. With all records in the samples the figure is that in memory. ``sample`` holds for tables in memory, too.
+
     >>> import pyarrow as pa
     >>> people = pa.table({"x": [0.0, 10.0, 20.0, 30.0, 40.0]})
     >>> NearestRecord().evaluate(people, pa.table({"x": [1.0, 40.0, 50.0, 55.0]})).value  # 1 and 0 are nearer, 10 ties
@@ -77,11 +87,15 @@ class NearestRecord(Measure):
     """
 
     holdout: str | None = None
+    sample: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.holdout is not None and (not isinstance(self.holdout, str) or not self.holdout):
             raise parameters.refuse(self, f"holdout must be the path of a file, as text; got {self.holdout!r}")
+        if self.sample is not None:
+            parameters.whole(self, "sample", least=2)
+            self.known_as(random=True)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -89,45 +103,78 @@ class NearestRecord(Measure):
         return () if self.holdout is None else (self.holdout,)
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        original, _ = pair.tables()
         names, notes = self.shared(pair)
         columns, more = compared(pair, names, asked=self.variables is not None)
         notes = (*notes, *more)
-        if self.holdout is not None:
-            return self._against_holdout(original, columns, notes)
-        if len(original) < 2:
+        if self.holdout is None and len(pair.original) < 2:
             raise NotApplicable("with one original record there is no other to compare distances with")
+        if self.sample is not None or pair.in_parts:
+            return self._of_samples(pair, columns, rng, notes)
+        if self.holdout is not None:
+            return self._against_holdout(pair.original, columns, notes)
         bridge = Bridge.between(pair, tuple(columns))
         others = bridge.near_others.distance[bridge.people.place]
-        if not np.isfinite(others).all():
-            raise NotApplicable("all original records are of one household; there is no other person")
+        _refuse_one_household(others)
         return self._measured(bridge.near_file.distance[bridge.file.place], others, len(columns), {}, notes)
 
-    def _against_holdout(self, original: Microdata, columns: dict[str, Recoding], notes: Notes) -> Measurement:
-        kept = self._held_out(original, tuple(columns))
+    def _of_samples(
+        self, pair: Pair, columns: Mapping[str, Recoding], rng: np.random.Generator, notes: Notes
+    ) -> Measurement:
+        """Look for samples of the protected records, and of the people beside them, among all original records."""
+        size = self.sample or SIZE
+        drawn = Sample.drawn(len(pair.protected), size, rng)
+        if self.holdout is None:
+            people = Sample.drawn(len(pair.original), size, rng)
+            units = Units.of(pair.original, people)
+            originals = Originals(columns, {name: Places.of(seen) for name, seen in columns.items()}, units)
+            after = originals.protected_at(drawn.rows)
+            near, others = originals.distances(
+                [(after, of_none(len(drawn))), (originals.at(people.rows), units(people.rows))]
+            )
+            _refuse_one_household(others)
+            parts: dict[str, float] = {}
+            said = "originals"
+        else:
+            kept = self._held_out(pair.original, tuple(columns))
+            people = Sample.drawn(len(kept), size, rng)
+            before = pair.original.only(columns)
+            joined = {name: followed(before, kept, name, seen) for name, seen in columns.items()}
+            places = {name: Places.of(seen) for name, seen in joined.items()}
+            held = np.column_stack([places[name](seen.original[len(before) :]) for name, seen in joined.items()])
+            originals = Originals(columns, places, Units(None, np.empty(0)))
+            after = originals.protected_at(drawn.rows)
+            near, others = originals.distances(
+                [(after, of_none(len(drawn))), (held[people.rows], of_none(len(people)))]
+            )
+            parts, more = _beside_holdout(after, held, near, others, len(before))
+            notes, said = (*notes, *more), "held-out records"
+        if drawn.whole and people.whole:
+            return self._measured(near, others, len(columns), parts, notes, by_record=False)
+        nearer = less_near(near, others, slack(near, len(columns)))
+        farther = less_near(others, near, slack(others, len(columns)))
+        parts[SAMPLING_ERROR] = 2 * error_of_share((drawn, nearer), (people, farther))
+        told = (
+            f"simple random samples of {len(drawn):,} of {drawn.records:,} protected records and of {len(people):,} of "
+            f"{people.records:,} {said} were looked for among all originals: standard error "
+            f"{parts[SAMPLING_ERROR]:.2g}"
+        )
+        return self._measured(near, others, len(columns), parts, (*notes, told), by_record=False)
+
+    def _against_holdout(self, half: Half, columns: Mapping[str, Recoding], notes: Notes) -> Measurement:
+        original, kept = half.table, self._held_out(half, tuple(columns))
         # the held-out records are people like the originals: put into the protected table's terms as those are
         both, after = mixed_points([followed(original, kept, name, seen) for name, seen in columns.items()])
         before, held = both[: len(original)], both[len(original) :]
         points = Points.of(before)
-        near = nearest(points, after).distance
-        away = nearest(Points.of(held), after).distance
-        tie = np.abs(near - away) <= slack(near, len(columns))
-        nearer = np.where(tie, 0.5, near < away).mean()
-        others = nearest(points, held).distance
-        copies = int((others == 0).sum())
-        if copies:
-            notes = (*notes, f"{copies:,} of {len(held):,} held-out records equal an original: were they released?")
-        parts = {
-            "nearer to an original than to the holdout": float(nearer),
-            "expected so": len(before) / (len(before) + len(held)),
-        }
-        return self._measured(near, others, len(columns), parts, notes)
+        near, others = nearest(points, after).distance, nearest(points, held).distance
+        parts, more = _beside_holdout(after, held, near, others, len(before))
+        return self._measured(near, others, len(columns), parts, (*notes, *more))
 
-    def _held_out(self, original: Microdata, names: tuple[str, ...]) -> Microdata:
+    def _held_out(self, original: Half, names: tuple[str, ...]) -> Microdata:
         from sfumato.data.files import read
 
         assert self.holdout is not None
-        kept = Microdata.beside(original, read(self.holdout).to_arrow())
+        kept = Microdata.beside(original.parts[0], read(self.holdout).to_arrow())
         absent = [name for name in names if name not in kept.schema]
         if absent:
             raise NotApplicable(f"the holdout {self.holdout!r} has no {', '.join(absent)}")
@@ -139,21 +186,32 @@ class NearestRecord(Measure):
                 )
         key = original.schema.id
         if key is not None and key in kept.schema:
-            ids, others = (set(table.to_arrow()[key].to_pylist()) for table in (original, kept))
-            if ids & others:
+            theirs = set(kept.to_arrow()[key].to_pylist())
+            known: set[object] = set()
+            for part in original.parts:
+                ids = Microdata(part.schema.only([key]), {key: part.columns[key]}).to_arrow()[key]
+                known |= theirs.intersection(ids.to_pylist())
+            if known:
                 raise NotApplicable(
-                    f"{len(ids & others):,} of the {len(kept):,} held-out records have the id of an original; the "
+                    f"{len(known):,} of the {len(kept):,} held-out records have the id of an original; the "
                     "holdout must have had no part in making the protected table"
                 )
         return kept
 
     def _measured(
-        self, near: Floats, others: Floats, variables: int, parts: dict[str, float], notes: Notes
+        self,
+        near: Floats,
+        others: Floats,
+        variables: int,
+        parts: dict[str, float],
+        notes: Notes,
+        *,
+        by_record: bool = True,
     ) -> Measurement:
         tie = slack(near, variables)
-        by_record = less_near(near, others, tie)
+        chances = less_near(near, others, tie)
         return self.measurement(
-            max(2 * float(by_record.mean()) - 1, 0.0),
+            max(2 * float(chances.mean()) - 1, 0.0),
             parts={
                 "nearer than all but 5 % of people": float(too_near(near, others, CLOSEST, tie).mean()),
                 "copies of an original": float((near == 0).mean()),
@@ -162,9 +220,29 @@ class NearestRecord(Measure):
                 "median distance of others": float(np.median(others)) / variables,
                 **parts,
             },
-            by_record=by_record,
+            by_record=chances if by_record else None,
             notes=(*notes, WEAK),
         )
+
+
+def _refuse_one_household(others: Floats) -> None:
+    if not np.isfinite(others).all():
+        raise NotApplicable("all original records are of one household; there is no other person")
+
+
+def _beside_holdout(
+    after: Floats, held: Floats, near: Floats, others: Floats, originals: int
+) -> tuple[dict[str, float], Notes]:
+    """Tell how many protected records are nearer to an original than to a held-out one, and what is odd of these."""
+    away = nearest(Points.of(held), after).distance
+    tie = np.abs(near - away) <= slack(near, after.shape[1])
+    copies = int((others == 0).sum())
+    said = f"{copies:,} of {len(others):,} held-out records equal an original: were they released?"
+    parts = {
+        "nearer to an original than to the holdout": float(np.where(tie, 0.5, near < away).mean()),
+        "expected so": originals / (originals + len(held)),
+    }
+    return parts, (said,) if copies else ()
 
 
 def less_near(near: Floats, others: Floats, tie: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """Re-identification under stated scenarios: who is found again by an intruder who knows these keys, of all kinds."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import get_args
 
@@ -16,26 +15,20 @@ from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
-from sfumato.kernels.expected_inverse import expected_inverse
-from sfumato.kernels.groups import class_sums, classes
-from sfumato.measurement import Measurement
-from sfumato.pair import Half, Pair, design_weights
-from sfumato.pair.keys import countable, perturbed_key
+from sfumato.kernels.groups import classes
+from sfumato.measurement import SAMPLING_ERROR, Measurement
+from sfumato.pair import Half, Pair
+from sfumato.pair.sample import SIZE, Sample
 from sfumato.registry import catalogued
-from sfumato.risk.attacks import alike, nearest
-from sfumato.risk.distance_linkage import own_is_nearest_mixed
-from sfumato.risk.household_attack import Unit, alike_households
+from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
-from sfumato.risk.mixed_points import points
-from sfumato.risk.seen_keys import codes_of, scores_of
+from sfumato.risk.judged import Judged, judge
+from sfumato.risk.judged_in_parts import judge_in_parts
 
-Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
-ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
-ALL_ALIKE = "all members alike"
 STATED = "the keys stated"
 
 
@@ -62,6 +55,8 @@ STATED = "the keys stated"
         missing="a missing key agrees with every value among records alike; as a number, or in Gower's distance, it is "
         "farther from a present value than any two present ones",
         keys=True,
+        parts="sample",
+        parts_if="records as units",
         caveat="an intruder who knows the method may do better, notably against rank swapping; it judges who is found, "
         "not what is learned of those in a crowd (LDiversity, Inference)",
         formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
@@ -118,6 +113,13 @@ class Reidentification(Measure):
     households are not tried: of a perturbed file more may be found. A file without the household is judged with that
     of the original, as if the members had been put together by what they share.
 
+    Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
+    records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
+    and the counts are those of the whole tables, so that with all records in the sample the figure is that in memory.
+    The part "standard error" says how sure the value is, where the best attack is one of these. Where the keys have few
+    combinations of values, one record of each is looked for, and nothing is estimated. ``sample`` holds for a table
+    in memory, too. Households as units need all records in memory.
+
     >>> import pyarrow as pa
     >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})
     >>> Reidentification(variables=("town", "age")).evaluate(table, table).value
@@ -129,6 +131,7 @@ class Reidentification(Measure):
     scenarios: tuple[str, ...] | None = None
     above: float | None = field(default=None, kw_only=True)
     unit: Unit = field(default="record", kw_only=True)
+    sample: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,39 +143,66 @@ class Reidentification(Measure):
             self.known_as(title=f"{whose}, under the worst scenario", beside=())  # its parts are those of the mean
         elif self.unit == "household":
             self.known_as(title="Re-identification of households under the worst scenario")
+        if self.unit == "household":
+            self.known_as(parts="memory", parts_if="")
+        if self.sample is not None:
+            parameters.whole(self, "sample", least=2)
+            if self.unit == "household":
+                raise parameters.refuse(self, "a sample is of records; households are judged in memory, all of them")
+            self.known_as(random=True)
         if self.scenarios is not None and self.variables is not None:
             raise parameters.refuse(self, "give scenarios or variables, not both")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        original, _ = pair.tables()
-        intruders, notes = self._intruders(original.schema)
+        intruders, notes = self._intruders(pair.original.schema)
         homes, said_of_homes = pair.homes()
+        records = len(pair.original)
+        sample = self._drawn(pair, rng)
         unit = _households(pair, homes) if self.unit == "household" else None
-        found = [
-            pair.keep(("found under", scenario, self.unit), partial(_judge, pair, scenario, unit))
-            for scenario in intruders
-        ]
+        found: list[Judged] = []
+        for scenario in intruders:
+            if sample is None:
+                judged = pair.keep(("found under", scenario, self.unit), partial(judge, pair, scenario, unit))
+            else:
+                tried = partial(judge_in_parts, pair, scenario, sample, homes)
+                judged = pair.keep(("found under", scenario, sample.digest), tried)
+            found.append(judged)
         worst = max(found, key=lambda judged: judged.value(self.above))
-        parts = {judged.scenario.name: judged.mean for judged in found}
+        chances = worst.chances
+        parts = {judged.scenario.name: judged.chances.mean for judged in found}
         parts |= {
             f"{judged.scenario.name}: violating k": judged.violating for judged in found if judged.violating is not None
         }
         parts |= {
-            "expected re-identifications": float(worst.chance.sum()),
-            f"largest chance of a {self.unit}": max(float(judged.chance.max()) for judged in found),
-            f"{self.unit}s above 0.1": float((worst.chance > 0.1).mean()),
+            "expected re-identifications": chances.expected(records),
+            f"largest chance of a {self.unit}": max(judged.chances.largest for judged in found),
+            f"{self.unit}s above 0.1": chances.above(0.1),
         }
+        by_record = None
+        if sample is None:
+            by_record = chances.values if unit is None else chances.values[unit]
         if unit is None and homes is not None:
-            parts |= _with_households(worst.chance, homes.units)
+            parts |= _with_households(chances.values, homes.units) if sample is None else worst.together or {}
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said, *said_of_homes)
+        if sample is not None:
+            error, more = _said_of_sample(worst, self.above, households=homes is not None)
+            parts, notes = parts | error, (*notes, *more)
         return self.measurement(
             worst.value(self.above),
             parts=parts,
-            by_record=worst.chance if unit is None else worst.chance[unit],
-            tables={"scenarios": tuple(_row(judged) for judged in found)},
+            by_record=by_record,
+            tables={"scenarios": tuple(judged.row(records) for judged in found)},
             notes=notes,
         )
+
+    def _drawn(self, pair: Pair, rng: np.random.Generator) -> Sample | None:
+        """Draw the records to look for; None: all of a table in memory."""
+        if self.unit == "household":
+            pair.tables()
+        if self.sample is None and not pair.in_parts:
+            return None
+        return Sample.drawn(len(pair.original), self.sample or SIZE, rng)
 
     def _intruders(self, schema: Schema) -> tuple[tuple[Scenario, ...], Notes]:
         """Return the scenarios to judge, and what to say of them."""
@@ -195,100 +225,6 @@ class Reidentification(Measure):
         return schema.intruders(), (said,)
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A scenario with the chance of each record, or household, under its best attack."""
-
-    scenario: Scenario
-    attack: str
-    chance: Floats
-    violating: float | None
-    notes: Notes
-
-    @property
-    def mean(self) -> float:
-        return float(self.chance.mean())
-
-    @property
-    def nbytes(self) -> int:
-        return self.chance.nbytes
-
-    def value(self, above: float | None) -> float:
-        """Return the mean chance, or the share of records whose chance exceeds a limit."""
-        return self.mean if above is None else float((self.chance > above).mean())
-
-
-def _row(judged: _Judged) -> dict[str, object]:
-    scenario = judged.scenario
-    return {
-        "scenario": scenario.name,
-        "knows": ", ".join(f"about {name}" if name in scenario.about else name for name in scenario.keys),
-        "attack": judged.attack,
-        "share": judged.mean,
-        "expected": float(judged.chance.sum()),
-        "largest": float(judged.chance.max()),
-        "k": scenario.k,
-        "violating k": judged.violating,
-    }
-
-
-def _judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> _Judged:
-    """Try the attacks that the keys of a scenario allow, and keep the best; on households where ``unit`` has them."""
-    keys, notes = _comparable(pair, scenario)
-    seen = {name: pair.footing(name) for name in keys}
-    numbers = [name for name in keys if seen[name].quantitative]
-    perturbed = {name for name in keys if perturbed_key(pair, name)}
-    untrue = [name for name in numbers if name in perturbed or name in scenario.about]
-    true = [name for name in keys if name not in untrue]
-    records = len(pair.original)
-    codes = codes_of(seen, true, records)
-    chances = {ALIKE: alike(*codes)[0]}
-    if numbers:
-        categories = [name for name in keys if name not in numbers]
-        chances[NEAREST] = nearest(*codes_of(seen, categories, records), *scores_of(seen, numbers))
-        if untrue and len(untrue) < len(numbers):
-            chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, untrue))
-    if keys:
-        chances[GOWER] = own_is_nearest_mixed(*points(pair, keys), share=True)[0]
-    weights = None
-    if not scenario.knows_membership:
-        weights, said = population_weights(pair)
-        notes = (*notes, f"{scenario.name}: {said}")
-    if unit is not None:
-        return _Judged(scenario, *_of_households(chances, codes, unit, weights), None, notes)
-    best = _best(chances)
-    chance = chances[best]
-    if weights is not None:
-        chance = _in_population(chance, weights, codes if best == ALIKE else None)
-    return _Judged(scenario, best, chance, _violating(pair, scenario, keys, perturbed), notes)
-
-
-def _best(chances: Mapping[str, Floats]) -> str:
-    """Name the attack with the largest mean; the first of those that tie."""
-    return max(chances, key=lambda attack: float(chances[attack].mean()))
-
-
-def _of_households(
-    by_record: Mapping[str, Floats], codes: tuple[Codes, Codes], unit: Integers, weights: Floats | None
-) -> tuple[str, Floats]:
-    """Return the best attack on households and the chance of each: by all members together, or by one of them."""
-    attacks = {f"{attack}, one member": attack for attack in by_record}
-    chances = {ALL_ALIKE: alike_households(*codes, unit)}
-    chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
-    best = _best(chances)
-    if weights is None:
-        return best, chances[best]
-    if best == ALL_ALIKE:
-        return best, _in_population(chances[best], _mean_of(weights, unit), None)
-    attack = attacks[best]
-    return best, _mean_of(_in_population(by_record[attack], weights, codes if attack == ALIKE else None), unit)
-
-
-def _mean_of(figures: Floats, unit: Integers) -> Floats:
-    """Return the mean of a figure over the members of each household."""
-    return class_sums(unit, figures, counted(unit)) / np.bincount(unit)
-
-
 def _households(pair: Pair, homes: Half | None) -> Integers:
     """Return the number of each record's household; refused where the protected table does not tell the same ones."""
     if pair.original.schema.household is None or homes is None:
@@ -309,64 +245,17 @@ def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
     }
 
 
-def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]:
-    """Name the keys of a scenario that tell something of the protected table, and say which do not, and why."""
-    gone = [name for name in scenario.keys if name not in pair.protected.schema]
-    notes = [f"left out, not in the protected table: {', '.join(gone)}"] if gone else []
-    kept = []
-    for name in (name for name in scenario.keys if name not in gone):
-        found = pair.footing(name)
-        if not found.comparable:
-            notes.append(f"left out, {name}: {found.note}")
-            continue
-        if found.note:
-            notes.append(f"{name}: {found.note}")
-        if all((~_missing(column)).any() for column in (found.original, found.protected)):
-            kept.append(name)
-        else:
-            notes.append(f"left out, {name}: it has no value in one of the tables")
-    if not kept:
-        notes.append(f"{scenario.name}: the protected table has none of the keys, so the intruder can only guess")
-    return tuple(kept), tuple(notes)
-
-
-def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
-    gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
-    return gaps
-
-
-def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] | None) -> Floats:
-    """Return E(1/F | f) instead of 1/f, because the intruder does not know who is in the file.
-
-    The units of the population are those that the records alike stand for, by their ``codes``; else as many for each
-    record as for the own.
-    """
-    found = np.flatnonzero(chance)
-    records = np.rint(1 / chance[found])
-    units = records * weights[found] if codes is None else alike(*codes, weights)[2][found]
-    lowered = np.zeros(len(chance))
-    lowered[found] = expected_inverse(records, np.maximum(units, records))
-    return lowered
-
-
-def population_weights(pair: Pair) -> tuple[Floats | None, str]:
-    """Return how many units of the population each record stands for, and what to say of it; None: itself alone."""
-    try:
-        half, notes = design_weights(pair)
-    except NotApplicable as refusal:
-        return None, f"{refusal}; the file is taken for a census of the population"
-    if half is None:
-        return None, notes[0]
-    said = f"expected chance 1/F among the units of the population that the weights {half.schema.weight!r} stand for"
-    return half.table.weights(), "; ".join([said, *notes])
-
-
-def _violating(pair: Pair, scenario: Scenario, keys: Iterable[str], perturbed: set[str]) -> float | None:
-    """Return the share of protected records that fewer than k agree with; None where counting says nothing."""
-    names = [name for name in keys if name in scenario.exact]
-    if perturbed & set(names):
-        return None
-    if not countable(pair.protected, names):
-        return None
-    found = pair.protected.classes(names)
-    return found.share(found.counts < scenario.k)
+def _said_of_sample(worst: Judged, above: float | None, *, households: bool) -> tuple[dict[str, float], Notes]:
+    """Return the standard error of what a sample tells, and what to say of it."""
+    if worst.sampled is None:
+        return {}, ()
+    notes: Notes = ()
+    if households and worst.together is None:
+        notes = ("those drawn live with too many others, so it is not said what finding a member does to a household",)
+    size = f"{len(worst.sampled):,} of {worst.sampled.records:,} records"
+    if worst.chances.sample is None:
+        return {}, (f"counted for all records; other attacks were tried on a simple random sample of {size}", *notes)
+    error = worst.chances.error(above)
+    said = worst.sampled.said(error)
+    largest = "the largest chance is that of the records drawn, and others may have a larger one"
+    return {SAMPLING_ERROR: error}, (said, largest, *notes)

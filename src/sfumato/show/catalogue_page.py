@@ -22,6 +22,7 @@ OF_HOUSEHOLDS: dict[Households, str] = {
 IN_PARTS = {
     "summaries": "yes, from summaries of each part",
     "columns": "yes, with the whole columns that are compared in memory",
+    "sample": "yes, for a random sample of the records searched for in all parts, with its standard error",
     "memory": "no: all records must be in memory",
 }
 UNITS = {"share": "a share, shown in percent", "percent": "in percent", "number": "a number"}

@@ -7,7 +7,8 @@ from sfumato.compare.examine.findings import CautionFacts, SpecialColumn
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
-from sfumato.core import Chain, Measure
+from sfumato.composition import Chain
+from sfumato.core import Measure
 from sfumato.restoration.findings import Checked
 from sfumato.show.wording import count, percentage
 
@@ -127,8 +128,9 @@ def _of_keys(results: Results, facts: CautionFacts) -> list[str]:
         return said  # some measure here counts every key
     bare = facts.untouched_keys
     if facts.unique is not None:
+        where = "records of the sample are unique, fewer of all" if results.sampled else "records are unique"
         said.append(
             f"{len(bare)} of {count(len(keys), 'key')} are released as they are, and the linkage figures here do not "
-            f"count them: {listed(bare, 8)}. In them alone {percentage(facts.unique)} of the records are unique."
+            f"count them: {listed(bare, 8)}. In them alone {percentage(facts.unique)} of the {where}."
         )
     return said

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfumato.display import visible
 from sfumato.show import wording
 
 
@@ -45,7 +46,7 @@ def code(text: str) -> Code:
     >>> code("MDAV(k=3)"), code("a`b")
     ('`MDAV(k=3)`', '``a`b``')
     """
-    flat = " ".join(str(text).split()).replace("|", "\\|")
+    flat = visible(" ".join(str(text).split())).replace("|", "\\|")
     runs = [len(run) for run in re.findall(r"`+", flat)]
     fence = "`" * (max(runs, default=0) + 1)
     space = " " if flat.startswith("`") or flat.endswith("`") else ""
@@ -60,5 +61,5 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, Code) or not isinstance(value, str):
         return value
-    text = " ".join(value.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = visible(" ".join(value.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", text)

@@ -10,6 +10,7 @@ from sfumato.compare.examine.usefulness import utility_found
 from sfumato.compare.results import Results, Which
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
+from sfumato.show.charts import altair
 from sfumato.show.map_plot import risk_utility_map
 from sfumato.show.pair_map import pair_map
 from sfumato.show.summarise import summarise
@@ -60,9 +61,7 @@ def _map_of(
 
 
 def _chart(spec: Spec) -> Any:
-    import altair as alt
-
-    return alt.Chart.from_dict(spec)
+    return altair().Chart.from_dict(spec)
 
 
 def _first(results: Results, purpose: Purpose) -> str:

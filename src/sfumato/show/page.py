@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.atomic import reason, replacing
+from sfumato.display import visible_page
 from sfumato.errors import FileError
 from sfumato.show import wording
 from sfumato.show.vega import Spec
@@ -20,7 +21,7 @@ def render_page(template: str, live: dict[str, Spec], **values: Any) -> str:
 
     specs = {name: Markup(embeddable(spec)) for name, spec in live.items()}
     found = _environment().get_template(template)
-    return str(found.render(specs=specs, vega=Markup(vega_bundle()) if live else "", **values))
+    return visible_page(str(found.render(specs=specs, vega=Markup(vega_bundle()) if live else "", **values)))
 
 
 @cache
@@ -45,9 +46,14 @@ def _environment() -> Any:
 
 
 def save_pictures(pictures: dict[str, Spec], directory: Path) -> dict[str, str]:
-    """Draw pictures as SVG and PNG into a folder; return them as images that can stand inside a page."""
+    """Draw pictures as SVG and PNG into a folder; return them as images that can stand inside a page.
+
+    Only its owner can look into a folder that is made here: the names of pictures are those of variables.
+    """
     import vl_convert
 
+    if pictures:
+        _make(directory, mode=0o700)
     images = {}
     for name, spec in pictures.items():
         svg: str = vl_convert.vegalite_to_svg(spec)
@@ -76,13 +82,18 @@ def save(path: Path, content: bytes, *, public: bool = False) -> Path:
 
     Only its owner can read it, unless it is ``public``: what is told of originals, risks and seeds is for few.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {path.parent}: {reason(error)}") from None
+    _make(path.parent)
     with replacing(path, private=not public) as out:
         out.write(content)
     return path
+
+
+def _make(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder where it is not there."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {reason(error)}") from None
 
 
 def breakable(name: str) -> Any:

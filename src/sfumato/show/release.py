@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
-from sfumato.core import Chain, Method
+from sfumato.composition import Chain
+from sfumato.core import Method
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import advice_on
 from sfumato.show.grades import Graded, changed_pairs, graded, is_untold
@@ -48,7 +49,7 @@ def release_of(
     there = [pair for pair in pairs if pair.first in kept and pair.second in kept]
     changed = changed_pairs(there)
     return Release(
-        records=facts.records,
+        records=facts.whole or facts.records,
         done=tuple(dict.fromkeys(lower_first(step.about.title) for step in steps)),
         variables=tuple(
             ReleaseVariable(
@@ -67,7 +68,16 @@ def release_of(
         avoid=_avoid(told),
         changed=changed,
         advice=advice_on(facts.variables, steps),
-        besides=checked.public if checked is not None else (),
+        besides=(*(checked.public if checked is not None else ()), *_sampled(facts)),
+    )
+
+
+def _sampled(facts: ReleaseFacts) -> tuple[str, ...]:
+    if facts.whole <= facts.records:
+        return ()
+    return (
+        "What is said of variables here, but for how much is missing, was found in a random sample of "
+        f"{facts.records:,} of the records.",
     )
 
 
@@ -80,7 +90,9 @@ def _as_it_goes_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFact
         if variable.name in there:
             blanked = there[variable.name] > variable.missing and "suppressed" not in variable.done
             done = (*variable.done, "suppressed") if blanked else variable.done
-            kept.append(replace(variable, missing=there[variable.name], done=done))
+            # repairs of a table in parts leave columns out and blank nothing, and were tried on a sample
+            missing = variable.missing if facts.whole else there[variable.name]
+            kept.append(replace(variable, missing=missing, done=done))
     gone = tuple(v.name for v in facts.variables if v.name not in there)
     return replace(facts, variables=tuple(kept), removed=tuple(dict.fromkeys((*facts.removed, *gone))))
 

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
+from sfumato.arguments import require
 from sfumato.compare import plain
 from sfumato.compare.examine.findings import VariableDetail
+from sfumato.data.file_names import a_path
 from sfumato.errors import ParameterError
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.level_plot import level_plot
@@ -26,9 +28,10 @@ def write_report(summary: Summary, directory: str | Path, audience: Audience = "
     decide and repeat. The external one (about.html, about.md, about.json) may go out with the file: what was done in
     general, what was lost, which analyses to avoid, and no risk, parameter, seed or record.
     """
-    if audience not in get_args(Audience):
+    require("write_report", Summary, "what summarise or sweep returned", summary=summary)
+    if not isinstance(audience, str) or audience not in get_args(Audience):
         raise ParameterError(f"audience must be one of {', '.join(get_args(Audience))}; got {audience!r}")
-    directory = Path(directory)
+    directory = a_path(directory)
     if audience == "external":
         return _write_external(summary, directory)
     pictures = save_pictures(_charts(summary), directory / "plots")

@@ -12,7 +12,7 @@ from sfumato.show.closely import detail_of
 from sfumato.show.grades import CHANGED, is_changed
 from sfumato.show.lines import lines_of
 from sfumato.show.summary import CandidateLine, Detail, MeasureLine, ReleaseVariable
-from sfumato.show.verdict import price_of
+from sfumato.show.verdict import basis_of, price_of
 
 PIECES: tuple[Piece, ...] = ("release", "detail", "usefulness", "regressions")  # what has to be looked at
 AS_BEFORE, UNTOLD = "as before", "not compared"
@@ -66,6 +66,7 @@ class SideBySide:
     pairs: tuple[Pair, ...] = ()
     coefficients: tuple[Coefficient, ...] = ()
     tables: tuple[Tables, ...] = ()
+    basis: str = ""  # which records figures and details are of, where these are not the same
 
     @property
     def variables(self) -> tuple[tuple[VariableDetail, ...], ...]:
@@ -96,6 +97,7 @@ def side_by_side(results: Results, found: Sequence[Examination]) -> SideBySide:
         pairs=tuple(_pairs(found)),
         coefficients=tuple(_coefficients([detail.coefficients for detail in details])),
         tables=tuple(_tables(results, labels, lines.measures)),
+        basis=basis_of(results, *map(results.row, labels)),
     )
 
 

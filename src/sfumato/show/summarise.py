@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sfumato.arguments import TEXT, YES_OR_NO, require, require_bounds
 from sfumato.compare.examine.findings import Examination
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
@@ -49,6 +50,14 @@ def summarise(
     its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs. The steward
     may choose another that keeps the bounds ``by_hand``.
     """
+    who, texts = "summarise", {"file": file, "released": released, "command": command, "schema": schema}
+    require(who, Results, "the results of an experiment", results=results)
+    require(who, Examination | None, "an Examination", examination=examination)
+    require_bounds(who, at_most=at_most, at_least=at_least)
+    require(who, Mapping | None, "sentences by candidate", whys=whys)
+    require(who, Checked | None, "what prepare returned", checked=checked)
+    require(who, bool, YES_OR_NO, least_risk=least_risk, despite_audit=despite_audit)
+    require(who, str, TEXT, **texts)
     wish = {"risk": risk} if least_risk else {"utility": utility}
     choice = (
         results.choose(**wish, at_most=at_most, at_least=at_least, passed_over=passed_over, by_hand=by_hand)
@@ -87,7 +96,7 @@ def summarise(
             despite_audit=despite_audit,
         ),
         file=file,
-        records=len(results.original),
+        records=len(results.table),
         question=_question(results, file, bounds, lines.measures, choice.objective if choice else utility),
         sentence=choice.sentence if choice else _without_bound(frontier, lines.measures[risk]),
         headline=_headline(candidates, lines, frontier, (risk, utility), bounds),
@@ -112,6 +121,7 @@ def summarise(
         notes=_notes(results, lines, candidates),
         original=lines.original,
         checked=checked,
+        sampled=results.sampled,
     )
 
 
@@ -145,7 +155,7 @@ def summarise_pair(
         title=f"{protected} against {file}",
         verdict=verdict_of(results, row, examination, None, name=sentence, done="", measures=lines.measures),
         file=file,
-        records=len(results.original),
+        records=len(results.table),
         question=f"How risky and how useful is {protected}, seen against {file} ({_size(results)})?",
         sentence=sentence,
         headline=tuple((written(row.means[line.key], line.unit), line.title) for line in shown),
@@ -159,11 +169,12 @@ def summarise_pair(
         notes=_notes(results, lines, ()),
         original=lines.original,
         checked=checked,
+        sampled=results.sampled,
     )
 
 
 def _size(results: Results) -> str:
-    return f"{count(len(results.original), 'record')}, {count(len(results.original.names), 'variable')}"
+    return f"{count(len(results.table), 'record')}, {count(len(results.original.names), 'variable')}"
 
 
 def _bound(measure: MeasureLine, limit: float) -> Bound:
@@ -237,7 +248,7 @@ def _run(results: Results, command: str, schema: str) -> Run:
         replicates=results.replicates,
         seconds=results.seconds,
         versions=dict(results.versions),
-        fingerprint=results.original.fingerprint,
+        fingerprint=results.table.fingerprint,
         schema=schema,
     )
 
@@ -252,5 +263,6 @@ def _notes(results: Results, lines: Lines, candidates: tuple[CandidateLine, ...]
         whole = percentage(missing / len(results.original.names))
         notes.append(
             f"{count(missing, 'variable')} ({whole} of all) {'has' if missing == 1 else 'have'} missing values"
+            f"{' in the sample' if results.sampled else ''}"
         )
     return tuple(notes)

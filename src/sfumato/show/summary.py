@@ -94,6 +94,7 @@ class Verdict:
     words: str
     done: str = ""  # what protects the file, in a sentence
     found: str = ""  # expected re-identifications before and after
+    basis: str = ""  # which records figures and details are of, where these are not the same
     price: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # bounds that ask for nothing, a choice that chance may have made
     advice: tuple[str, ...] = ()  # what to change if nothing can be published
@@ -163,6 +164,7 @@ class Usefulness:
     worst: tuple[PairUtility, ...]
     counts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
+    sampled: bool = False  # whether it is of a sample of the records
 
 
 @dataclass(frozen=True)
@@ -303,6 +305,12 @@ class Summary:
     original: CandidateLine | None = None  # the original, measured like a candidate
     checked: Checked | None = None  # what was done before the file goes out, and what it then gives back
     decision: Decision | None = None  # who approved the release, if somebody has
+    sampled: int = 0  # records that details are of, where these are not all
+
+    @property
+    def seen(self) -> str:
+        """What a heading adds where not all records were looked at: of how many they are a sample; else nothing."""
+        return f", of a random sample of {self.sampled:,} of {self.records:,} records" if self.sampled else ""
 
     def measure(self, key: str) -> MeasureLine:
         """Return the line of one measure."""

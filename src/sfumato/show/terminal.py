@@ -23,6 +23,8 @@ def verdict_text(summary: Summary) -> Text:
         text.append(f"{verdict.done}\n", style="not bold default")
     if verdict.found:
         text.append(f"{verdict.found}\n", style="bold default")
+    if verdict.basis:
+        text.append(f"{verdict.basis}\n", style="not bold default")
     for said in (*verdict.advice, *verdict.warnings):
         text.append(f"! {said}\n", style="not bold yellow")
     if verdict.price:

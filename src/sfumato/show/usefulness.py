@@ -30,6 +30,7 @@ def arranged(found: UtilityFound) -> Usefulness:
         worst=tuple(sorted(judged, key=lambda p: (p.utility, -(p.effect or 0.0)))[:WORST]),
         counts=_counts(found.pairs),
         notes=tuple(notes),
+        sampled=found.sampled,
     )
 
 

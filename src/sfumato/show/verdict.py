@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.compare.choose import Choice, Shortfall
-from sfumato.compare.examine.findings import Examination, ReleasedVariable, VariableDetail
+from sfumato.compare.examine.findings import Examination, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.restoration.findings import Checked
@@ -40,7 +40,9 @@ def verdict_of(
     if choice is None:
         publish, words = None, name
     elif row is None:
-        publish, words = False, "Do not publish: no candidate keeps the bounds"
+        measured = any(one.means for one in results.rows)
+        why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
+        publish, words = False, f"Do not publish: {why}"
     elif leaks and not despite_audit:
         publish, words = False, f"Do not publish yet: {name} keeps the bounds, but the file gives values back"
     else:
@@ -50,6 +52,7 @@ def verdict_of(
         words=words,
         done=done,
         found=_found(results, row, bounds),
+        basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
         price=price_of(examination) if examination is not None else (),
         warnings=(
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
@@ -63,6 +66,33 @@ def verdict_of(
         else (),
         changes=tuple(_changes(results, row, measures, bounds)),
     )
+
+
+def basis_of(results: Results, *rows: Row | None) -> str:
+    """Say which records figures and details are of, where these are not all; which figures of these rows are estimates.
+
+    Of several rows the largest standard error is told.
+    """
+    errors: dict[str, float] = {}
+    for row in rows:
+        for key, error in (row.sampling if row is not None else {}).items():
+            errors[key] = max(error, errors.get(key, 0.0))
+    said = [_estimate(results, key, error) for key, error in errors.items() if key in results.figures]
+    if results.sampled:
+        but = ", but for what is estimated" if said else ""
+        said.insert(
+            0,
+            f"Figures are of all {len(results.table):,} records{but}; details and pictures are of a random sample of "
+            f"{results.sampled:,}, the audit of as many, with suppressed values first.",
+        )
+    return " ".join(said)
+
+
+def _estimate(results: Results, key: str, error: float) -> str:
+    """Say that a figure is an estimate, of how many records, and how sure it is."""
+    about, size = results.figures[key], results.looked_for(key)
+    of = f": {size:,} of {count(len(results.table), 'record')}, drawn at random, were looked for" if size else ""
+    return f"{about.title} is an estimate, as are most of its parts{of}, standard error {written(error, about.unit)}."
 
 
 def _given_back(checked: Checked | None) -> tuple[str, ...]:
@@ -113,7 +143,9 @@ def _warnings(
             said = already_kept(bound, measures[bound.key], before.means[bound.key])
             yield f"The bound on {said}. Lower it, or check that the keys are all that an intruder may know."
     if row is not None and row.candidate in choice.unsure:
-        yield "Chance may decide whether the bound is kept: the 95 % interval holds it. Run more replicates."
+        looked = any(row.sampling.get(bound.key, 0.0) > 0 for bound in bounds)
+        more = "Look for more records, by sample=..., or run more replicates" if looked else "Run more replicates"
+        yield f"Chance may decide whether the bound is kept: the 95 % interval holds it. {more}."
     if row is not None and row.candidate in choice.unknown:
         yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
 
@@ -140,7 +172,7 @@ def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
 
 def _total(results: Results, key: str, row: Row | None) -> str:
     """Count what an expected number is a part of: the records, or the households that a measure counts."""
-    records = len(results.original)
+    records = len(results.table)
     share = 0.0 if row is None else row.means.get(key, 0.0)
     units = round(row.parts[key][EXPECTED] / share) if row is not None and share > 0 else records
     households = units < records and "household" in results.figures[key].title
@@ -185,22 +217,29 @@ def price_of(found: Examination) -> tuple[str, ...]:
     """Say what the protection costs: values blank, variables coarser or untrue, analyses that change."""
     said = []
     if found.detail is not None:
-        said += [_blank(found.detail.variables, found.release.records if found.release else 0)]
+        said += [_blank(found.detail.variables, _records(found.release))]
     if found.release is not None:
-        said += list(_treated(found.release.variables, found.release.removed))
+        said += list(_treated(found.release))
     if found.usefulness is not None:
         pairs = [p for p in found.usefulness.pairs if p.outcome]
         other = [p for p in pairs if p.outcome in CHANGED]
         worst = sorted(other, key=lambda p: -(p.effect or 0.0))[:2]
         named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
         apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
+        where = " in the sample" if found.usefulness.sampled else ""
         if pairs:
             said.append(
-                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or changed{named}"
+                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or changed{where}"
+                f"{named}"
             )
         if apart:
-            said.append(f"distribution changed: {listed(apart, 6)}")
+            said.append(f"distribution changed{where}: {listed(apart, 6)}")
     return tuple(said)
+
+
+def _records(release: ReleaseFacts | None) -> int:
+    """Return how many records the protected table has, all of them where a sample was looked at."""
+    return 0 if release is None else release.whole or release.records
 
 
 def _blank(variables: Sequence[VariableDetail], records: int) -> str:
@@ -218,20 +257,20 @@ def _blank(variables: Sequence[VariableDetail], records: int) -> str:
 
 def _lost(variable: VariableDetail, records: int) -> int:
     """Count the values of a variable that are missing in the protected table only."""
-    if variable.missing is not None:
-        before, after = variable.missing
-    else:  # of a number without a single value there are no moments
-        before, after = (records if m is None else m.missing for m in (variable.before, variable.after))
+    # of a number without a single value there are no moments
+    before, after = (records if missing is None else missing for missing in variable.without)
     return max(after - before, 0)
 
 
-def _treated(variables: Sequence[ReleasedVariable], removed: tuple[str, ...]) -> Iterator[str]:
+def _treated(release: ReleaseFacts) -> Iterator[str]:
+    variables, removed = release.variables, release.removed
     for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
         named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not v.one_left)
         if named:
             yield f"{words}: {listed(named, 8)}"
     if gone := tuple(v.name for v in variables if v.one_left):
-        yield f"nothing is left of: {listed(gone, 8)}"
+        where = " in the sample" if release.whole else ""
+        yield f"nothing is left{where} of: {listed(gone, 8)}"
     if removed:
         yield f"removed: {listed(removed, 8)}"
 

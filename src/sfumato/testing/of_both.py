@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato import catalogue
-from sfumato.core import Chain, Measure, Method, Within
+from sfumato.composition import Chain, Within
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
 

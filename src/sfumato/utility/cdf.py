@@ -7,10 +7,12 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.schema import a_kind
 from sfumato.errors import NotApplicable
-from sfumato.measurement import Measurement
+from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.joint_distribution import Differences, Pooled
+from sfumato.utility.joint_sample import SampledDifferences
+from sfumato.utility.one_distribution import SortedDifferences
 
 SOURCE = (
     "Karr, Oganian, Reiter and Woo, New Measures of Data Utility, section 2.1; weighted: Kyu-Seong Kim, Measures of "
@@ -36,15 +38,17 @@ class CDFDifference(Measure):
         if self.points is not None:
             parameters.whole(self, "points", least=2)
             self.known_as(random=True)
-        if self.points is not None or self.variables is None or len(self.variables) > 1:
-            self.known_as(parts="memory")  # several variables together, and a sample, need the records themselves
+        if self.points is None and self.variables is not None and len(self.variables) == 1:
+            self.known_as(parts="summaries")  # from the values of the one variable, without a sample
 
-    def differences(self, pair: Pair, rng: np.random.Generator) -> Differences:
+    def differences(self, pair: Pair, rng: np.random.Generator) -> Differences | SampledDifferences | SortedDifferences:
         """Compare the joint distribution functions at the pooled records, or at a sample of them."""
         names, notes = self._comparable(pair)
-        if len(names) > 1 or self.points is not None:
-            pair.tables()
+        if pair.in_parts and (len(names) > 1 or self.points is not None):
+            return SampledDifferences.of(pair, names, self.points, rng, notes)
         pooled = Pooled.of(pair, names)
+        if pooled is None:
+            return SortedDifferences.of(pair, names[0], notes)
         return Differences.of(pooled, self.points, rng, (*notes, *pooled.notes))
 
     def _comparable(self, pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -70,8 +74,7 @@ class CDFDifference(Measure):
         weights=True,
         missing=MISSING,
         paired=False,
-        parts="summaries",
-        parts_if="one variable",
+        parts="sample",
         caveat=MANY,
         formula="max over a of |S_X(a) - S_Y(a)|,   a = every record of both tables\n"
         "S_X(a) = sum of w_i over the records with x_i <= a in every variable, over the sum of all w_i",
@@ -94,6 +97,10 @@ class CDFMaximum(CDFDifference):
     ``points`` looks at that many of the pooled records only, drawn at random. The value is then a lower bound; a note
     says what share of the records may exceed it. Without ``points`` the value is exact.
 
+    Of several variables of tables in parts 5,000 records are looked at if ``points`` names no other number; how much of
+    each table lies at or below them is counted over all parts. One variable of tables in parts, also each of several in
+    ``by_variable``, is compared at all records.
+
     >>> import pyarrow as pa
     >>> x, y = pa.table({"a": [1.0, 2.0, 3.0, 4.0]}), pa.table({"a": [3.0, 4.0]})
     >>> CDFMaximum().evaluate(x, y).value  # at 2: two of four, and none
@@ -105,17 +112,16 @@ class CDFMaximum(CDFDifference):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
-        if found.sampled:
+        if isinstance(found, Differences | SampledDifferences) and found.sampled:
             # were the share s of the records larger, a sample of q without any had a chance of (1 - s)^q at the most
             share = 1 - 0.05 ** (1 / found.size)
             parts["share that may exceed it"] = share
             notes = (
                 *notes,
-                f"a lower bound, from {found.size:,} of {found.pooled.size:,} records: at most {share:.2%} of the "
+                f"a lower bound, from {found.size:,} of {found.records:,} records: at most {share:.2%} of the "
                 "records exceed it (95 % confidence)",
             )
-        by_variable = {name: float(np.abs(gaps).max()) for name, gaps, _ in found.pooled.one_by_one()}
-        return self.measurement(found.largest, parts=parts, by_variable=by_variable, notes=notes)
+        return self.measurement(found.largest, parts=parts, by_variable=found.largest_by_variable(), notes=notes)
 
 
 @catalogued(
@@ -129,8 +135,7 @@ class CDFMaximum(CDFDifference):
         weights=True,
         missing=MISSING,
         paired=False,
-        parts="summaries",
-        parts_if="one variable",
+        parts="sample",
         caveat=MANY,
         formula="sum over a of (S_X(a) - S_Y(a))^2 / (n + m),   a = the n + m records of both tables\n"
         "total=True: the sum itself;   S as in CDFMaximum",
@@ -151,7 +156,8 @@ class CDFSquares(CDFDifference):
     nobody and are left out.
 
     ``points`` looks at that many of the pooled records only, drawn at random, and estimates the figure; parts and a
-    note hold its standard error. Without ``points`` the value is exact.
+    note hold its standard error. Without ``points`` the value is exact. Of several variables of tables in parts 5,000
+    records are looked at if ``points`` names no other number, as with ``CDFMaximum``.
 
     >>> import pyarrow as pa
     >>> x, y = pa.table({"a": [1.0, 2.0]}), pa.table({"a": [3.0, 4.0]})
@@ -171,15 +177,13 @@ class CDFSquares(CDFDifference):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         found = self.differences(pair, rng)
         parts, notes = found.parts(), found.notes
-        times = found.pooled.size if self.total else 1
-        if found.sampled:
+        times = found.records if self.total else 1
+        if isinstance(found, Differences | SampledDifferences) and found.sampled:
             error = times * found.standard_error
-            parts["standard error"] = error
+            parts[SAMPLING_ERROR] = error
             notes = (
                 *notes,
-                f"estimated from {found.size:,} of {found.pooled.size:,} records: standard error {error:.2g}",
+                f"estimated from {found.size:,} of {found.records:,} records: standard error {error:.2g}",
             )
-        by_variable = {
-            name: times * float(copies @ gaps**2 / copies.sum()) for name, gaps, copies in found.pooled.one_by_one()
-        }
+        by_variable = {name: times * square for name, square in found.mean_square_by_variable().items()}
         return self.measurement(times * found.mean_square, parts=parts, by_variable=by_variable, notes=notes)

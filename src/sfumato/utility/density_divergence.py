@@ -11,7 +11,7 @@ from sfumato.core import Measure
 from sfumato.data.microdata import Floats, Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import ROUNDING
-from sfumato.measurement import Measurement
+from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.divergence import Direction
@@ -87,7 +87,7 @@ class DensityDivergence(Measure):
         error = float(ratio.std(ddof=1)) / math.sqrt(self.draws)
         notes.append(f"drawn at {self.draws:,} points: standard error {error:.2g}")
         value = max(float(ratio.mean()), 0.0)
-        return self.measurement(value, parts={"standard error": error}, notes=tuple(notes))
+        return self.measurement(value, parts={SAMPLING_ERROR: error}, notes=tuple(notes))
 
 
 def log_density(points: Floats, centres: Floats, weights: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """The joint distribution functions of two tables at the records of both, and how far they lie apart."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum, sqrt
@@ -24,7 +24,8 @@ Ranks = NDArray[np.int32]
 Places = NDArray[np.intp]
 Number = Callable[[NDArray[Any]], Floats]  # from a column of a table to numbers in the order of both
 
-_BELOW_ALL = -np.inf
+BELOW_ALL = -np.inf
+ROUNDING = 1e-12  # differences of shares this close to each other, relatively, are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +48,12 @@ class Ordered:
         order = one_order(name, lists, (used[0], used[1]))
         place = {category: float(number) for number, category in enumerate(order)}
         # the code of a missing value, -1, finds the last place
-        tables = [np.array([*(place.get(category, np.nan) for category in listed), _BELOW_ALL]) for listed in lists]
+        tables = [np.array([*(place.get(category, np.nan) for category in listed), BELOW_ALL]) for listed in lists]
         return cls(name, (partial(np.take, tables[0]), partial(np.take, tables[1])), tuple(order))
 
     def spelled(self, number: float) -> str:
         """Write out a value."""
-        if number == _BELOW_ALL:
+        if number == BELOW_ALL:
             return f"{self.name} missing"
         if self.date:
             return f"{self.name} {spelled(number)}"
@@ -61,7 +62,7 @@ class Ordered:
 
 
 def _numbers(column: Floats) -> Floats:
-    return np.where(np.isnan(column), _BELOW_ALL, column)
+    return np.where(np.isnan(column), BELOW_ALL, column)
 
 
 def _used(half: Half, name: str) -> set[Category]:
@@ -94,11 +95,10 @@ class Pooled:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, pair: Pair, names: tuple[str, ...]) -> "Pooled":
-        """Pool the records of positive weight."""
+    def of(cls, pair: Pair, names: tuple[str, ...]) -> "Pooled | None":
+        """Pool the records of positive weight; None: the different values of one variable do not fit into memory."""
         columns = tuple(Ordered.of(pair, name) for name in names)
-        halves = pair.original, pair.protected
-        totals = tuple(half.keep("weight of all", partial(_total_weight, half)) for half in halves)
+        totals = total_weights(pair)
         if len(columns) == 1 and pair.in_parts:
             return cls._of_one(pair, columns[0], totals)
         tables = pair.tables()
@@ -116,7 +116,7 @@ class Pooled:
             behind = np.empty(int(ranks[:, j].max()) + 1)
             behind[ranks[:, j]] = pooled
             values.append(behind)
-            gaps = [gap + int((side == _BELOW_ALL).sum()) for gap, side in zip(gaps, sides, strict=True)]
+            gaps = [gap + int((side == BELOW_ALL).sum()) for gap, side in zip(gaps, sides, strict=True)]
         turn = np.argsort(-ranks.max(axis=0), kind="stable")
         rows, place = distinct_rows(ranks[:, turn])
         cut, number = len(kept[0]), len(rows)
@@ -128,12 +128,14 @@ class Pooled:
         return cls._made(pair, columns, turn, tuple(values), rows, copies, weighed, totals, place, gaps)
 
     @classmethod
-    def _of_one(cls, pair: Pair, column: Ordered, totals: tuple["_Weight", ...]) -> "Pooled":
+    def _of_one(cls, pair: Pair, column: Ordered, totals: tuple["Weight", "Weight"]) -> "Pooled | None":
         """Pool one variable from the counts of its values, whatever the parts."""
-        found = [
-            half.total(partial(_positive_values, column.name, number, total.unit))
-            for half, number, total in zip((pair.original, pair.protected), column.number, totals, strict=True)
-        ]
+        found: list[Values] = []
+        for half, number, total in zip((pair.original, pair.protected), column.number, totals, strict=True):
+            side = half.total_if_it_fits(partial(_positive_values, column.name, number, total.unit))
+            if side is None:
+                return None
+            found.append(side)
         values = np.unique(np.concatenate([side.values for side in found]))
         at = [np.searchsorted(values, side.values) for side in found]
         copies, weighed, gaps = np.zeros(len(values), dtype=np.int64), [], []
@@ -143,7 +145,7 @@ class Pooled:
             own = np.zeros(len(values))
             own[places] = side.weights
             weighed.append(own)
-            gaps.append(int(side.counts[side.values == _BELOW_ALL].sum()))
+            gaps.append(int(side.counts[side.values == BELOW_ALL].sum()))
         rows = np.arange(len(values), dtype=np.int32)[:, None]
         return cls._made(
             pair, (column,), np.zeros(1, dtype=np.intp), (values,), rows, copies, weighed, totals, None, gaps
@@ -159,22 +161,13 @@ class Pooled:
         rows: Ranks,
         copies: Integers,
         weighed: list[Floats],
-        totals: tuple["_Weight", ...],
+        totals: tuple["Weight", "Weight"],
         place: Places | None,
         gaps: list[int],
     ) -> "Pooled":
-        notes = []
-        nobody = sum(total.nobody for total in totals)
-        if nobody:
-            notes.append(f"{nobody:,} record{'s' if nobody > 1 else ''} of weight zero left out")
-        if (pair.original.schema.weight is None) != (pair.protected.schema.weight is None):
-            bare = "original" if pair.original.schema.weight is None else "protected"
-            notes.append(f"the {bare} table has no weight: its records count alike, those of the other by weight")
-        if any(gaps):
-            notes.append(f"missing values, taken as below all others: {gaps[0]:,} before, {gaps[1]:,} after")
         before, after = (total.sum for total in totals)
         weights = weighed[0] * after, weighed[1] * before
-        return cls(columns, turn, values, rows, copies, weights, before * after, place, tuple(notes))
+        return cls(columns, turn, values, rows, copies, weights, before * after, place, said_of(pair, totals, gaps))
 
     @property
     def size(self) -> int:
@@ -206,8 +199,22 @@ class Pooled:
         return ", ".join(column.spelled(float(self.values[j][rank[j]])) for j, column in enumerate(self.columns))
 
 
+def said_of(pair: Pair, totals: tuple["Weight", "Weight"], gaps: Sequence[int]) -> tuple[str, ...]:
+    """Say what a reader must know of weights and missing values; ``gaps`` counts the latter in each table."""
+    notes = []
+    nobody = sum(total.nobody for total in totals)
+    if nobody:
+        notes.append(f"{nobody:,} record{'s' if nobody > 1 else ''} of weight zero left out")
+    if (pair.original.schema.weight is None) != (pair.protected.schema.weight is None):
+        bare = "original" if pair.original.schema.weight is None else "protected"
+        notes.append(f"the {bare} table has no weight: its records count alike, those of the other by weight")
+    if any(gaps):
+        notes.append(f"missing values, taken as below all others: {gaps[0]:,} before, {gaps[1]:,} after")
+    return tuple(notes)
+
+
 @dataclass(frozen=True)
-class _Weight:
+class Weight:
     """What the records of a table weigh together.
 
     The unit is a power of two, which rounds nothing. It brings the largest weight near 1, so that no product overflows.
@@ -218,21 +225,32 @@ class _Weight:
     nobody: int  # records of weight zero
 
 
-def _total_weight(half: Half) -> _Weight:
+def total_weights(pair: Pair) -> tuple[Weight, Weight]:
+    """Return what the records of each table weigh together."""
+    halves = pair.original, pair.protected
+    before, after = (half.keep("weight of all", partial(_total_weight, half)) for half in halves)
+    return before, after
+
+
+def _total_weight(half: Half) -> Weight:
     if half.schema.weight is None:
-        return _Weight(2.0, len(half) / 2.0, 0)
+        return Weight(2.0, len(half) / 2.0, 0)
     largest = max(float(part.weights().max()) for part in half.parts if len(part))
     unit = 2.0 ** float(np.frexp(largest)[1])
     weights = (part.weights() / unit for part in half.parts if len(part))
     total = fsum(w for part in weights for w in part[part > 0].tolist())
-    return _Weight(unit, total, sum(int((part.weights() == 0).sum()) for part in half.parts))
+    return Weight(unit, total, sum(int((part.weights() == 0).sum()) for part in half.parts))
+
+
+def positive(name: str, number: Number, unit: float, part: Microdata) -> tuple[Floats, Floats]:
+    """Return the values of the records that weigh something, missing ones below all others, and what they weigh."""
+    weights = part.weights()
+    counted = weights > 0
+    return number(part.columns[name][counted]), weights[counted] / unit
 
 
 def _positive_values(name: str, number: Number, unit: float, part: Microdata) -> Values:
-    """Count the values of the records that weigh something, missing ones below all others."""
-    weights = part.weights()
-    counted = weights > 0
-    return Values.of(number(part.columns[name][counted]), weights[counted] / unit)
+    return Values.of(*positive(name, number, unit, part))
 
 
 @dataclass(frozen=True)
@@ -259,17 +277,25 @@ class Differences:
         squares, size = gaps**2, int(copies.sum())
         mean = float(copies @ squares) / size
         variance = float(copies @ (squares - mean) ** 2) / max(size - 1, 1)
-        where = int(np.argmax(np.abs(gaps)))
+        where = first_largest(gaps)
         largest = min(float(abs(gaps[where])), 1.0)  # weights that are no whole numbers may round beyond
         if largest > 0:
-            share = [f"{share:.4g}" for share in pooled.shares_at(where)]
             scope = "of the records looked at, " if size < pooled.size else ""
-            notes = (
-                *notes,
-                f"{scope}the difference is largest at {pooled.spelled(where)}: at or below it lies "
-                f"{share[0]} of the original and {share[1]} of the protected table",
-            )
+            notes = (*notes, scope + said_where(pooled.spelled(where), pooled.shares_at(where)))
         return cls(pooled, size, mean, variance, largest, where, notes)
+
+    @property
+    def records(self) -> int:
+        """The number of records of both tables."""
+        return self.pooled.size
+
+    def largest_by_variable(self) -> dict[str, float]:
+        """Return the largest difference of each variable alone."""
+        return {name: float(np.abs(gaps).max()) for name, gaps, _ in self.pooled.one_by_one()}
+
+    def mean_square_by_variable(self) -> dict[str, float]:
+        """Return the mean squared difference of each variable alone."""
+        return {name: float(copies @ gaps**2 / copies.sum()) for name, gaps, copies in self.pooled.one_by_one()}
 
     @property
     def sampled(self) -> bool:
@@ -283,13 +309,37 @@ class Differences:
 
     def parts(self) -> dict[str, float]:
         """Both figures, and the two shares at the point where they differ most."""
-        before, after = self.pooled.shares_at(self.where)
-        return {
-            "largest difference": self.largest,
-            "mean of squares": self.mean_square,
-            "original at or below the point": before,
-            "protected at or below the point": after,
-        }
+        return both_figures(self.largest, self.mean_square, self.pooled.shares_at(self.where))
+
+
+def first_largest(gaps: Floats) -> int:
+    """Return the first place where a difference is the largest but for rounding, which depends on how sums are made.
+
+    >>> first_largest(np.array([0.1, -0.3, 0.1 + 0.2, 0.3]))
+    1
+    """
+    sizes = np.abs(gaps)
+    return int(np.argmax(sizes >= sizes.max() * (1 - ROUNDING)))
+
+
+def said_where(point: str, shares: tuple[float, float]) -> str:
+    """Say where the difference is largest, and what share of each table lies at or below that point."""
+    before, after = shares
+    return (
+        f"the difference is largest at {point}: at or below it lies "
+        f"{before:.4g} of the original and {after:.4g} of the protected table"
+    )
+
+
+def both_figures(largest: float, mean_square: float, shares: tuple[float, float]) -> dict[str, float]:
+    """Name both figures, and the two shares at the point where they differ most."""
+    before, after = shares
+    return {
+        "largest difference": largest,
+        "mean of squares": mean_square,
+        "original at or below the point": before,
+        "protected at or below the point": after,
+    }
 
 
 def one_order(

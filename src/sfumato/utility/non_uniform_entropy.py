@@ -136,10 +136,16 @@ def _lost(variable: Coarsened) -> Lost:
 def surprise(values: NDArray[np.generic], classes: NDArray[np.generic]) -> Floats:
     """Return -log2 of how likely each value is among those of its class.
 
+    Where some records of a value were put together with others and some were not, each counts in its own class.
+
     >>> surprise(np.array([1, 1, 2, 3]), np.array([0, 0, 0, 7])).round(3)  # 2/3, 2/3, 1/3, and alone
     array([0.585, 0.585, 1.585, 0.   ])
+    >>> surprise(np.array([1, 1, 1, 2]), np.array([0, 0, 7, 7])).tolist()  # alone, alone, and 1/2 each
+    [0.0, 0.0, 1.0, 1.0]
     """
-    _, value, often = np.unique(values, return_inverse=True, return_counts=True)
     _, inside, together = np.unique(classes, return_inverse=True, return_counts=True)
-    bits: Floats = np.log2(together[inside]) - np.log2(often[value])
+    _, value = np.unique(values, return_inverse=True)
+    pairs = value.astype(np.int64) * len(together) + inside
+    _, pair, often = np.unique(pairs, return_inverse=True, return_counts=True)
+    bits: Floats = np.log2(together[inside]) - np.log2(often[pair])
     return bits

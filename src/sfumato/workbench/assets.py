@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import sfumato
+from sfumato.display import visible_page
 from sfumato.show import wording
 from sfumato.show.page import breakable, vega_bundle
 
@@ -55,7 +56,7 @@ def version() -> str:
 
 def render(template: str, **values: Any) -> str:
     """Return a page."""
-    return str(_environment().get_template(template).render(**values))
+    return visible_page(str(_environment().get_template(template).render(**values)))
 
 
 @cache

@@ -120,6 +120,7 @@ class Journal:
         with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             self._fresh(connection, revision)
+            _now(connection)  # what is damaged is told before anything is moved
             parent, screen, what = connection.execute(
                 "SELECT parent, screen, what FROM steps WHERE number = (SELECT step FROM now)"
             ).fetchone()
@@ -173,19 +174,34 @@ class Journal:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 connection.close()
-        except sqlite3.Error as error:
+        except _Damaged as error:
+            raise FileError(
+                f"journal {self.path}: the last step in it is damaged ({error}); restore the file from a copy, or move "
+                "it away: the steps are then lost, and the project goes on with what schema.toml, the last run and its "
+                "figures say"
+            ) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a damaged schema SQLite's own message is no text
             raise FileError(
                 f"journal {self.path}: {error}; free some space, check its permissions, or restore it from a copy"
             ) from error
 
 
+class _Damaged(Exception):  # noqa: N818 - the journal makes an error of it that says what to do
+    """A step that cannot be read."""
+
+
 def _now(connection: sqlite3.Connection) -> Now:
-    revision, parent, what, draft = connection.execute(
-        "SELECT revision, parent, what, draft FROM now JOIN steps ON number = step"
-    ).fetchone()
+    found = connection.execute("SELECT revision, parent, what, draft FROM now JOIN steps ON number = step").fetchone()
+    if found is None:
+        raise _Damaged("the step that holds is not there")
+    revision, parent, what, content = found
     again = _next(connection)
+    try:
+        draft = Draft.from_json(zlib.decompress(content).decode())
+    except (FileError, ValueError, TypeError, zlib.error) as error:
+        raise _Damaged(str(error)) from error
     return Now(
-        draft=Draft.from_json(zlib.decompress(draft).decode()),
+        draft=draft,
         revision=revision,
         undo=None if parent is None else what,
         redo=None if again is None else again[2],

@@ -12,7 +12,8 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from sfumato import catalogue
 from sfumato.compare.figures import listed
-from sfumato.core import Chain, Method, Within
+from sfumato.composition import Chain, Within
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
 from sfumato.methods import VariableRemoval
@@ -79,7 +80,7 @@ def read_step(step: Method, form: Form, data: Microdata) -> Method:
     blocks = said.pop(WITHIN, None)
     made = _made(type(inner), said, known)
     if blocks is None:
-        return made
+        return replace(step, method=made) if isinstance(step, Within) and step.blocks is not None else made
     least = step.least if isinstance(step, Within) else Within.least
     try:
         return made.within(*ast.literal_eval(blocks), least=least)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from sfumato.core import Method, Within
+from sfumato.composition import Within
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.methods import LocalSuppression
 from sfumato.workbench.method_forms import Field, fields_of, read_step

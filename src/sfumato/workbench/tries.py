@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from sfumato.compare.clauses import steps_of
 from sfumato.compare.examine.variables import variable_detail
-from sfumato.core import Chain, Method
+from sfumato.composition import Chain
+from sfumato.core import Method
 from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import judging, of_table, recoded_first
 from sfumato.workbench.desk import Desk

@@ -10,12 +10,11 @@ from sfumato.compare.examine.findings import (
     ReleaseFacts,
     SpecialColumn,
 )
+from sfumato.compare.examine.whole import gaps
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
 from sfumato.restoration.dependencies import dependencies
-
-GAP = 0.1  # share of values gone before it is worth a warning
 
 
 def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
@@ -112,12 +111,8 @@ def _known_too(original: Microdata, protected: Microdata) -> tuple[tuple[str, st
 
 def _gaps(original: Microdata, protected: Microdata) -> tuple[Gap, ...]:
     """Find the variables that lost many of their values."""
-    shares = (
-        Gap(name, *(float(table.missing(name).mean()) for table in (original, protected)))
-        for name in original.schema.analysed()
-        if name in protected.schema
-    )
-    return tuple(gap for gap in shares if gap.after - gap.before > GAP)
+    names = (name for name in original.schema.analysed() if name in protected.schema)
+    return gaps({name: (float(original.missing(name).mean()), float(protected.missing(name).mean())) for name in names})
 
 
 def _unique(protected: Microdata, names: tuple[str, ...]) -> float:

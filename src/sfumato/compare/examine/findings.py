@@ -60,6 +60,15 @@ class VariableDetail:
     clipped: bool = False
     missing_shares: tuple[float, float] = (0.0, 0.0)  # of all records, before and after
     suppressed: float | None = None  # share of all records whose value was made missing; None if they do not match
+    blank: tuple[int, int] | None = None  # as ``missing``, in all records, where the rest is of a sample of them
+
+    @property
+    def without(self) -> tuple[int | None, int | None]:
+        """How many records have no value before and after, as exactly as it is known; None: none has one."""
+        if self.blank or self.missing:
+            return self.blank or self.missing or (0, 0)
+        before, after = (None if m is None else m.missing for m in (self.before, self.after))
+        return before, after
 
     @property
     def moved(self) -> float:
@@ -173,6 +182,7 @@ class UtilityFound:
     variables: tuple[VariableUtility, ...]
     pairs: tuple[PairUtility, ...]
     notes: tuple[str, ...] = ()
+    sampled: bool = False  # whether it is of a sample of the records
 
 
 @dataclass(frozen=True)
@@ -258,6 +268,7 @@ class ReleaseFacts:
     records: int
     variables: tuple[ReleasedVariable, ...]
     removed: tuple[str, ...]
+    whole: int = 0  # records of the file, where the facts are of a sample of them
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The levels that an optimal recoding chose, and what lies beside them."""
 
 from sfumato.compare.examine.findings import KeyLevel
-from sfumato.core import Chain, Measure, Method
+from sfumato.composition import Chain
+from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.methods import OptimalRecoding
 

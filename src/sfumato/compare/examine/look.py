@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from sfumato.arguments import entries, require, require_number, require_whole
 from sfumato.compare import plain
 from sfumato.compare.examine.facts import caution_facts, release_facts
 from sfumato.compare.examine.findings import (
@@ -34,7 +35,7 @@ from sfumato.compare.examine.usefulness import utility_found
 from sfumato.compare.examine.variables import distributions
 from sfumato.compare.identity import identity
 from sfumato.compare.results import Results, Which
-from sfumato.core import Measure
+from sfumato.core import Measure, Method
 from sfumato.errors import NotApplicable, ParameterError
 
 T = TypeVar("T")
@@ -60,10 +61,15 @@ def examine(
     again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for lines on
     the terminal, or who follows instead.
     """
+    require("examine", Results, "the results of an experiment", results=results)
+    require("examine", str | Method, "the name of a candidate", candidate=candidate)
+    require("examine", ProtectedTable | None, "a ProtectedTable", table=table)
+    require_whole("examine", least=0, listed=listed)
+    require_number("examine", least=0, seconds=seconds)
     ordered = _ordered(what)
     axes = tuple(dict.fromkeys(results.key(which) for which in (risk, utility) if which is not None))
     first = None if risk is None else results.key(risk)
-    look = _Look(results, table or ProtectedTable(results, candidate), axes, first, listed, seconds)
+    look = _Look(results, ProtectedTable(results, candidate) if table is None else table, axes, first, listed, seconds)
     found: dict[Piece, Any] = {}
     with lines(ordered, shown=progress) as shown:
         for piece in ordered:
@@ -93,7 +99,7 @@ def examined(results: Results, candidate: str, *, what: Iterable[Piece]) -> Exam
 
 
 def _ordered(what: Iterable[Piece]) -> tuple[Piece, ...]:
-    wanted = tuple(what)
+    wanted = entries("examine", str, "names of pieces", what=what)
     for piece in wanted:
         if piece not in PIECES:
             raise ParameterError(f"examine: there is no {piece!r}; there are {', '.join(PIECES)}")
@@ -155,17 +161,29 @@ class _Look:
 
     def cautions(self, told: Told) -> CautionFacts:
         original = self.results.original
-        return self._kept(CautionFacts, "cautions", lambda: caution_facts(original, self.table.made))
+
+        def compute() -> CautionFacts:
+            facts, blanks = caution_facts(original, self.table.made), self.table.blanks
+            return facts if blanks is None else blanks.in_cautions(facts, original.schema.analysed())
+
+        return self._kept(CautionFacts, "cautions", compute)
 
     def release(self, told: Told) -> ReleaseFacts:
         original = self.results.original
-        return self._kept(ReleaseFacts, "release", lambda: release_facts(original, self.table.made))
+
+        def compute() -> ReleaseFacts:
+            facts, blanks = release_facts(original, self.table.made), self.table.blanks
+            return facts if blanks is None else blanks.in_release(facts)
+
+        return self._kept(ReleaseFacts, "release", compute)
 
     def detail(self, told: Told) -> Distributions:
         original, method = self.results.original, self.results.row(self.candidate).method
 
         def compute() -> Distributions:
-            return replace(distributions(original, self.table.made), levels=levels_beside(method, original))
+            found, blanks = distributions(original, self.table.made), self.table.blanks
+            found = replace(found, levels=levels_beside(method, original))
+            return found if blanks is None else blanks.in_detail(found)
 
         return self._kept(Distributions, "detail", compute)
 
@@ -200,7 +218,7 @@ class _Look:
         def compute() -> UtilityFound:
             found = utility_found(measure.evaluate(self.results.original, self.table.made))
             assert found is not None
-            return found
+            return replace(found, sampled=bool(self.results.sampled))
 
         try:
             return self._kept(UtilityFound, f"usefulness by {identity(measure)}", compute)
@@ -219,7 +237,7 @@ class _Look:
         row, original = self.results.row(self.candidate), self.results.original
         known = {repr(m): m for m in self.results.measures if isinstance(m, Measure)}
         measures = {key: known[key] for key in self.axes if key in known and key in row.means}
-        if len(original) > MOST_RESAMPLED or not measures:
+        if self.results.whole is not None or len(original) > MOST_RESAMPLED or not measures:
             return None
 
         def compute() -> OverRecords:

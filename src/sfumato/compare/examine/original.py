@@ -22,8 +22,8 @@ def original_variables(data: Microdata) -> tuple[OriginalVariable, ...]:
 
 def _variable(data: Microdata, found: Finding) -> OriginalVariable:
     variable = data.schema[found.name]
-    numeric = variable.quantitative
-    names = () if numeric else tuple(spelled_categories(variable)[:NAMED])
+    numeric, named = variable.quantitative, data.schema.names_units(found.name)
+    names = () if numeric or named else tuple(spelled_categories(variable)[:NAMED])
     ends: tuple[Any, Any] = (found.minimum, found.maximum)
     if found.kind == "date":
         ends = (day_of(found.minimum), day_of(found.maximum))
@@ -36,5 +36,5 @@ def _variable(data: Microdata, found: Finding) -> OriginalVariable:
         distinct=found.distinct,
         ends=(float(ends[0]), float(ends[1])) if numeric and None not in ends else None,
         categories=names,
-        more=0 if numeric else len(variable.categories) - len(names),
+        more=0 if numeric or named else len(variable.categories) - len(names),
     )

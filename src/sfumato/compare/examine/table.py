@@ -2,8 +2,11 @@
 
 from functools import cached_property
 
+from sfumato.compare.examine.whole import Blanks
 from sfumato.compare.results import Results
 from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
+from sfumato.pair.sampled import sampled
 
 
 class ProtectedTable:
@@ -14,5 +17,19 @@ class ProtectedTable:
 
     @cached_property
     def made(self) -> Microdata:
-        """The table itself; to ask for it masks the original, once."""
+        """The table itself, of one in parts a sample; to ask for it masks the original, once."""
+        if self.results.whole is not None:
+            return sampled(self.whole, len(self.results.original))
         return self.results.protect(self.candidate)
+
+    @cached_property
+    def whole(self) -> TableInParts:
+        """The table in parts, each of which is masked when it is asked for."""
+        return self.results.protected(self.candidate)
+
+    @cached_property
+    def blanks(self) -> Blanks | None:
+        """What is missing in all records, where ``made`` is a sample of them; None: it is all of them."""
+        if self.results.whole is None or not self.results.sampled:
+            return None
+        return Blanks(self.results.whole, self.whole)

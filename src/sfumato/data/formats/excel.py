@@ -11,7 +11,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,15 +23,15 @@ from sfumato.data.dates import is_moment
 from sfumato.data.decimals import EXACT
 from sfumato.data.formats.csv.cells import typed, without_markers
 from sfumato.data.formats.csv.reading import checked_names
-from sfumato.errors import DataError, FileError
+from sfumato.errors import DataError, FileError, SfumatoError
 
-EXCEL = (".xlsx", ".xlsm")
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
 DIGITS, LARGEST = 16, 1e308  # of a number, as openpyxl writes it
 _UNWRITABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"  # what XML has no character for
 _NOT_AVAILABLE = "#N/A"
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"}
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_ROW = re.compile(rb"<(?:\w+:)?row\s(?:[^>]*?\s)?r=\"(\d+)\"")
 FIRST_DAY = dt.datetime(1900, 3, 1)
 _MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
 
@@ -49,17 +49,20 @@ def openpyxl() -> Any:
 
 def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
     """Name the sheets of a workbook that are not empty."""
-    book = _opened(path, content)
-    try:
+    with _opened(path, content) as book:
         return tuple(found.title for found in book.worksheets if any(True for _ in _filled(found)))
-    finally:
-        book.close()
 
 
-def _opened(path: Path, content: bytes) -> Any:
+@contextmanager
+def _opened(path: Path, content: bytes) -> Iterator[Any]:
+    """Open a workbook; its sheets are parsed while they are read, so that damage may show at any time until then."""
     try:
-        return openpyxl().load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-    except FileError:
+        book = openpyxl().load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        try:
+            yield book
+        finally:
+            book.close()
+    except SfumatoError:
         raise
     except Exception as error:  # a damaged file may raise anything: of zip, of XML, of the library
         locked = content[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -69,8 +72,7 @@ def _opened(path: Path, content: bytes) -> Any:
 
 def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[str]) -> pa.Table:
     """Read one sheet of a workbook: the one named, or the only one that is not empty."""
-    book = _opened(path, content)
-    try:
+    with _opened(path, content) as book:
         sheets = {found.title: found for found in book.worksheets}
         without = _without_value(content, sheets)
         name, cells = _chosen(path, sheets, sheet, without)
@@ -79,8 +81,6 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
                 f"{path}: cell {without[name]} of sheet {name!r} is a formula without a value, because the program "
                 "that wrote it computed none; open the file in Excel or LibreOffice and save it"
             )
-    finally:
-        book.close()
     names, records = cells[0], cells[1:]
     if not records:
         raise FileError(f"{path}: sheet {name!r} has a header but no records")
@@ -92,9 +92,14 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
 def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
     """Return the first cell of each sheet that is a formula of which no value was kept: read, it would be a gap."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        if not any(_FORMULA.search(archive.read(name)) for name in parts):
-            return {}
+        computed = False
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/"):
+                part = archive.read(name)
+                _refuse_rows_twice(part)
+                computed = computed or _FORMULA.search(part) is not None
+    if not computed:
+        return {}
     book = openpyxl().load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
     found: dict[str, str] = {}
     try:
@@ -119,6 +124,16 @@ def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
     finally:
         book.close()
     return found
+
+
+def _refuse_rows_twice(sheet: bytes) -> None:
+    """Refuse rows that do not stand in the order of their numbers: the library passes over those that come late."""
+    last = 0
+    for found in _ROW.finditer(sheet):
+        number = int(found[1])
+        if number <= last:
+            raise ValueError(f"row {number} stands behind row {last}")
+        last = number
 
 
 def _chosen(

@@ -15,8 +15,10 @@ def read_parquet(path: Path, content: bytes) -> pa.Table:
     if not content:
         raise FileError(f"{path} is empty")
     try:
-        return pq.read_table(pa.BufferReader(content))
-    except (pa.ArrowException, OSError) as error:
+        found = pq.read_table(pa.BufferReader(content))
+        found.validate(full=True)  # codes of texts that are not there come through the reader, and texts that are none
+        return found
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns may be no text
         if content[:4] == b"PAR1" and content[-4:] != b"PAR1":
             raise FileError(f"{path} is a truncated Parquet file: its end is missing; fetch it again") from None
         raise FileError(f"{path} cannot be read as Parquet: {error}") from None

@@ -1,8 +1,8 @@
 """A part of a table on disk: some row groups of a Parquet file, read column by column, and known by their content."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 
 from sfumato.data import columns as read_columns
 from sfumato.data.atomic import reason
-from sfumato.data.on_demand import Column, OnDemand
+from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.schema import Variable
 from sfumato.errors import DataError, FileError
 
-BLOCK = 1 << 22  # bytes digested at a time
+BLOCK = 1 << 18  # bytes digested at a time, few enough to stay near the processor
+LENGTH = 32  # of a digest, 128 bits: equal ones of different columns do not occur
 OPEN_FILES = 8
 
 
@@ -29,8 +30,13 @@ class Place:
     records: int
     size: int  # bytes of the whole file
     changed: int  # when, in nanoseconds
-    digest: str  # of the bytes of the row groups, and of what the file says of them
+    digests: Mapping[str, str]  # of the columns: of the bytes of each in the row groups, and of its type
     last: bool = field(default=True, compare=False)  # whether these are all row groups of the file
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all columns."""
+        return digest_of(*(text for column in self.digests.items() for text in column))
 
     @property
     def name(self) -> str:
@@ -45,7 +51,7 @@ class Place:
         now = stated(self.path)
         if (now.st_size, now.st_mtime_ns) == (self.size, self.changed):
             return
-        if now.st_size != self.size or digest(self.path, self.groups) != self.digest:
+        if now.st_size != self.size or digests(self.path, self.groups) != self.digests:
             raise FileError(
                 f"part {self.name} has changed since it was first looked at; scan the table again, and let nobody "
                 "write to its files meanwhile"
@@ -72,6 +78,10 @@ class ParquetColumns(OnDemand):
     def digest(self) -> str:
         """A digest of what the row groups hold."""
         return self.place.digest
+
+    def column_digest(self, name: str) -> str | None:
+        """A digest of the bytes of one column."""
+        return self.place.digests[name]
 
     def read(self, name: str) -> Column:
         """Read one column; refused where the file has changed."""
@@ -114,13 +124,14 @@ def _opened(path: Path, size: int, _: int) -> tuple[Any, pa.Schema]:
             end = file.read(4)
         if start == b"PAR1" and end != b"PAR1":
             raise FileError(f"{path} is a truncated Parquet file: its end is missing; fetch it again")
-        schema = pq.read_schema(path)
-        return pq.ParquetFile(path, read_dictionary=_texts(schema)), schema
+        plain = pq.ParquetFile(path)
+        schema = plain.schema_arrow
+        return pq.ParquetFile(path, metadata=plain.metadata, read_dictionary=_texts(schema)), schema
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read as Parquet: {error}") from None
 
 
@@ -133,45 +144,50 @@ def raw(path: Path, groups: tuple[int, ...], name: str) -> Any:
     """Read one column of some row groups as arrow."""
     try:
         column = opened(path).read_row_groups(list(groups), columns=[name], use_threads=False)[name]
+        if pa.types.is_dictionary(column.type):
+            column.validate(full=True)  # codes of texts that are not there come through the reader
     except OSError as error:  # of a file that ends before its data do, too
         raise FileError(f"{path} cannot be read: {error}; fetch it again") from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise FileError(f"{path} cannot be read as Parquet: {error}") from None
     return column
 
 
-def digest(path: Path, groups: tuple[int, ...]) -> str:
-    """Return a digest of the bytes of some row groups, and of how the file describes its columns."""
-    file = opened(path)
-    found = sha256(types(path).remove_metadata().to_string().encode())
+def digests(path: Path, groups: tuple[int, ...]) -> dict[str, str]:
+    """Return a digest of each column: of its bytes in some row groups, and of its type."""
+    file, block = opened(path), memoryview(bytearray(BLOCK))
+    found = {entry.name: sha256(str(entry.type).encode()) for entry in types(path)}
     try:
-        with path.open("rb") as content:
+        with path.open("rb", buffering=0) as content:
             for group in groups:
-                start, end = _span(file.metadata.row_group(group))
-                content.seek(start)
-                while start < end:
-                    block = content.read(min(BLOCK, end - start))
-                    if not block:
-                        raise FileError(f"{path} is a truncated Parquet file: its data end early; fetch it again")
-                    found.update(block)
-                    start += len(block)
+                for name, start, end in _spans(file.metadata.row_group(group), list(found)):
+                    content.seek(start)
+                    left = end - start
+                    while left:
+                        size = content.readinto(block[:left])
+                        if not size:
+                            raise FileError(f"{path} is a truncated Parquet file: its data end early; fetch it again")
+                        found[name].update(block[:size])
+                        left -= size
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
-    return found.hexdigest()
+    return {name: digest.hexdigest()[:LENGTH] for name, digest in found.items()}
 
 
-def _span(group: Any) -> tuple[int, int]:
-    """Return where the data of a row group begin and end in the file."""
-    starts, ends = [], []
+def _spans(group: Any, names: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield each chunk of a row group: its column, and where its bytes begin and end in the file.
+
+    A column is one chunk; only those of lists and the like, which no table has here, are several.
+    """
+    flat = group.num_columns == len(names)
     for place in range(group.num_columns):
         chunk = group.column(place)
         pages = [chunk.data_page_offset, chunk.dictionary_page_offset]
         start = min(page for page in pages if page is not None and page > 0)
-        starts.append(start)
-        ends.append(start + chunk.total_compressed_size)
-    return min(starts), max(ends)
+        name = names[place] if flat else chunk.path_in_schema.partition(".")[0]
+        yield name, start, start + chunk.total_compressed_size
 
 
 def bounds(path: Path, groups: tuple[int, ...], name: str) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import WORTH_COMPILING
+from sfumato.kernels.stretches import stretches
 
 Floats = NDArray[np.float64]
 
@@ -124,10 +125,13 @@ def _twice_one_side(n: int, gap: float) -> float:
     if n < VECTORS:
         return 0.0 if gap < 0.5 and n * gap * gap >= NOTHING else min(1.0, 2 * float(smirnov(n, gap)))
     # Smirnov's one-sided sum, whose terms scipy adds one by one: 20 times faster as arrays
-    j = np.arange(np.ceil(n * (1 - gap)))
-    share = gap + j / n
-    binomial = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
-    return float(2 * gap * np.exp(binomial + (j - 1) * np.log(share) + (n - j) * np.log1p(-share)).sum())
+    total = 0.0
+    for rows in stretches(int(np.ceil(n * (1 - gap)))):
+        j = np.arange(rows.start, rows.stop, dtype=np.float64)
+        share = gap + j / n
+        binomial = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
+        total += float(np.exp(binomial + (j - 1) * np.log(share) + (n - j) * np.log1p(-share)).sum())
+    return 2 * gap * total
 
 
 def _first_order(n: int, size: float) -> float:

@@ -11,7 +11,7 @@ from sfumato.kernels import worth_compiling
 from sfumato.kernels.mixed_distance import plain
 from sfumato.kernels.mixed_distance.points import APART, Floats, Integers, Nearest, Points, slack
 
-__all__ = ["APART", "Nearest", "Points", "nearer_and_tied", "nearest", "nearest_others", "slack"]
+__all__ = ["APART", "Nearest", "Points", "least_distances", "nearer_and_tied", "nearest", "nearest_others", "slack"]
 
 
 def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) -> tuple[Integers, Integers]:
@@ -26,6 +26,18 @@ def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) 
 def nearest(points: Points, here: Floats) -> Nearest:
     """Find the points nearest to each row of ``here``, all that tie."""
     return _nearest(points, here, np.full(len(here), -1, dtype=np.int64))
+
+
+def least_distances(points: Points, here: Floats, but: Integers) -> Floats:
+    """Return how far the nearest point is from each row of ``here``, those of one unit passed over (-1: of none).
+
+    Where there is no other unit it is infinite.
+    """
+    if not worth_compiling(len(points.place)):
+        return plain.least_distances(points, here, but)
+    from sfumato.kernels.mixed_distance import compiled
+
+    return compiled.least_distances(points, here, but)
 
 
 def nearest_others(points: Points) -> Nearest:

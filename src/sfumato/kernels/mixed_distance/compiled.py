@@ -33,6 +33,20 @@ def nearer_and_tied(
     return nearer, tied
 
 
+def least_distances(points: Points, here: Floats, but: Integers, *, threads: int | None = None) -> Floats:
+    """Return how far the nearest point is from each row; those of the unit ``but`` names are passed over."""
+    boxes = points.boxes
+    distance = np.empty(len(here))
+    queries = np.ascontiguousarray(here)
+    units = np.ascontiguousarray(points.unit[boxes.order])
+
+    def search(rows: slice) -> None:
+        _least(boxes, units, queries[rows], but[rows], distance[rows])
+
+    in_chunks(search, len(here), CHUNK, threads=threads)
+    return distance
+
+
 def nearest(points: Points, here: Floats, but: Integers, *, threads: int | None = None) -> Nearest:
     """Find the points nearest to each row; those of the unit ``but`` names are passed over, and -1 names none."""
     boxes = points.boxes

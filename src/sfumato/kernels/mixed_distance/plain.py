@@ -50,14 +50,17 @@ def nearer_and_tied(points: Points, here: Floats, short: Floats, reach: Floats) 
     return np.minimum(nearer, 2), tied
 
 
+def least_distances(points: Points, here: Floats, but: Integers) -> Floats:
+    """Return how far the nearest point is from each row, those of one unit passed over (-1: of none)."""
+    return np.concatenate([np.empty(0), *(distance.min(axis=1) for distance in _of_others(points, here, but))])
+
+
 def nearest(points: Points, here: Floats, but: Integers) -> Nearest:
     """Find the nearest points, those of one unit per row of ``here`` passed over (-1: of none)."""
     least: list[Floats] = [np.empty(0)]
     counts: list[Integers] = [np.zeros(1, dtype=np.int64)]
     found: list[Integers] = [np.empty(0, dtype=np.int64)]
-    for rows, distance in distances(here, points.rows):
-        if (but[rows] >= 0).any():
-            distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
+    for distance in _of_others(points, here, but):
         closest = distance.min(axis=1)
         reach = np.where(np.isfinite(closest), closest + slack(closest, here.shape[1]), -1.0)  # of none, nothing
         query, place = np.divmod(np.flatnonzero(distance <= reach[:, None]), len(points.rows))
@@ -65,3 +68,11 @@ def nearest(points: Points, here: Floats, but: Integers) -> Nearest:
         counts.append(np.bincount(query, minlength=len(closest)))
         found.append(place)
     return Nearest(np.concatenate(least), np.cumsum(np.concatenate(counts)), np.concatenate(found))
+
+
+def _of_others(points: Points, here: Floats, but: Integers) -> Iterator[Floats]:
+    """Yield the distances of some rows at a time to all points, infinite to those of the unit passed over."""
+    for rows, distance in distances(here, points.rows):
+        if (but[rows] >= 0).any():
+            distance[(points.unit == but[rows, None]) & (but[rows, None] >= 0)] = np.inf
+        yield distance

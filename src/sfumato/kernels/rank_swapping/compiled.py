@@ -7,32 +7,35 @@ from sfumato.kernels.compiling import compiled
 
 
 @compiled
-def swap_partners(draws: NDArray[np.float64], window: int) -> NDArray[np.intp]:
+def pair_up(draws: NDArray[np.float64], free: NDArray[np.bool_], partner: NDArray[np.intp], window: int) -> None:
     """Pair ranks from the lowest up: rank i with the floor(draws[i] * m)-th of the m free ranks in its window.
 
-    Counting and finding the free ranks of a window takes log n steps, whatever the window.
+    There is a draw for each rank that has its turn; ``free`` and ``partner`` go on beyond these by the window, and are
+    changed in place. Counting and finding the free ranks of a window takes log n steps, whatever the window.
     """
-    n = draws.size
-    partner = np.arange(n)
-    free = np.ones(n, dtype=np.bool_)
+    n = free.size
     # tree[i] counts the free ranks among the i & -i ranks that end at rank i - 1
-    tree = np.arange(n + 1) & -np.arange(n + 1)
+    tree = np.zeros(n + 1, dtype=np.intp)
+    for i in range(1, n + 1):
+        tree[i] += free[i - 1]
+        above = i + (i & -i)
+        if above <= n:
+            tree[above] += tree[i]
     top = 1
     while 2 * top <= n:
         top *= 2
-    below = 0  # free ranks below rank i: none, as every rank below has had its turn
-    for i in range(n):
+    # free ranks below rank i: none, as every rank below has had its turn
+    for i in range(draws.size):
         if not free[i]:
             continue
         free[i] = False
         _take(tree, i)
-        count = _free_before(tree, min(n, i + 1 + window)) - below
+        count = _free_before(tree, min(n, i + 1 + window))
         if count > 0:
-            j = _find(tree, below + int(draws[i] * count), top)
+            j = _find(tree, int(draws[i] * count), top)
             partner[i], partner[j] = j, i
             free[j] = False
             _take(tree, j)
-    return partner
 
 
 @compiled

@@ -6,12 +6,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def swap_partners(draws: Floats, window: int) -> NDArray[np.intp]:
-    """Pair ranks from the lowest up: rank i with the floor(draws[i] * m)-th of the m free ranks in its window."""
-    n = draws.size
-    partner = np.arange(n)
-    free = np.ones(n, dtype=bool)
-    for i in range(n):
+def pair_up(draws: Floats, free: NDArray[np.bool_], partner: NDArray[np.intp], window: int) -> None:
+    """Pair ranks from the lowest up: rank i with the floor(draws[i] * m)-th of the m free ranks in its window.
+
+    There is a draw for each rank that has its turn; ``free`` and ``partner`` go on beyond these by the window, and are
+    changed in place.
+    """
+    for i in range(draws.size):
         if not free[i]:
             continue
         free[i] = False
@@ -20,4 +21,3 @@ def swap_partners(draws: Floats, window: int) -> NDArray[np.intp]:
             j = i + 1 + int(choices[int(draws[i] * choices.size)])
             partner[i], partner[j] = j, i
             free[j] = False
-    return partner

@@ -115,8 +115,12 @@ def _place(column: Floats, places: Places) -> Codes:
     ordered = column[order[:present]]
     last = np.ones(present, dtype=np.bool_)  # of its equals
     last[:-1] = ordered[1:] != ordered[:-1]
-    ends = np.flatnonzero(last).astype(np.int32) + np.int32(1)
-    places[order[:present]] = np.cumsum(last) - last
+    del ordered  # as long as the column, and columns may be long
+    ends = np.flatnonzero(last).astype(np.int32)
+    ends += 1
+    before = np.cumsum(last, dtype=np.uint32)
+    before -= last
+    places[order[:present]] = before
     places[order[present:]] = len(ends)
     return ends
 

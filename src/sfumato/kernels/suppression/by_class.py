@@ -9,7 +9,7 @@ moves are in ``class_search``; this file prepares the tables they work on.
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.groups import classes
+from sfumato.kernels.groups import class_sums, classes
 
 Codes = NDArray[np.integer]
 Masks = NDArray[np.int64]
@@ -19,19 +19,31 @@ DISTURBANCES = 8_000  # divided by the sets of keys: each costs as much time as 
 _ALIKE = 4  # of identical records, so many times k take part; the others stay as they are
 
 
-def cheapest_classes(codes: Codes, k: int, costs: NDArray[np.float64], preference: list[int]) -> NDArray[np.bool_]:
-    """Return which values each record goes on showing (n x q), so that the others cost little; -1 is a value."""
+def taking_part(k: int) -> int:
+    """Return how many of identical records take part in the search, the first ones; the others stay as they are."""
+    return _ALIKE * k
+
+
+def cheapest_classes(
+    codes: Codes, k: int, costs: NDArray[np.float64], preference: list[int], counts: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Return which values each record goes on showing (n x q), so that the others cost little; -1 is a value.
+
+    ``counts`` says how many records each row stands for, if not one: those of a class that take part are rows of their
+    own, in the order of the records, and a last row stands for all others.
+    """
     n, q = codes.shape
-    class_of, sizes = classes(codes)
+    class_of, rows = classes(codes)
+    sizes = rows if counts is None else class_sums(class_of, counts, len(rows))
     if sizes.min() >= k:
         return np.ones(codes.shape, dtype=bool)
     by_class = np.argsort(class_of, kind="stable")
     place = np.empty(n, dtype=np.int64)
-    place[by_class] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    taking_part = np.flatnonzero(place < _ALIKE * k)
-    apart = sizes[class_of[taking_part]] > _ALIKE * k
+    place[by_class] = np.arange(n) - np.repeat(np.cumsum(rows) - rows, rows)
+    there = np.flatnonzero(place < taking_part(k))
+    apart = sizes[class_of[there]] > taking_part(k)
     masks = np.zeros(n, dtype=np.int64)
-    masks[taking_part] = _chosen_masks(codes[taking_part], k, _mask_costs(costs, preference), apart)
+    masks[there] = _chosen_masks(codes[there], k, _mask_costs(costs, preference), apart)
     kept: NDArray[np.bool_] = (masks[:, None] >> np.arange(q)) & 1 == 0
     return kept | (codes < 0)
 

@@ -46,6 +46,13 @@ class Homes(NamedTuple):
     shared: Flags
 
 
+class Standing(NamedTuple):
+    """How many records each row of the codes stands for, and which rows are single records, in their order."""
+
+    counts: NDArray[np.int64]
+    told: Flags
+
+
 class Search:
     """The search for the cheapest values to suppress; records with the same keys are one row of it.
 
@@ -53,7 +60,8 @@ class Search:
     of those keys that it shows, or in all of them where they are fewer, and its individual risk there is no more than
     the ``bound``; -1 matches any value. ``costs`` are the costs of a value of each key; of sets that cost the same, the
     one with the lowest sum of ``preference`` is suppressed. The members of ``homes`` who share all keys of a set agree
-    with each other whatever happens: of such a set households are counted, not records.
+    with each other whatever happens: of such a set households are counted, not records. ``counts`` says how many
+    records each row of ``codes`` stands for, if not one; a weight is then that of all of them.
     """
 
     def __init__(
@@ -64,8 +72,10 @@ class Search:
         preference: Sequence[int],
         bound: RiskBound | None = None,
         homes: Homes | None = None,
+        counts: NDArray[np.int64] | None = None,
     ) -> None:
-        self.class_of, self.sizes = classes(codes)
+        self.class_of, sizes = classes(codes)
+        self.sizes = sizes if counts is None else class_sums(self.class_of, counts, len(sizes))
         self.rows = np.asfortranarray(codes[first_records(self.class_of)])
         self.lacking = self.rows < 0
         self.costs, self.preference = costs, preference

@@ -13,12 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.suppression.by_household import Households, limited_by_household
-from sfumato.kernels.suppression.by_record import Homes, RiskBound, Search, Shared
+from sfumato.kernels.suppression.by_record import Homes, RiskBound, Search, Shared, Standing
 
 Codes = NDArray[np.integer]
 Flags = NDArray[np.bool_]
 
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
+
+
+class NeedsRecords(Exception):  # noqa: N818 - no error: the caller asks again with the records
+    """Raised if rows that stand for several records lose values of which only so many may go.
+
+    Which of the records give way is decided one by one. ``rows`` are the rows that lose a value.
+    """
+
+    def __init__(self, rows: NDArray[np.intp]) -> None:
+        super().__init__("which records give way is decided one by one")
+        self.rows = rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +53,13 @@ def cheapest_shown(
     bound: RiskBound | None = None,
     limits: Mapping[int, int] | None = None,
     homes: Homes | None = None,
+    standing: Standing | None = None,
 ) -> Answer:
     """Return which values each record may go on showing, so that the others cost least; see :class:`Search`.
 
     ``limits`` are the most values of a key, by its place, that may be suppressed. The members of ``homes`` lose what
-    they share together.
+    they share together. ``standing`` says how many records each row of ``codes`` stands for, if not one; with limits it
+    may turn out that the records of some rows must be told apart (:class:`NeedsRecords`).
     """
     left = dict(limits or {})
     answer = Answer(np.ones(codes.shape, dtype=bool), {})
@@ -55,7 +68,7 @@ def cheapest_shown(
         # too many to be solved together: the widest sets first, each on what those before it left
         rounds = [several] if len(keys) <= MOST_KEYS else [[one] for one in sorted(several, key=_widest)]
         for asked in rounds:
-            answer = _with(answer, codes, asked, costs, preference, bound, left, homes)
+            answer = _with(answer, codes, asked, costs, preference, bound, left, homes, standing)
         answer = replace(answer, exact=answer.exact and len(rounds) == 1)
     return answer
 
@@ -69,6 +82,7 @@ def _with(
     bound: RiskBound | None,
     limits: dict[int, int],
     homes: Homes | None,
+    standing: Standing | None,
 ) -> Answer:
     """Return the answer with what these sets ask for as well; what it takes is taken off the limits."""
     keys = sorted({key for one in sets for key in one.keys})
@@ -76,16 +90,18 @@ def _with(
     here = [one._replace(keys=tuple(place[key] for key in one.keys)) for one in sets]
     part = np.where(answer.shown, codes, -1)[:, keys]
     living = None if homes is None else Homes(homes.unit, homes.shared[keys])
-    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound, living)
+    counts = None if standing is None else standing.counts
+    search = Search(part, here, costs[keys], [preference[key] for key in keys], bound, living, counts)
     here_limits = {place[key]: most for key, most in limits.items() if key in place}
     if living is None or not living.shared.any():
-        found, stuck = _limited(search, here_limits)
+        found, stuck = _limited(search, here_limits, standing or _single(len(codes)))
     else:
         found, stuck = limited_by_household(Households(search, *living), here_limits)
     shown = answer.shown.copy()
     shown[:, keys] &= found
     for key in place.keys() & limits.keys():
-        limits[key] -= int((~found[:, place[key]]).sum())
+        gone = ~found[:, place[key]]
+        limits[key] -= int(gone.sum() if counts is None else counts[gone].sum())
     told: dict[int | None, int] = dict(answer.stuck)
     for number, records in stuck.items():
         which = None if number is None else keys[number]
@@ -107,8 +123,13 @@ def _connected(sets: Sequence[Shared]) -> list[list[Shared]]:
     return parts
 
 
-def _limited(search: Search, limits: Mapping[int, int]) -> tuple[Flags, dict[int | None, int]]:
+def _single(records: int) -> Standing:
+    return Standing(np.ones(records, dtype=np.int64), np.ones(records, dtype=bool))
+
+
+def _limited(search: Search, limits: Mapping[int, int], standing: Standing) -> tuple[Flags, dict[int | None, int]]:
     """Return what each record shows with no more values of the limited keys suppressed, and where that failed."""
+    counts, told = standing
     keys = search.rows.shape[1]
     none_left = np.array([limits.get(key, 1) <= 0 for key in range(keys)])
     rows, prices = search.cheapest(np.arange(len(search.rows)), none_left)
@@ -119,20 +140,25 @@ def _limited(search: Search, limits: Mapping[int, int]) -> tuple[Flags, dict[int
         hopeless = np.isinf(prices)
         hopeless[hopeless] = np.isinf(freely)
         if hopeless.any():
-            stuck[None] = int(hopeless[class_of].sum())
+            stuck[None] = int(counts[hopeless[class_of]].sum())
         blocked = np.isinf(prices) & ~hopeless
         if blocked.any():
-            stuck[int(none_left.argmax())] = int(blocked[class_of].sum())
+            stuck[int(none_left.argmax())] = int(counts[blocked[class_of]].sum())
         return rows[class_of], stuck
     shown, cost = rows[class_of], prices[class_of]
+    if not limits:
+        return shown, stuck
     spared = np.tile(none_left, (len(shown), 1))
     while True:
-        lost = (~shown).sum(axis=0)
+        lost = counts @ ~shown
         over = [key for key, most in limits.items() if lost[key] > most]
         if not over:
             return shown, stuck
+        losing = ~shown.all(axis=1)
+        if not told[losing].all():
+            raise NeedsRecords(np.flatnonzero(losing))
         key = max(over, key=lambda one: int(lost[one]) - limits[one])
-        full = np.array([lost[other] >= limits.get(other, len(shown)) for other in range(keys)])
+        full = np.array([lost[other] >= limits.get(other, np.inf) for other in range(keys)])
         users = np.flatnonzero(~shown[:, key])
         # another value that may go no more either is no way out, unless the record loses it already
         without = spared[users] | (full & shown[users])

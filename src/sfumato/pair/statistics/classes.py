@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.agreement import own_sums
-from sfumato.kernels.groups import class_sums, class_totals, classes, first_in_order, first_records
+from sfumato.kernels.groups import class_sums, class_totals, classes, first_in_order, first_records, some_rows
 from sfumato.pair.statistics.statistic import Gathering, Room, Statistic
 
 Integers = NDArray[np.int64]
@@ -40,7 +40,7 @@ class KeyClasses(Statistic):
         """Put records with these key values into classes."""
         cell_of, sizes = classes(codes)
         own = None if weights is None else class_sums(cell_of, weights, len(sizes))
-        return cls(_rows(codes, first_records(cell_of)), sizes, own, cell_of)
+        return cls(some_rows(codes, first_records(cell_of)), sizes, own, cell_of)
 
     @classmethod
     def of_part(cls, codes: Codes, weights: Floats | None = None) -> Self:
@@ -126,9 +126,4 @@ class KeyClasses(Statistic):
         place, _ = classes(cells)
         first = first_records(place)
         sizes = np.bincount(place, weights=self.sizes, minlength=len(first)).astype(np.int64)
-        return type(self)(_rows(cells, first), sizes)
-
-
-def _rows(codes: Codes, rows: NDArray[np.intp]) -> Codes:
-    """Return some rows, one column after the other in memory."""
-    return codes.T[:, rows].T
+        return type(self)(some_rows(cells, first), sizes)

@@ -83,8 +83,13 @@ class Gathering(Generic[S]):
         if len(self._held) > 1 and self._bytes > max(AT_ONCE, self._first):
             self._fold()
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that is taken so far."""
+        return self._first + self._bytes
+
     def result(self) -> S:
-        """Return the statistic of all parts."""
+        """Return the statistic of all parts so far."""
         return self._fold()
 
     def _fold(self) -> S:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.kernels.ranks import Placed, Ranked, ranked
-from sfumato.kernels.spread import ROUNDING, mean_and_spread
-from sfumato.utility.association.aside import put_aside, ranks_aside
+from sfumato.kernels.spread import ROUNDING, mean_and_spread, mean_and_spread_of_long
+from sfumato.kernels.stretches import code_counts, stretches
+from sfumato.utility.association.aside import LONG, put_aside, ranks_aside
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint32]
@@ -82,7 +83,7 @@ class Column:
     @cached_property
     def used(self) -> int:
         """How many of the categories occur."""
-        return int(np.count_nonzero(np.bincount(self.values[self.values >= 0], minlength=1)))
+        return int(np.count_nonzero(code_counts(self.values, self.count)))
 
     def numbers(self) -> Floats:
         """Return the values as numbers, NaN where missing."""
@@ -139,7 +140,8 @@ class File:
         codes = put_aside((len(self.nominal), self.records), np.uint32, self.folder)
         for row, place in zip(codes, self.nominal, strict=True):
             column = self.columns[place]
-            row[:] = np.where(column.values < 0, column.count, column.values)
+            for rows in stretches(self.records):
+                row[rows] = np.where(column.values[rows] < 0, column.count, column.values[rows])
         return codes
 
     @cached_property
@@ -200,10 +202,13 @@ class Standardised:
         exponents = np.zeros(len(numbers), dtype=np.intp)
         means, spreads = np.zeros(len(numbers)), np.zeros(len(numbers))
         for j, values in enumerate(numbers):
-            largest = float(np.fmax.reduce(np.abs(values), initial=0.0))
+            largest = max(abs(np.fmin.reduce(values, initial=0.0)), abs(np.fmax.reduce(values, initial=0.0)))
             exponents[j] = np.frexp(largest)[1]
-            mean, spread = mean_and_spread(np.ldexp(values, -exponents[j])[:, None])
-            means[j], spreads[j] = np.nan_to_num(mean[0]), spread[0]
+            if len(values) > LONG:
+                mean, spread = mean_and_spread_of_long(values, exponents[j])
+            else:
+                mean, spread = (one[0] for one in mean_and_spread(np.ldexp(values, -exponents[j])[:, None]))
+            means[j], spreads[j] = np.nan_to_num(mean), spread
         return cls(numbers, exponents, means, spreads)
 
     def block(self, rows: slice) -> tuple[Floats, Floats]:

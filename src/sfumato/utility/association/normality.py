@@ -1,10 +1,16 @@
 """Whether a variable is normally distributed: the Kolmogorov-Smirnov test with mean and variance estimated."""
 
 import math
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
-from sfumato.kernels.spread import mean_and_spread
+from sfumato.kernels.spread import mean_and_spread, mean_and_spread_of_long
+from sfumato.kernels.stretches import stretches
+from sfumato.pair.sorting import Runs
+from sfumato.pair.statistics import Room
+from sfumato.utility.association.aside import LONG, MEMORY
 from sfumato.utility.association.columns import Floats
 
 # Quantiles of sqrt(n) D, simulated from 2 to 5 million normal samples of each size n, by the probability of a larger
@@ -45,7 +51,7 @@ QUANTILES = np.array([
 # fmt: on
 
 
-def normal(values: Floats) -> tuple[float, float]:
+def normal(values: Floats, folder: Path | None = None) -> tuple[float, float]:
     """Test a variable for normality: Kolmogorov-Smirnov distance and P value (Lilliefors' test).
 
     D is the largest distance between the empirical distribution function and that of the normal distribution with the
@@ -55,12 +61,15 @@ def normal(values: Floats) -> tuple[float, float]:
 
     Missing values are left out. A constant is not normal: D = 0.5, P = 0. Fewer than four values are too few to tell:
     D = 0, P = 1. The test presumes a continuous variable: at large n it rejects every variable that is rounded or
-    deviates from the normal curve by as little as 1/sqrt(n), whether or not this matters to a correlation.
+    deviates from the normal curve by as little as 1/sqrt(n), whether or not this matters to a correlation. A long
+    column is sorted in files of the ``folder``.
 
     >>> statistic, p = normal(np.array([148.0, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236]))
     >>> round(statistic, 4), 0.02 < p < 0.05
     (0.2592, True)
     """
+    if folder is not None and len(values) > LONG:
+        return _normal_on_disk(values, folder)
     values = np.sort(values[~np.isnan(values)])  # from the smallest up
     n = len(values)
     if n < 4:
@@ -70,13 +79,37 @@ def normal(values: Floats) -> tuple[float, float]:
     mean, spread = (float(found[0]) for found in mean_and_spread(values[:, None]))
     if spread == 0:
         return 0.5, 0.0
+    return _distance((values[start : start + BLOCK] for start in range(0, n, BLOCK)), n, mean, spread)
+
+
+def _normal_on_disk(values: Floats, folder: Path) -> tuple[float, float]:
+    """Test a long variable, whose values are sorted in files."""
+    exponent = np.frexp(max(abs(np.fmin.reduce(values)), abs(np.fmax.reduce(values))))[1]
+    mean, spread = mean_and_spread_of_long(values, exponent)
+    runs = Runs(Room(MEMORY, lambda: folder), "a variable in order", len(values))
+    for rows in stretches(len(values)):
+        runs.add(np.ldexp(values[rows], -exponent))
+    n = len(runs)
+    if n < 4:
+        found = 0.0, 1.0
+    elif spread == 0:
+        found = 0.5, 0.0
+    else:
+        found = _distance((piece for piece, _ in runs.merged()), n, mean, spread)
+    runs.close()
+    return found
+
+
+def _distance(pieces: Iterable[Floats], n: int, mean: float, spread: float) -> tuple[float, float]:
+    """Return the largest distance from the normal curve of values in ascending order, and its P value."""
     from scipy.special import ndtr
 
-    statistic = 0.0
-    for start in range(0, n, BLOCK):
-        below = ndtr((values[start : start + BLOCK] - mean) / spread)
+    statistic, start = 0.0, 0
+    for piece in pieces:
+        below = ndtr((piece - mean) / spread)
         steps = np.arange(start, start + len(below) + 1) / n
         statistic = max(statistic, float((steps[1:] - below).max()), float((below - steps[:-1]).max()))
+        start += len(below)
     return statistic, _larger(statistic, n)
 
 

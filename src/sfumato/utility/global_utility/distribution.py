@@ -9,14 +9,18 @@ and Scott (1981), with the design effects of the shares by linearisation.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from sfumato.data.microdata import Codes, Floats
 from sfumato.kernels.kolmogorov import one_sample_p, two_sample_p
-from sfumato.pair.statistics import Values
+from sfumato.kernels.stretches import code_counts, stretches
+from sfumato.pair.sorting import Runs
+from sfumato.pair.statistics import Room, Values
+from sfumato.utility.association.aside import LONG, MEMORY
+from sfumato.utility.one_distribution import functions
 
-CHUNK = 1 << 20  # values looked at at a time
 EXACT = 10_000  # records up to which P is exact
 KOLMOGOROV = "Kolmogorov-Smirnov"
 STEEPNESS = 14.0  # section 3.2: P = .05 then counts one half
@@ -80,16 +84,33 @@ def _told(gap: int, m: int, n: int) -> Comparison:
     return Comparison(KOLMOGOROV, distance, p, distance, size=size)
 
 
-def sorted_numbers_alike(x: Floats, y: Floats) -> Comparison:
-    """Compare numbers as ``numbers_alike`` does, given in ascending order, a chunk at a time."""
+def numbers_alike_aside(x: Floats, y: Floats, folder: Path) -> Comparison:
+    """Compare numbers (none missing) as ``numbers_alike`` does; long columns are sorted in files of this folder."""
     m, n = len(x), len(y)
+    if max(m, n) > LONG:
+        return _told(_gap_on_disk(x, y, folder), m, n)
+    x, y = np.sort(x), np.sort(y)
     gap = 0
     for values in (x, y):
-        for start in range(0, len(values), CHUNK):
-            at = values[start : start + CHUNK]
+        for rows in stretches(len(values)):
+            at = values[rows]
             apart = np.searchsorted(x, at, "right") * n - np.searchsorted(y, at, "right") * m
             gap = max(gap, int(np.abs(apart).max()))
     return _told(gap, m, n)
+
+
+def _gap_on_disk(x: Floats, y: Floats, folder: Path) -> int:
+    """Return the largest |m n (F - G)| of two columns that are sorted together on disk."""
+    runs = Runs(Room(MEMORY, lambda: folder), "a variable of both tables", len(x) + len(y), np.float64)
+    for values, side in ((x, 1.0), (y, -1.0)):
+        for rows in stretches(len(values)):
+            runs.add(values[rows], np.full(rows.stop - rows.start, side))
+    gap = 0
+    for _, _, ours, theirs in functions(runs):
+        apart = ours.astype(np.int64) * len(y) - theirs.astype(np.int64) * len(x)
+        gap = max(gap, int(np.abs(apart).max()))
+    runs.close()
+    return gap
 
 
 def weighted_numbers_alike(x: Floats, y: Floats, of_x: Floats, of_y: Floats) -> Comparison:
@@ -131,7 +152,7 @@ def categories_alike(x: Codes, y: Codes, number: int, weights: tuple[Floats, Flo
     """
     from scipy.special import chdtrc
 
-    counts = np.stack([np.bincount(codes, minlength=number) for codes in (x, y)]).astype(np.float64)
+    counts = np.stack([code_counts(codes, number) for codes in (x, y)]).astype(np.float64)
     sizes = counts.sum(axis=1)
     shares, effects = counts / sizes[:, None], np.ones_like(counts)
     if weights is not None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sfumato.kernels.stretches import code_counts
 from sfumato.pair import Half, Pair
 from sfumato.utility.global_utility import bivariate
 from sfumato.utility.global_utility.bivariate import Pairs
@@ -47,7 +48,7 @@ def _names_records(half: Half, name: str) -> bool:
         return False
     column = half.column(name)
     if not half.schema[name].quantitative:
-        return bool(column.min() >= 0) and int(np.bincount(column).max()) == 1
+        return bool(column.min() >= 0) and int(code_counts(column, len(half.schema[name].categories)).max()) == 1
     if column.max() - column.min() + 1 != records:
         return False
     values = half.values(name).values
@@ -148,5 +149,6 @@ def _least(records: int, threshold: float) -> str:
         return "no correlation at all"
     from scipy.special import stdtrit
 
-    t = float(stdtrit(records - 2, 1 - threshold / 2))
-    return f"no correlation below {t / np.sqrt(records - 2 + t * t):.2f}"
+    t = float(stdtrit(records - 2, threshold / 2))
+    least = 1 / np.sqrt((records - 2) / t / t + 1) if t else 0.0
+    return f"no correlation below {least:.2f}"

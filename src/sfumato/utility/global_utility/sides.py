@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.recoding import Recoding
+from sfumato.kernels.stretches import same_values
 from sfumato.pair import Half, Pair
 from sfumato.utility.association import Column, Scale, normal
 
@@ -45,10 +45,10 @@ def sides(pair: Pair, original: Half, names: Iterable[str], normality: Normality
             continue
         if normality == "original" and kind == footing.kind:
             after = before.scale
-            if after == "normal" and _scale(footing.kind, footing.protected) != after:
+            if after == "normal" and _scale(footing.kind, footing.protected, original.aside) != after:
                 other.append(name)
         else:
-            after = _scale(footing.kind, footing.protected)
+            after = _scale(footing.kind, footing.protected, original.aside)
         found.append(_side(before, footing, after, original.aside))
     said = f"normal in the original only, tested as if in both tables: {', '.join(other)}"
     return found, [said] if other else []
@@ -59,7 +59,7 @@ def _original(pair: Pair, half: Half, name: str) -> Column:
     variable, column = pair.original.schema[name], pair.original.column(name)
     kept: Column = half.keep(
         ("column of the tests of pairs", name),
-        lambda: Column(name, _scale(variable.kind, column), column, len(variable.categories), half.aside),
+        lambda: Column(name, _scale(variable.kind, column, half.aside), column, len(variable.categories), half.aside),
     )
     return kept
 
@@ -84,15 +84,13 @@ def _untouched(column: NDArray[Any], footing: Recoding) -> bool:
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    if one is other:
-        return True
-    return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+    return one is other or same_values(one, other)
 
 
-def _scale(kind: str, column: NDArray[Any]) -> Scale:
+def _scale(kind: str, column: NDArray[Any], aside: Path | None) -> Scale:
     """Place a variable among the four types of Table 1."""
     if kind == "nominal":
         return "nominal"
     if kind == "ordinal":
         return "ordinal"
-    return "normal" if normal(column)[1] >= NORMAL else "skewed"
+    return "normal" if normal(column, aside)[1] >= NORMAL else "skewed"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
+from sfumato.kernels.stretches import same_values
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept
@@ -18,11 +19,11 @@ from sfumato.utility.global_utility.distribution import (
     Comparison,
     categories_alike,
     numbers_alike,
-    sorted_numbers_alike,
+    numbers_alike_aside,
     weighted_numbers_alike,
 )
 
-Rows = NDArray[np.intp]
+Rows = NDArray[np.intp] | slice
 
 SPARSE = 0.2  # Cochran's rule: at most a fifth of the expected counts below 5
 
@@ -40,7 +41,7 @@ class Weights:
         return np.array_equal(self.before, self.after)
 
     @cached_property
-    def orders(self) -> tuple[Rows, Rows]:
+    def orders(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The records of both tables from the lightest to the heaviest.
 
         Sums in this order do not depend on that of the records, which a small difference of two sums would show.
@@ -190,9 +191,13 @@ def _rows(before: NDArray[Any], after: NDArray[Any], weights: Weights | None) ->
     """Return the records of both tables that have a value; with weights from the lightest to the heaviest."""
     there = present(before), present(after)
     if weights is None:
-        return np.flatnonzero(there[0]), np.flatnonzero(there[1])
+        return _numbered(there[0]), _numbered(there[1])
     one, other = weights.orders
     return one[there[0][one]], other[there[1][other]]
+
+
+def _numbered(there: NDArray[np.bool_]) -> Rows:
+    return slice(None) if there.all() else np.flatnonzero(there)
 
 
 def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weights: Weights | None) -> Comparison:
@@ -202,12 +207,12 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     own = None if weights is None else (weights.before[rows[0]], weights.after[rows[1]])
     if not recoding.quantitative:
         return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
-    if np.array_equal(before, after, equal_nan=True) and (weights is None or weights.alike):
+    if same_values(before, after) and (weights is None or weights.alike):
         return ALIKE
     if own is not None:
         return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
     if original.aside is not None:
-        return sorted_numbers_alike(np.sort(before[rows[0]]), np.sort(after[rows[1]]))
+        return numbers_alike_aside(before[rows[0]], after[rows[1]], original.aside)
     return numbers_alike(
         original.values(name) if before is pair.original.column(name) else Values.of(before),
         pair.protected.values(name) if after is pair.protected.column(name) else Values.of(after),

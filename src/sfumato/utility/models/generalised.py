@@ -49,7 +49,7 @@ def estimate(design: Design, gathered: Sufficient, *, robust: bool) -> Estimate:
         raise _diverging(design, inverse @ found.coefficients, gathered)
     covariance = inverted(found.state.hessian)
     if robust:
-        covariance = sandwich(covariance, found.state.meat, rows.count)
+        return Estimate(inverse @ found.coefficients, sandwich(design, rows, inverse @ covariance, found.state.meat))
     return Estimate(inverse @ found.coefficients, inverse @ covariance @ inverse.T)
 
 

@@ -13,6 +13,7 @@ from sfumato.utility.models.rows import Block, Rows
 from sfumato.utility.models.statistics import Sufficient, filled, inverted, triangle
 
 EPSILON = float(np.finfo(np.float64).eps)
+ROUNDING = 1e-12  # of the terms that a variance is the sum of: what is left below it is no digit of a variance
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def estimate(design: Design, gathered: Sufficient, *, robust: bool) -> Estimate:
         raise NotApplicable(f"{design.where}: it fits the {rows.label} table exactly, so there is no standard error")
     if not robust:
         return Estimate(coefficients, inverse @ inverse.T * (residual / (rows.count - count)))
-    return Estimate(coefficients, sandwich(inverse, _meat(design, rows, coefficients, inverse), rows.count))
+    return Estimate(coefficients, sandwich(design, rows, inverse, _meat(design, rows, coefficients, inverse)))
 
 
 def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> Floats:
@@ -53,9 +54,19 @@ def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> 
     return found
 
 
-def sandwich(inverse: Floats, meat: Floats, count: int) -> Floats:
-    """Return n/(n - 1) times HC0: Taylor linearisation for records drawn with replacement, as survey packages do it."""
-    found: Floats = inverse @ meat @ inverse.T * (count / (count - 1))
+def sandwich(design: Design, rows: Rows, bread: Floats, meat: Floats) -> Floats:
+    """Return n/(n - 1) times HC0: Taylor linearisation for records drawn with replacement, as survey packages do it.
+
+    A coefficient that is told by records which fit exactly, such as a group of one, has none.
+    """
+    found: Floats = bread @ meat @ bread.T * (rows.count / (rows.count - 1))
+    terms = np.abs(bread) @ np.abs(meat) @ np.abs(bread).T
+    for name, variance, size in zip(design.names, np.diag(found), np.diag(terms), strict=True):
+        if variance <= ROUNDING * size:
+            raise NotApplicable(
+                f"{design.where}: the records of the {rows.label} table that tell the coefficient of {name!r} fit "
+                "exactly, so there is no robust standard error"
+            )
     return found
 
 

@@ -1,6 +1,8 @@
 """Logistic models of which file a record comes from, by Newton's method on blocks of records."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,44 +22,119 @@ SURE = 1e-9  # a propensity this near to 0 or 1 is as good as that
 NO_CURVATURE = "the logistic model has no curvature left to follow"
 
 
+class Files(Protocol):
+    """The records of both files, as a logistic model needs them: sums over them all."""
+
+    @property
+    def share(self) -> float:
+        """The share c of protected records."""
+
+    @property
+    def weight(self) -> float:
+        """What all records weigh together."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+
+    def state(self, model: Design, coefficients: Floats) -> State:
+        """Return deviance, gradient and Hessian."""
+
+    def deviance(self, model: Design, coefficients: Floats) -> float:
+        """Return the deviance alone."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The model of greatest likelihood: the terms that tell something, their coefficients, what each variable adds."""
+
+    model: Design
+    coefficients: Floats
+    by_variable: dict[str, float]  # sum of squares lost by the first step's least squares without the variable
+    collinear: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Fit:
     """The propensities, the number of coefficients with the constant, and what each variable adds."""
 
     scores: Floats
     coefficients: int
-    by_variable: dict[str, float]  # sum of squares lost by the first step's least squares without the variable
+    by_variable: dict[str, float]
     collinear: tuple[str, ...]
     separated: int  # records whose propensity is as good as 0 or 1
 
 
+@dataclass(frozen=True)
+class InMemory:
+    """The records of both files in memory."""
+
+    pooled: Pooled
+
+    @cached_property
+    def share(self) -> float:
+        """The share c of protected records."""
+        return float(np.average(self.pooled.protected, weights=self.pooled.weights))
+
+    @property
+    def weight(self) -> float:
+        """What all records weigh together."""
+        return float(self.pooled.weights.sum())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return self.pooled.names
+
+    @cached_property
+    def response(self) -> Floats:
+        """1 for the records of the protected file."""
+        return self.pooled.protected.astype(np.float64)
+
+    def state(self, model: Design, coefficients: Floats) -> State:
+        """Return deviance, gradient and Hessian."""
+        return state(model, coefficients, self.response, self.pooled.weights)
+
+    def deviance(self, model: Design, coefficients: Floats) -> float:
+        """Return the deviance alone."""
+        return deviance(model, coefficients, self.response, self.pooled.weights)
+
+
 def fit(pooled: Pooled, degree: Degree) -> Fit:
-    """Fit the model by maximum (weighted) likelihood.
+    """Fit the model by maximum (weighted) likelihood, and return the propensities."""
+    found = estimated(InMemory(pooled), design(pooled, degree))
+    scores = propensities(found.model, found.coefficients)
+    return Fit(scores, len(found.model), found.by_variable, found.collinear, surely_told(scores))
+
+
+def surely_told(scores: Floats) -> int:
+    """Count the records whose propensity is as good as 0 or 1."""
+    return int((np.minimum(scores, 1 - scores) < SURE).sum())
+
+
+def estimated(files: Files, model: Design) -> Estimate:
+    """Find the coefficients of greatest (weighted) likelihood.
 
     Where terms separate records of the two files, their coefficients have no finite maximum; Newton's steps then go on
     until the propensities are within about 1e-12 of their limits 0 and 1, which are unique.
     """
-    model = design(pooled, degree)
-    share = float(np.average(pooled.protected, weights=pooled.weights))
-    response = pooled.protected.astype(np.float64)
+    share = files.share
     coefficients = np.zeros(len(model))
     coefficients[0] = np.log(share / (1 - share))
-    at = _state(model, coefficients, response, pooled.weights)
+    at = files.state(model, coefficients)
     information = at.hessian / (share * (1 - share))  # weights are still equal: plain sums of products
     kept = _independent(information, model.orders)
-    losses = _losses(model, information, at.gradient, kept, pooled.names)
+    losses = _losses(model, information, at.gradient, kept, files.names)
     collinear = tuple(model.name(place) for place in np.setdiff1d(np.arange(len(model)), kept))
     model = model.only(kept)
     within = np.ix_(kept, kept)
     first = State(at.objective, at.gradient[kept], at.hessian[within])
-    scores = _maximum(model, coefficients[kept], first, response, pooled.weights)
-    separated = int((np.minimum(scores, 1 - scores) < SURE).sum())
-    return Fit(scores, len(kept), losses, collinear, separated)
+    return Estimate(model, _maximum(files, model, coefficients[kept], first), losses, collinear)
 
 
-def _maximum(model: Design, start: Floats, first: State, response: Floats, weights: Floats) -> Floats:
-    """Return the propensities at the greatest likelihood; ``first`` is the state at the start."""
-    negligible = 1e-22 * weights.sum()  # where the files are as alike as rounding lets them be
+def _maximum(files: Files, model: Design, start: Floats, first: State) -> Floats:
+    """Return the coefficients of the greatest likelihood; ``first`` is the state at the start."""
+    negligible = 1e-22 * files.weight  # where the files are as alike as rounding lets them be
 
     def gained(state: State) -> float:
         return first.objective - state.objective
@@ -66,11 +143,8 @@ def _maximum(model: Design, start: Floats, first: State, response: Floats, weigh
         within = now.length <= CONVERGED * gained(now.state) + negligible
         return bool(within or now.state.objective <= CONVERGED * first.objective)
 
-    def deviance(coefficients: Floats) -> float:
-        return sum(_deviance(coefficients @ terms, response[rows], weights[rows]) for rows, terms in model.blocks())
-
     found = newton(
-        lambda coefficients: _state(model, coefficients, response, weights),
+        lambda coefficients: files.state(model, coefficients),
         start,
         arrived=arrived,
         solve=ridged,
@@ -78,30 +152,36 @@ def _maximum(model: Design, start: Floats, first: State, response: Floats, weigh
         most_halvings=HALVINGS,
         rounding=ROUNDING,
         first=first,
-        objective_of=deviance,
+        objective_of=lambda coefficients: files.deviance(model, coefficients),
     )
     if found.outcome == "converged":
-        return _scores(model, found.coefficients + found.step)
+        return found.coefficients + found.step
     if found.outcome == "stuck" and found.length <= STUCK * gained(found.state):
-        return _scores(model, found.coefficients)
+        return found.coefficients
     if found.outcome == "flat":
         raise NotApplicable(NO_CURVATURE)
     raise NotApplicable("the logistic model did not converge; choose variables, fewer terms, or model='tree'")
 
 
-def _state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> State:
-    deviance = 0.0
+def state(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> State:
+    """Sum deviance, gradient and Hessian over the records of a design, a block at a time."""
+    objective = 0.0
     gradient = np.zeros(len(model))
     hessian = np.zeros((len(model), len(model)))
     for rows, terms in model.blocks():
         predictor = coefficients @ terms
         propensity, other = _logistic(predictor)
         r, w = response[rows], weights[rows]
-        deviance += _deviance(predictor, r, w)
+        objective += _deviance(predictor, r, w)
         gradient += terms @ (w * (r - propensity))
         terms *= np.sqrt(w * propensity * other)
         hessian += terms @ terms.T
-    return State(deviance, gradient, hessian)
+    return State(objective, gradient, hessian)
+
+
+def deviance(model: Design, coefficients: Floats, response: Floats, weights: Floats) -> float:
+    """Sum the deviance alone."""
+    return sum(_deviance(coefficients @ terms, response[rows], weights[rows]) for rows, terms in model.blocks())
 
 
 def _deviance(predictor: Floats, r: Floats, w: Floats) -> float:
@@ -110,7 +190,8 @@ def _deviance(predictor: Floats, r: Floats, w: Floats) -> float:
     return 2 * float(w @ surprise)
 
 
-def _scores(model: Design, coefficients: Floats) -> Floats:
+def propensities(model: Design, coefficients: Floats) -> Floats:
+    """Return the propensity of each record of a design."""
     scores = np.empty(model.rows)
     for rows, terms in model.blocks():
         scores[rows] = _logistic(coefficients @ terms)[0]

@@ -12,7 +12,8 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.utility.propensity import groups, logistic, scores, tree
-from sfumato.utility.propensity.pooled import Floats, Pooled, pool
+from sfumato.utility.propensity.in_parts import BothFiles
+from sfumato.utility.propensity.pooled import Pooled, pool
 from sfumato.utility.propensity.terms import Degree, design
 
 MANY = 200  # terms; a model with fewer is fitted whatever the number of records
@@ -42,7 +43,7 @@ DEGREES: dict[Model, Degree] = {
         kinds=("numeric", "ordinal", "nominal", "date"),
         weights=True,
         paired=False,
-        parts="columns",
+        parts="summaries",
         parts_if="a logistic model",
         missing="a gap in a numeric or ordinal variable is filled with the mean and marked by an indicator; in a "
         "nominal one it is a category of its own",
@@ -131,23 +132,26 @@ class PropensityUtility(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         if self.model not in IN_PARTS:
             pair.tables()
+        elif pair.in_parts:
+            return self._in_parts(pair)
         pooled = pool(self, pair)
         constant = [name for name in pooled.names if _constant(pooled, name)]
         dead = len(pair.original) + len(pair.protected) - len(pooled)
-        notes = list(pooled.notes)
-        if constant:
-            notes.append(f"constant, so they tell nothing: {', '.join(constant)}")
-        if dead:
-            notes.append(f"{dead:,} records of weight zero left out")
-        size = float(pooled.protected.mean())
-        if abs(size - 0.5) > 0.05:
-            notes.append(
-                f"the files differ in size, so PO50 is {100 * max(size, 1 - size) - 50:.3g} even where nothing tells "
-                "them apart"
-            )
+        notes = _said(pooled.notes, constant, dead, pooled.share)
         if self.model == "tree":
             return self._of_tree(pooled, notes, rng)
         return self._of_logistic(pooled, notes, int((~pooled.protected).sum()))  # records of weight zero do not count
+
+    def _in_parts(self, pair: Pair) -> Measurement:
+        """Fit the model by sums over the parts of both tables, one pass for each of Newton's steps."""
+        files = BothFiles.of(self, pair)
+        notes = _said(files.notes, files.constant, files.dead, files.sizes.share)
+        model = files.design(DEGREES[self.model])
+        _refuse_too_many(self, len(model), files.sizes.size)
+        found = logistic.estimated(files, model)
+        figures, separated = files.figures(found)
+        fit = logistic.Fit(np.empty(0), len(found.model), found.by_variable, found.collinear, separated)
+        return self._of_fit(files.sizes, figures, fit, {}, notes)
 
     def _of_logistic(self, pooled: Pooled, notes: list[str], originals: int) -> Measurement:
         degree = DEGREES[self.model]
@@ -157,33 +161,43 @@ class PropensityUtility(Measure):
             fit, parts, more = groups.fit(pooled, degree, wanted, self.least_group)
             notes += more
         else:
-            _refuse_too_many(self, pooled, degree)
+            _refuse_too_many(self, len(design(pooled, degree)), len(pooled))
             fit = logistic.fit(pooled, degree)
+        return self._of_fit(scores.Sizes.of(pooled), scores.figures(fit.scores, pooled), fit, parts, notes)
+
+    def _of_fit(
+        self,
+        sizes: scores.Sizes,
+        figures: scores.Figures,
+        fit: logistic.Fit,
+        parts: dict[str, float],
+        notes: list[str],
+    ) -> Measurement:
         if self.model == "main effects":
             notes.append("main effects compare means only: added noise and swapping are invisible to this model")
         if fit.collinear:
             listed = ", ".join(fit.collinear[:5]) + (", ..." if len(fit.collinear) > 5 else "")
             notes.append(f"{len(fit.collinear)} terms left out, combinations of the others: {listed}")
-        if 10 * fit.coefficients > len(pooled):
+        if 10 * fit.coefficients > sizes.size:
             notes.append(
-                f"{fit.coefficients:,} coefficients for {len(pooled):,} records: much of the value is what chance "
+                f"{fit.coefficients:,} coefficients for {sizes.size:,} records: much of the value is what chance "
                 "gives; read the ratio, or choose variables"
             )
-        if fit.separated == len(pooled):
+        if fit.separated == sizes.size:
             notes.append("the files are separable: every record's propensity is 0 or 1 in the limit")
         elif fit.separated:
             notes.append(
-                f"{fit.separated:,} of {len(pooled):,} records have propensity 0 or 1: far out, or separated from the "
+                f"{fit.separated:,} of {sizes.size:,} records have propensity 0 or 1: far out, or separated from the "
                 "other file"
             )
-        nulls = scores.logistic_nulls(pooled, fit.coefficients)
-        if np.ptp(pooled.weights[pooled.protected]) > 0 or np.ptp(pooled.weights[~pooled.protected]) > 0:
+        nulls = scores.logistic_nulls(sizes, fit.coefficients)
+        if sizes.unequal:
             notes.append(
                 "expected values and ratios suppose weights that have nothing to do with the variables; where they do, "
                 "the ratio is too large"
             )
         parts["coefficients"] = float(fit.coefficients)
-        return self._measured(pooled, fit.scores, fit.by_variable, parts, nulls, notes)
+        return self._measured(figures, fit.by_variable, parts, nulls, notes)
 
     def _of_tree(self, pooled: Pooled, notes: list[str], rng: np.random.Generator) -> Measurement:
         columns = tree.sort(pooled)
@@ -201,23 +215,19 @@ class PropensityUtility(Measure):
                 "no split pays, as where each variable by itself is distributed alike; the files may still differ"
             )
         losses = {name: grown.by_variable.get(name, 0.0) for name in pooled.names}
-        return self._measured(pooled, grown.scores, losses, {"leaves": float(grown.leaves)}, nulls, notes)
+        figures = scores.figures(grown.scores, pooled)
+        return self._measured(figures, losses, {"leaves": float(grown.leaves)}, nulls, notes)
 
     def _measured(
         self,
-        pooled: Pooled,
-        propensities: Floats,
+        figures: scores.Figures,
         losses: dict[str, float],
         parts: dict[str, float],
         nulls: dict[str, tuple[float, float]],
         notes: list[str],
     ) -> Measurement:
-        size = len(pooled)
-        value = scores.mean_square(propensities, pooled)
-        found = {"pMSE": value, "sum": value * size}
-        found["SPECKS"] = scores.specks(propensities, pooled)
-        found["PO50"] = scores.over_fifty(propensities, pooled)
-        found |= parts
+        size, value = figures.size, figures.mean_square
+        found = {"pMSE": value, "sum": value * size, "SPECKS": figures.specks, "PO50": figures.over_fifty, **parts}
         for null, (expected, spread) in nulls.items():
             found[f"expected, {null}"] = expected
             found[f"standard deviation, {null}"] = spread
@@ -240,12 +250,26 @@ class PropensityUtility(Measure):
         )
 
 
-def _refuse_too_many(measure: PropensityUtility, pooled: Pooled, degree: Degree) -> None:
+def _said(notes: tuple[str, ...], constant: list[str], dead: int, share: float) -> list[str]:
+    """Say what a reader must know of the two files, whatever the model."""
+    said = list(notes)
+    if constant:
+        said.append(f"constant, so they tell nothing: {', '.join(constant)}")
+    if dead:
+        said.append(f"{dead:,} records of weight zero left out")
+    if abs(share - 0.5) > 0.05:
+        said.append(
+            f"the files differ in size, so PO50 is {100 * max(share, 1 - share) - 50:.3g} even where nothing tells "
+            "them apart"
+        )
+    return said
+
+
+def _refuse_too_many(measure: PropensityUtility, terms: int, records: int) -> None:
     """Refuse a large model that separates almost any two files: it takes long and tells nothing."""
-    terms = len(design(pooled, degree))
-    if terms > MANY and 2 * terms > len(pooled):
+    if terms > MANY and 2 * terms > records:
         raise NotApplicable(
-            f"{measure.model!r} has {terms:,} terms for {len(pooled):,} records, so it tells almost "
+            f"{measure.model!r} has {terms:,} terms for {records:,} records, so it tells almost "
             "any two files apart; choose variables=[...], or model='tree' or 'main effects'"
         )
 

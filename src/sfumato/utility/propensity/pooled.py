@@ -1,5 +1,6 @@
 """Both tables below each other, as numbers and categories, with the file each record comes from."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,14 +74,12 @@ def pool(measure: Measure, pair: Pair) -> Pooled:
     weights = balanced(np.concatenate([table.weights() for table in tables]), source)
     numbers: list[Numbers] = []
     categories: list[Categories] = []
-    apart: list[str] = []
-    for name in names:
+    kept, notes = of_one_kind(pair, names, notes)
+    for name in kept:
         kinds = {table.schema[name].kind for table in tables}
         if kinds in ({"numeric"}, {"date"}):
             values = np.concatenate([table.columns[name] for table in tables])
             numbers += _filled(name, values, weights)
-        elif kinds & {"numeric", "date"}:
-            apart.append(name)
         else:
             both = aligned(*tables, name)
             codes = np.concatenate([both.original, both.protected])
@@ -88,12 +87,21 @@ def pool(measure: Measure, pair: Pair) -> Pooled:
                 numbers += _filled(name, np.where(codes < 0, np.nan, codes), weights)
             else:
                 categories.append(_occurring(name, codes, len(both.categories)))
-    if apart:
-        notes = (*notes, f"left out, of another kind in the protected table: {', '.join(apart)}")
-    kept = tuple(name for name in names if name not in apart)
+    return Pooled(tuple(numbers), tuple(categories), source, weights, kept, notes)
+
+
+def of_one_kind(pair: Pair, names: Iterable[str], notes: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the variables that are quantities in both tables, of one kind, or categories in both; note the others."""
+    kept: list[str] = []
+    apart: list[str] = []
+    for name in names:
+        kinds = {half.schema[name].kind for half in (pair.original, pair.protected)}
+        (apart if len(kinds) > 1 and kinds & {"numeric", "date"} else kept).append(name)
     if not kept:
         raise NotApplicable(f"no variable is of one kind in both tables ({', '.join(apart)})")
-    return Pooled(tuple(numbers), tuple(categories), source, weights, kept, notes)
+    if apart:
+        notes = (*notes, f"left out, of another kind in the protected table: {', '.join(apart)}")
+    return tuple(kept), notes
 
 
 def balanced(weights: Floats, protected: Flags) -> Floats:
@@ -129,7 +137,11 @@ def _filled(name: str, values: Floats, weights: Floats) -> list[Numbers]:
     missing = np.isnan(values)
     if not missing.any():
         return [Numbers(name, values)]
-    mean = np.average(values[~missing], weights=weights[~missing]) if not missing.all() else 0.0
+    mean = 0.0
+    if not missing.all():
+        there = values[~missing]
+        mean = float(np.average(there, weights=weights[~missing]))
+        mean = min(max(mean, float(there.min())), float(there.max()))  # rounding makes no new value of a constant
     return [Numbers(name, np.where(missing, mean, values)), Numbers(name, missing.astype(np.float64))]
 
 

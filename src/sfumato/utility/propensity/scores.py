@@ -1,10 +1,28 @@
 """What propensity scores say of two files: mean square, K-S distance, share correctly told, and what chance gives."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sfumato.utility.propensity.pooled import Floats, Pooled
 
 EQUAL = 12  # decimals to which scores are told apart: rounding must not order what is equal
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the scores of all records say."""
+
+    size: int  # records
+    mean_square: float
+    specks: float
+    over_fifty: float
+
+
+def figures(scores: Floats, pooled: Pooled) -> Figures:
+    """Return what scores say of pooled records."""
+    told = mean_square(scores, pooled), specks(scores, pooled), over_fifty(scores, pooled)
+    return Figures(len(pooled), *told)
 
 
 def mean_square(scores: Floats, pooled: Pooled) -> float:
@@ -25,20 +43,49 @@ def specks(scores: Floats, pooled: Pooled) -> float:
 
 def over_fifty(scores: Floats, pooled: Pooled) -> float:
     """Return PO50: 100 times the share of records that a score above 1/2 tells right, less 50; a tie counts half."""
+    right = []
+    for side, protected in ((~pooled.protected, False), (pooled.protected, True)):
+        weights = pooled.weights[side]
+        right.append(told_right(scores[side], weights, protected=protected) / float(weights.sum()))
+    return over_fifty_of(pooled.share, *right)
+
+
+def over_fifty_of(share: float, ours: float, theirs: float) -> float:
+    """Return PO50 from the share of each file that is told right, so that none or all of a file is told exactly."""
+    return 100 * ((1 - share) * ours + share * theirs) - 50
+
+
+def told_right(scores: Floats, weights: Floats, *, protected: bool) -> float:
+    """Return what the records of one file weigh that a score above 1/2 tells right; a tie counts half."""
     excess = np.round(scores - 0.5, EQUAL)
-    right = np.where(excess == 0, 0.5, (excess > 0) == pooled.protected)
-    return 100 * float(np.average(right, weights=pooled.weights)) - 50
+    return float((weights * np.where(excess == 0, 0.5, (excess > 0) == protected)).sum())
 
 
-def logistic_nulls(pooled: Pooled, coefficients: int) -> dict[str, tuple[float, float]]:
+@dataclass(frozen=True)
+class Sizes:
+    """How many records there are, and how unequal they are."""
+
+    size: int
+    share: float  # of protected records
+    squares: tuple[float, float]  # the mean of the squared weights of the protected file, and of the original
+    unequal: bool  # whether the weights of a file differ
+
+    @classmethod
+    def of(cls, pooled: Pooled) -> "Sizes":
+        """Look at pooled records."""
+        sides = [pooled.weights[side] for side in (pooled.protected, ~pooled.protected)]
+        theirs, ours = (float(np.mean(side**2)) for side in sides)
+        return cls(len(pooled), pooled.share, (theirs, ours), any(np.ptp(side) > 0 for side in sides))
+
+
+def logistic_nulls(sizes: Sizes, coefficients: int) -> dict[str, tuple[float, float]]:
     """Return mean and standard deviation of pMSE with k coefficients when nothing but chance tells the files apart.
 
     Snoke et al. (2018) for a protected table drawn from the model fitted to the original; and for two samples of one
     population, where the original's own chance adds to it. Unequal weights multiply each file's part by the mean of its
     squared weights (Kish's design effect).
     """
-    c, size, terms = pooled.share, len(pooled), coefficients - 1
-    theirs, ours = (float(np.mean(pooled.weights[side] ** 2)) for side in (pooled.protected, ~pooled.protected))
+    c, size, terms, (theirs, ours) = sizes.share, sizes.size, coefficients - 1, sizes.squares
     return {
         "fitted model": _chi_square(terms, theirs * c * (1 - c) ** 2 / size),
         "two samples": _chi_square(terms, ((1 - c) * theirs + c * ours) * c * (1 - c) / size),

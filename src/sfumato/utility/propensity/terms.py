@@ -1,7 +1,7 @@
 """The terms of a logistic model: powers and products of the variables, built a block of records at a time."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -54,6 +54,11 @@ class Design:
     def only(self, places: NDArray[np.intp]) -> "Design":
         """Return the design with these terms."""
         return Design(self.columns, tuple(self.terms[place] for place in places), self.rows)
+
+    def on(self, sources: Sequence[Floats | Codes], rows: int) -> "Design":
+        """Return the design over other records, of which these are the columns."""
+        columns = (replace(column, source=source) for column, source in zip(self.columns, sources, strict=True))
+        return Design(tuple(columns), self.terms, rows)
 
     @property
     def orders(self) -> NDArray[np.intp]:
@@ -116,13 +121,18 @@ def design(pooled: Pooled, degree: Degree) -> Design:
         columns += [
             Column(category.variable, category.codes, level, two_valued=True) for level in range(1, category.count)
         ]
-    _check_size(columns, degree)
     order = {name: place for place, name in enumerate(pooled.names)}
     columns.sort(key=lambda column: order[column.variable])
-    return Design(tuple(columns), (Term(()), *_terms(columns, degree)), len(pooled))
+    return arranged(columns, degree, len(pooled))
 
 
-def _terms(columns: list[Column], degree: Degree) -> Iterator[Term]:
+def arranged(columns: Sequence[Column], degree: Degree, rows: int) -> Design:
+    """Build the model of columns that stand in the order of their variables."""
+    _check_size(columns, degree)
+    return Design(tuple(columns), (Term(()), *_terms(columns, degree)), rows)
+
+
+def _terms(columns: Sequence[Column], degree: Degree) -> Iterator[Term]:
     places = range(len(columns))
     yield from (Term((i,)) for i in places)
     if degree == "first":
@@ -138,7 +148,7 @@ def _terms(columns: list[Column], degree: Degree) -> Iterator[Term]:
     yield from (Term((i, i, i)) for i in curved)
 
 
-def _check_size(columns: list[Column], degree: Degree) -> None:
+def _check_size(columns: Sequence[Column], degree: Degree) -> None:
     """Refuse a model whose terms nobody could count, before they are listed."""
     count = len(columns) if degree == "first" else len(columns) * (len(columns) + 1) // 2
     if count > MOST_TERMS:

@@ -8,7 +8,8 @@ from typing import Any
 from sfumato import catalogue
 from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.naming import short_names
-from sfumato.core import Method, Within
+from sfumato.composition import Within
+from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.project.tables import read_protected

@@ -15,6 +15,7 @@ import pyarrow as pa
 from sfumato.data.atomic import reason
 from sfumato.data.formats.labelled.families import pyreadstat
 from sfumato.data.formats.labelled.spss_dictionary import Compression, check_dictionary, read_header
+from sfumato.data.formats.labelled.stata_map import check_map
 from sfumato.errors import FileError, ParameterError
 
 CELLS_AT_A_TIME = 5_000_000  # Python objects take four times the memory of numbers
@@ -65,7 +66,9 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     suffix = path.suffix.lower()
     _check_content(path)
     if suffix in (".sav", ".zsav"):
-        check_dictionary(path)
+        check_dictionary(path, encoding)
+    if suffix == ".dta":
+        check_map(path)
     read = partial(getattr(library, _READERS[suffix]), str(path), **_options(path, encoding))
     with _refusals(path, encoding):
         meta = read(metadataonly=True)[1]
@@ -154,14 +157,17 @@ def _check_content(path: Path) -> None:
 @contextmanager
 def _refusals(path: Path, encoding: str | None) -> Iterator[None]:
     """Turn what the library complains of into an error that says what to do."""
-    library = pyreadstat()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             yield
     except FileError:
         raise
-    except (library.ReadstatError, library.PyreadstatError, UnicodeError, ValueError, OverflowError) as error:
+    except MemoryError:
+        raise FileError(f"{path} cannot be read: it needs more memory than there is, or is damaged") from None
+    except Warning as warning:
+        raise FileError(f"{path} cannot be read: {warning}") from None
+    except Exception as error:  # a damaged file may raise anything
         text = str(error)
         if isinstance(error, UnicodeError) or re.search("convert string|encoding|character set", text):
             remedy = "name another encoding" if encoding else "name its encoding, for example encoding='cp1252'"
@@ -169,10 +175,6 @@ def _refusals(path: Path, encoding: str | None) -> Iterator[None]:
         raise FileError(
             f"{path} cannot be read: {text[:1].lower()}{text[1:]}; it may be cut short or damaged"
         ) from None
-    except MemoryError:
-        raise FileError(f"{path} cannot be read: it needs more memory than there is, or is damaged") from None
-    except Warning as warning:
-        raise FileError(f"{path} cannot be read: {warning}") from None
 
 
 def _add_catalogue(library: Any, path: Path, meta: Any, encoding: str | None) -> None:

@@ -16,7 +16,11 @@ from sfumato.errors import FileError
 Compression = Literal["none", "rows", "zlib"]
 _COMPRESSIONS: dict[int, Compression] = {0: "none", 1: "rows", 2: "zlib"}
 _LAYOUT, _COMPRESSED, _WEIGHT, _DICTIONARY = 64, 72, 76, 176
-_LONG_NAMES, _END = 13, 999
+_MACHINE, _LONG_NAMES, _ENCODING, _END = 3, 13, 20, 999
+_TEXT_FORMAT = 1  # of a variable, A in SPSS
+_ASCII, _UTF_8 = 3, 65001  # code pages; up to 3 they only say that letters are not those of EBCDIC
+_DAMAGE = (struct.error, IndexError, ValueError, OSError, MemoryError)  # what becomes of lengths that are none
+_APART = "is damaged: its dictionary does not hold together"
 
 
 def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Compression, str | None]:
@@ -30,13 +34,25 @@ def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Com
     return compression, names.get(place)
 
 
-def check_dictionary(path: str | os.PathLike[str]) -> None:
-    """Refuse a file with texts that do not end, or labels for variables it does not have or that cannot have them."""
+def check_dictionary(path: str | os.PathLike[str], encoding: str | None) -> None:
+    """Refuse a file whose dictionary does not hold together, at which the reading library may crash.
+
+    Texts that do not end, labels for variables it does not have or that cannot have them, labels of texts that are in
+    another encoding, numbers that are said to be text, records of no known type or length, an end that is missing.
+    """
     with Path(path).open("rb") as file:
+        dictionary = _Dictionary(file, _byte_order(file.read(_DICTIONARY)))
         try:
-            _places(file, _byte_order(file.read(_DICTIONARY)), None)
+            dictionary.read(strictly=True)
         except FileError as error:
             raise FileError(f"{path} {error}; fetch it again") from None
+        except _DAMAGE:
+            raise FileError(f"{path} {_APART}; fetch it again") from None
+    try:
+        dictionary.check_texts(encoding)
+    except UnicodeDecodeError as error:
+        remedy = "name another encoding" if encoding else "name its encoding, for example encoding='cp1252'"
+        raise FileError(f"{path} labels a text that cannot be read ({error}); {remedy}") from None
 
 
 def write_weight(path: str | os.PathLike[str], name: str) -> bool:
@@ -55,7 +71,7 @@ def _places(file: BinaryIO, order: str, encoding: str | None) -> dict[int, str]:
     dictionary = _Dictionary(file, order)
     try:
         dictionary.read()
-    except (struct.error, IndexError):  # a damaged dictionary, of which the reading library complains
+    except _DAMAGE:  # found out before the values were read
         return {}
     try:
         text = codecs.lookup(encoding or "utf-8").name
@@ -72,6 +88,10 @@ class _Dictionary:
         self._short: dict[int, bytes] = {}
         self._long: dict[bytes, bytes] = {}
         self._may_be_labelled: set[int] = set()
+        self._texts: set[int] = set()
+        self._values: list[bytes] = []  # that the labels read last are for
+        self._labelled_texts: list[bytes] = []
+        self._said = "cp1252"  # the encoding of its texts, if it does not say another
         self._place = 0
         self._owed = 0  # records that a long text still has to have
 
@@ -79,30 +99,46 @@ class _Dictionary:
         """Return the names of the variables by their places."""
         return {place: self._long.get(name, name) for place, name in self._short.items()}
 
-    def read(self) -> None:
-        """Read the dictionary up to its end, or to a record of an unknown type."""
+    def read(self, *, strictly: bool = False) -> None:
+        """Read the dictionary up to its end, or to a record of an unknown type, which may be refused."""
         readers = {2: self._variable, 3: self._labels, 4: self._labelled, 6: self._documents, 7: self._extension}
         self._file.seek(_DICTIONARY)
         while (kind := self._next()) != _END and kind in readers:
             readers[kind]()
+        if strictly and (kind != _END or self._owed):
+            raise FileError(_APART)
+
+    def check_texts(self, encoding: str | None) -> None:
+        """Decode the short texts that have labels, at the first of which that is none the library would crash."""
+        try:
+            decoder = codecs.getincrementaldecoder(encoding or self._said)
+        except (LookupError, ValueError):  # a name only iconv knows
+            return
+        for text in self._labelled_texts:
+            decoder().decode(text)  # what breaks off within a character does no harm
 
     def _variable(self) -> None:
         self._place += 1
-        width, has_label, missing, _, _ = struct.unpack(f"{self._order}5i", self._file.read(20))
+        width, has_label, missing, *formats = struct.unpack(f"{self._order}5i", self._file.read(20))
         name = self._file.read(8).rstrip()
         if (width < 0) != (self._owed > 0):
-            raise FileError("is damaged: its dictionary does not hold together")
+            raise FileError(_APART)
+        if width == 0 and _TEXT_FORMAT in [form >> 16 & 0xFF for form in formats]:
+            raise FileError(_APART)
         self._owed = (width + 7) // 8 - 1 if width > 0 else max(self._owed - 1, 0)
         if width >= 0:  # less is the continuation of a text, eight bytes each
             self._short[self._place] = name
             self._may_be_labelled |= {self._place} if width <= 8 else set()
+            self._texts |= {self._place} if width > 0 else set()
         if has_label:
             self._skip((self._next() + 3) // 4 * 4)
         self._skip(8 * abs(missing))
 
     def _labels(self) -> None:
+        self._values = []
         for _ in range(self._next()):
-            length = self._file.read(9)[8]
+            *value, length = self._file.read(9)
+            self._values.append(bytes(value).rstrip())
             self._skip((length + 8) // 8 * 8 - 1)
 
     def _labelled(self) -> None:
@@ -110,6 +146,8 @@ class _Dictionary:
         labelled = [self._next() for _ in range(self._next())]
         if not self._may_be_labelled.issuperset(labelled):
             raise FileError("is damaged: it labels the values of a variable that it does not have")
+        if not self._texts.isdisjoint(labelled):
+            self._labelled_texts += self._values
 
     def _documents(self) -> None:
         self._skip(self._next() * 80)  # in lines of 80 bytes
@@ -119,6 +157,11 @@ class _Dictionary:
         if subtype == _LONG_NAMES:
             pairs = (entry.partition(b"=") for entry in self._file.read(size * count).rstrip(b"\0").split(b"\t"))
             self._long = {before: after for before, _, after in pairs}
+        elif subtype == _ENCODING:
+            self._said = self._file.read(size * count).decode("latin-1").strip(" \0")
+        elif subtype == _MACHINE and (size, count) == (4, 8):
+            page = struct.unpack(f"{self._order}8i", self._file.read(32))[-1]
+            self._said = "utf-8" if page == _UTF_8 else f"cp{page}" if page > _ASCII else self._said
         else:
             self._skip(size * count)
 

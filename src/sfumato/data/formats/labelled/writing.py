@@ -1,5 +1,6 @@
 """SPSS, Stata and SAS files out: a table with its labels, missing codes and formats, as far as a file holds them."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,19 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
             library.write_xport(frame, target, **common, **_of_sas(same, version))
     except (library.ReadstatError, library.PyreadstatError) as error:
         raise FileError(f"cannot write {path} as a {NAMES[family]} file: {error}") from None
+    _check_room(Path(target))
     without_time(target, family)
     return losses.notes()
+
+
+def _check_room(target: Path) -> None:
+    """Raise what a full disk raises: the library may take a file that it could not finish for a finished one."""
+    size = target.stat().st_size
+    with target.open("ab") as file:
+        file.write(b"\0")
+        file.flush()
+        os.fsync(file.fileno())
+        file.truncate(size)
 
 
 def _without_words_of_the_file(table: Microdata) -> Microdata:

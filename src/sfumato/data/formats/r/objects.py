@@ -1,6 +1,7 @@
 """The objects in a file of R: which data frames there are, and the attributes of what they hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import FileError
+from sfumato.errors import FileError, SfumatoError
 
-R = (".rds", ".rda", ".rdata")
 _EXTENSIONS = {".rds": ".rds", ".rda": ".rda", ".rdata": ".rda"}  # as the library calls them
-_LATIN1 = 4  # the bit by which R marks a text as Latin-1
+_ENCODINGS = {4: "latin-1", 8: "utf-8", 64: "ascii"}  # the bits by which R marks a text
 _WORDS = {"STR": "text", "REAL": "numbers", "INT": "whole numbers", "LGL": "truth values", "VEC": "a list",
           "CPLX": "complex numbers", "CLO": "a function", "ENV": "an environment", "S4": "an S4 object"}  # fmt: skip
 
@@ -86,22 +86,36 @@ class Vector:
 
 def text_of(one: Any, encoding: str) -> str | None:
     """Return one text of R; NA is None."""
+    if one.info.type.name != "CHAR":
+        raise ValueError(f"a text is marked as {one.info.type.name}")
     if one.value is None:
         return None
-    return str(one.value.decode("latin-1" if one.info.gp & _LATIN1 else encoding))
+    marks = [name for bit, name in _ENCODINGS.items() if one.info.gp & bit]
+    if len(marks) > 1:
+        raise ValueError(f"a text is marked as {' and '.join(marks)}")
+    return str(one.value.decode(marks[0] if marks else encoding))
 
 
 def frames_in(path: Path, content: bytes) -> dict[str, Vector]:
     """Return the objects of a file by name; that of an .rds file has none, and is called by the file's."""
     library = rdata()
-    try:
+    with damage_told(path):
         parsed = library.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
-    except Exception as error:  # a damaged file may raise anything
-        raise FileError(f"{path} cannot be read as a file of R: {error}") from None
-    encoding = parsed.extra.encoding or "utf-8"
-    if parsed.object.info.type.name != "LIST":
-        return {path.stem: Vector.of(parsed.object, encoding)}
-    return {name: Vector.of(value, encoding) for name, value in _pairs(parsed.object, encoding)}
+        encoding = parsed.extra.encoding or "utf-8"
+        if parsed.object.info.type.name != "LIST":
+            return {path.stem: Vector.of(parsed.object, encoding)}
+        return {name: Vector.of(value, encoding) for name, value in _pairs(parsed.object, encoding)}
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Say of what file it was that something inside could not be read: a damaged one may raise anything."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path} cannot be read as a file of R: {str(error) or type(error).__name__}") from None
 
 
 def frame_of(path: Path, name: str, found: Vector) -> Frame:

@@ -21,7 +21,7 @@ from sfumato.data import frames
 from sfumato.data.columns import short
 from sfumato.data.decimals import EXACT
 from sfumato.data.formats.csv.reading import checked_names
-from sfumato.data.formats.r.objects import Frame, Vector, frame_of, frames_in
+from sfumato.data.formats.r.objects import Frame, Vector, damage_told, frame_of, frames_in
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.errors import DataError, FileError
@@ -34,15 +34,16 @@ def read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) 
 
     What ``stated`` says of a variable goes before what the file says.
     """
-    frame = _chosen(path, frames_in(path, content), name)
     known = {variable.name: variable for variable in stated or ()}
-    checked_names(f"{path}", list(frame.columns))
     columns, variables = {}, []
-    for column, vector in frame.columns.items():
-        columns[column], said = _column(path, column, vector)
-        variable = _overridden(said, known.get(column), columns[column])
-        if variable is not None:
-            variables.append(variable)
+    with damage_told(path):
+        frame = _chosen(path, frames_in(path, content), name)
+        checked_names(f"{path}", list(frame.columns))
+        for column, vector in frame.columns.items():
+            columns[column], said = _column(path, column, vector)
+            variable = _overridden(said, known.get(column), columns[column])
+            if variable is not None:
+                variables.append(variable)
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
         raise FileError(f"{path}: its columns differ in length ({', '.join(map(str, sorted(lengths)))})")

@@ -1,0 +1,396 @@
+"""Blocks of a table in parts, each protected by itself: gathered from all parts, masked in memory, put back.
+
+One pass over the parts puts the records of each batch of blocks together in files, a batch being as many blocks as fit
+into memory, and at least one. The batches are masked wherever the engine computes, and write what becomes of them to
+files of their own. From these the masked variables are put together, which the parts then read; records that were made
+anew make a table of their own, block after block.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.atomic import reason
+from sfumato.data.draws import Draws
+from sfumato.data.joined import agreed, numbered
+from sfumato.data.microdata import Microdata
+from sfumato.data.on_demand import Column, OnDemand
+from sfumato.data.parts import TableInParts
+from sfumato.data.schema import Schema, Variable
+from sfumato.data.strata import Strata
+from sfumato.engine import current
+from sfumato.errors import FileError, NotApplicable
+from sfumato.pair.half import Half
+from sfumato.pair.in_file import Filled, InFile, in_file, read_numbers
+from sfumato.pair.masking import Masking
+
+Integers = NDArray[np.int64]
+# masks one block, given its number and its records
+Mask = Callable[[int, Microdata], Microdata]
+# what all blocks say of a variable, what their codes become (None: it has none), and where those of each block begin
+Known = tuple[Variable, Integers | None, Integers]
+MOST_NOTES = 6  # of single blocks
+HELD = 6  # times its own size that a block takes while it is masked
+BLOCK = "block of each record"
+
+
+@dataclass(frozen=True, eq=False)
+class BlocksMasked(Masking):
+    """The variables that were masked block by block, of the whole table."""
+
+    schema: Schema
+    files: Mapping[str, InFile]
+    said: str
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are masked."""
+        return frozenset(self.files)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Column:
+        """Return a variable of a part."""
+        return self.files[name].read(first, len(part))
+
+
+@dataclass(frozen=True, eq=False)
+class BlocksMade(BlocksMasked):
+    """Records made anew, block after block, in place of those of the table."""
+
+    records: int = 0
+
+    def applied(self, table: TableInParts, draws: Draws, note: str) -> TableInParts:
+        """Return the new records, in as many parts as there were, of about the same sizes."""
+        ends = np.cumsum([0, *table.sizes]) * self.records // len(table)
+        first = table.parts[0]
+        origin = replace(first.origin, index=None, labelled=None)
+        parts = tuple(
+            Microdata(
+                self.schema,
+                _Rows(self.files, int(start), int(stop - start)),
+                origin,
+                (*first.notes, note),
+                matched=False,
+            )
+            for start, stop in pairwise(ends)
+            if stop > start
+        )
+        return TableInParts(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows(OnDemand):
+    """Some records of variables that lie in files."""
+
+    files: Mapping[str, InFile]
+    first: int
+    count: int
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.count
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.files)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the files and of the records taken."""
+        told = " ".join(file.digest for file in self.files.values())
+        return sha256(f"{told} {self.first} {self.count}".encode()).hexdigest()
+
+    def read(self, name: str) -> Column:
+        """Read one column."""
+        return self.files[name].read(self.first, self.count)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some blocks whose records lie in files of a folder; an engine takes it for a part."""
+
+    folder: Path
+    number: int
+    records: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Where the files lie."""
+        return f"{self.folder} {self.number}"
+
+    def at_hand(self) -> "Batch":
+        """Return it as it is."""
+        return self
+
+    def __len__(self) -> int:
+        return self.records
+
+    def path(self, what: str, place: int) -> Path:
+        """Return the file of a variable, by its place."""
+        return self.folder / f"{what}-{self.number}-{place}"
+
+
+@dataclass(frozen=True, eq=False)
+class Became:
+    """What became of a block: its schema, which of the codes of each category occur, notes, how many records."""
+
+    schema: Schema
+    codes: Mapping[str, Column]
+    notes: tuple[str, ...]
+    records: int
+    kept: bool
+
+
+def mask_blocks(
+    half: Half, of: Callable[[Microdata, int], Integers], sizes: Integers, by: Sequence[str], mask: Mask
+) -> tuple[BlocksMasked, list[Became]]:
+    """Mask each block of a table by itself; ``of`` tells the block of each record of a part, given its first number.
+
+    Returns what the parts read, and what became of each block.
+    """
+    engine = current(len(half))
+    inner = half.schema.only([name for name in half.schema.names if name not in by])
+    most = engine.memory // (2 * engine.workers * HELD * 8 * (len(inner.names) + 2))
+    batch_of = _batches(sizes, max(most, 1))
+    folder = Path(tempfile.mkdtemp(dir=engine.folder, prefix="blocks-"))
+    try:
+        counts = _put_together(half, of, inner, batch_of, folder)
+        records = np.bincount(batch_of, sizes).astype(np.int64)
+        batches = [Batch(folder, number, int(size)) for number, size in enumerate(records)]
+        origin, notes = half.parts[0].origin, half.parts[0].notes
+        work = _Work(inner, replace(origin, path=None), notes, mask)
+        found: list[Became] = []
+        for batch, became in zip(batches, engine.each(work, [(one,) for one in batches], stored=False), strict=True):
+            found += became
+            for place in range(len(inner.names) + 1):  # not earlier: a worker that dies leaves its batch to another
+                batch.path("before", place).unlink()
+        made = _Result(half, of, inner, tuple(by), batch_of, found, batches, counts)
+        if len({one.kept for one in found}) > 1:
+            raise NotApplicable("some blocks kept their records, and others did not")
+        return made.in_place() if found[0].kept else made.anew(), found
+    except OSError as error:
+        raise FileError(f"blocks of records cannot be put into {engine.folder}: {reason(error)}") from error
+
+
+def _batches(sizes: Integers, most: int) -> Integers:
+    """Put neighbouring blocks together to batches of no more records than that, where a block has not more itself."""
+    batch_of = np.empty(len(sizes), dtype=np.int64)
+    number, held = 0, 0
+    for block, size in enumerate(sizes.tolist()):
+        if held and held + size > most:
+            number, held = number + 1, 0
+        batch_of[block] = number
+        held += size
+    return batch_of
+
+
+def _put_together(
+    half: Half, of: Callable[[Microdata, int], Integers], inner: Schema, batch_of: Integers, folder: Path
+) -> Integers:
+    """Write the records of each batch to files, in the order of the table; return how many each part has of each."""
+    batches, first, counts = int(batch_of[-1]) + 1, 0, []
+    for part in half.parts:
+        blocks = of(part, first)
+        batch = batch_of[blocks]
+        order = np.argsort(batch, kind="stable")
+        ends = np.searchsorted(batch[order], np.arange(batches + 1))
+        counts.append(np.diff(ends))
+        for place, name in enumerate((BLOCK, *inner.names)):
+            column = blocks if name == BLOCK else part.columns[name]
+            for number in np.flatnonzero(np.diff(ends)).tolist():
+                rows = order[ends[number] : ends[number + 1]]
+                with Batch(folder, number, 0).path("before", place).open("ab") as out:
+                    out.write(np.ascontiguousarray(column[rows]).data)
+        first += len(part)
+    return np.array(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Masks the blocks of a batch, and writes what becomes of them to files beside it."""
+
+    schema: Schema
+    origin: Any
+    notes: tuple[str, ...]
+    mask: Mask
+
+    def __call__(self, batch: Batch) -> list[Became]:
+        columns = {}
+        for place, name in enumerate((BLOCK, *self.schema.names)):
+            dtype = np.int64 if name == BLOCK else np.float64 if self.schema[name].quantitative else np.int32
+            columns[name] = read_numbers(batch.path("before", place), np.dtype(dtype).str, 0, batch.records)
+        blocks = columns.pop(BLOCK)
+        table = Microdata(self.schema, columns, self.origin, self.notes)
+        order = np.argsort(blocks, kind="stable")
+        number = np.unique(blocks)
+        rows = np.split(order, np.searchsorted(blocks[order], number)[1:])
+        made = [self.mask(int(block), table.take(there)) for block, there in zip(number, rows, strict=True)]
+        kept = all(one.matched and len(one) == len(there) for one, there in zip(made, rows, strict=True))
+        for place, name in enumerate(made[0].names):
+            column = np.concatenate([one.columns[name] for one in made])
+            if kept:
+                anew = np.empty_like(column)
+                anew[order] = column
+                column = anew
+            np.ascontiguousarray(column).tofile(batch.path("after", place))
+        return [
+            Became(
+                one.schema,
+                {v.name: np.unique(one.columns[v.name]) for v in one.schema if not v.quantitative},
+                one.notes[len(self.notes) :],
+                len(one),
+                kept,
+            )
+            for one in made
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Result:
+    """Puts together what became of the blocks."""
+
+    half: Half
+    of: Callable[[Microdata, int], Integers]
+    inner: Schema
+    by: tuple[str, ...]
+    batch_of: Integers
+    found: Sequence[Became]
+    batches: Sequence[Batch]
+    counts: Integers
+
+    def _agreed(self) -> dict[str, Known]:
+        """Return what is known of each variable, in the order in which the blocks have them."""
+        first = self.found[0].schema.names
+        for one in self.found[1:]:
+            if one.schema.names != first:
+                odd = sorted(set(one.schema.names) ^ set(first))
+                raise NotApplicable(f"the blocks came back with other variables: {', '.join(odd)} is not in all")
+        known: dict[str, Known] = {}
+        for name in first:
+            before = next((variable for variable in self.inner if variable.name == name), None)
+            each = [one.schema[name] for one in self.found]
+            codes = [one.codes.get(name, np.empty(0)) for one in self.found]
+            variable, mapped = agreed(before, each, codes)
+            if variable.quantitative:
+                known[name] = variable, None, np.empty(0, dtype=np.int64)
+                continue
+            lengths = np.array([len(one.categories) + 1 for one in each])
+            begin = np.cumsum(lengths) - lengths
+            flat = np.full(int(lengths.sum()), -1, dtype=np.int64)
+            here = np.concatenate([start + one for start, one in zip(begin, codes, strict=True)])
+            there = np.concatenate(codes) >= 0
+            flat[here[there].astype(np.int64)] = mapped[there]
+            known[name] = variable, flat, begin
+        return known
+
+    def in_place(self) -> BlocksMasked:
+        """Put masked variables back where their records stand; those that are as they were are left where they are."""
+        known, parts = self._agreed(), self.half.parts
+        written: dict[str, Filled] = {}
+        for number, name, column in self._by_record(known):
+            variable = known[name][0]
+            if name not in written:
+                before = parts[number].columns[name]
+                if variable == self.inner[name] and np.array_equal(before, column, equal_nan=variable.quantitative):
+                    continue
+                written[name] = Filled(np.dtype(_dtype(variable)), self.half.folder)
+                for part in parts[:number]:  # in which it came back as it was
+                    written[name].add(part.columns[name])
+            written[name].add(column)
+        schema = self.half.schema.replace(*(variable for variable, _, _ in known.values()))
+        return BlocksMasked(schema, {name: written[name].done() for name in known if name in written}, "")
+
+    def _by_record(self, known: Mapping[str, Known]) -> Iterator[tuple[int, str, Column]]:
+        """Yield the number of each part with each of its variables, the records where they stood."""
+        done = np.zeros(len(self.batches), dtype=np.int64)
+        first = 0
+        for number, (part, counts) in enumerate(zip(self.half.parts, self.counts, strict=True)):
+            blocks = self.of(part, first)
+            order = np.argsort(self.batch_of[blocks], kind="stable")  # as the records were put into the batches
+            there = np.flatnonzero(counts).tolist()
+            for place, (name, (variable, flat, begin)) in enumerate(known.items()):
+                dtype = _dtype(variable)
+                column, start = np.empty(len(part), dtype=dtype), 0
+                for batch in there:
+                    path, count = self.batches[batch].path("after", place), int(counts[batch])
+                    column[order[start : start + count]] = read_numbers(path, dtype, int(done[batch]), count)
+                    start += count
+                yield number, name, column if flat is None else _mapped(column, flat, begin, blocks)
+            done += counts
+            first += len(part)
+
+    def anew(self) -> BlocksMade:
+        """Put the records of all blocks one after the other, with the variables that made the blocks."""
+        known, sizes = self._agreed(), np.array([one.records for one in self.found])
+        order = self.half.schema.names
+        names = [name for name in order if name in self.by or name in known]
+        names += [name for name in known if name not in order]
+        places = {name: place for place, name in enumerate(self.found[0].schema.names)}
+        special: dict[Any, Any] = {"weight": None, "household": None, "id": None, **self.found[0].schema.special()}
+        files, variables, total = {}, [], int(sizes.sum())
+        for name in names:
+            if name in self.by:
+                variable = self.half.schema[name]
+                files[name] = self._file(self._repeated(name, sizes), variable)
+            elif name == special["id"] and len(sizes) > 1:
+                variable, column = numbered(known[name][0], total)
+                files[name] = self._file(iter([column]), variable)
+            else:
+                variable = known[name][0]
+                files[name] = self._file(self._in_blocks(places[name], known[name], sizes), variable)
+            variables.append(variable)
+        kept = self.half.schema.only([name for name in names if name in self.half.schema])
+        schema = replace(kept, variables=tuple(variables), **special)
+        return BlocksMade(schema, files, "", total)
+
+    def _in_blocks(self, place: int, known: Known, sizes: Integers) -> Iterator[Column]:
+        variable, flat, begin = known
+        ends = np.searchsorted(self.batch_of, np.arange(len(self.batches) + 1))  # neighbours are in one batch
+        for batch, start, end in zip(self.batches, ends, ends[1:], strict=False):
+            blocks = np.arange(start, end)
+            column = read_numbers(batch.path("after", place), _dtype(variable), 0, int(sizes[blocks].sum()))
+            yield column if flat is None else _mapped(column, flat, begin, np.repeat(blocks, sizes[blocks]))
+
+    def _repeated(self, name: str, sizes: Integers) -> Iterator[Column]:
+        """Yield the value of a variable that makes the blocks, as often as a block has records."""
+        values: dict[int, Any] = {}
+        first = 0
+        for part in self.half.parts:
+            blocks, column = self.of(part, first), part.columns[name]
+            there, rows = np.unique(blocks, return_index=True)
+            for block, row in zip(there.tolist(), rows.tolist(), strict=True):
+                values.setdefault(block, column[row])
+            first += len(part)
+        for block, size in enumerate(sizes.tolist()):
+            yield np.full(size, values[block], dtype=_dtype(self.half.schema[name]))
+
+    def _file(self, column: Iterable[Column], variable: Variable) -> InFile:
+        """Write a variable to a file."""
+        return in_file(column, np.dtype(_dtype(variable)), self.half.folder)
+
+
+def _dtype(variable: Variable) -> str:
+    return np.dtype(np.float64 if variable.quantitative else np.int32).str
+
+
+def _mapped(column: Column, flat: Integers, begin: Integers, blocks: Integers) -> Column:
+    """Return codes of blocks as codes of all of them."""
+    found = flat[begin[blocks] + np.maximum(column, 0)]
+    return np.where(column < 0, -1, found).astype(np.int32)
+
+
+def told_of_blocks(blocks: Strata, sizes: Sequence[int], notes: Sequence[Sequence[str]]) -> list[str]:
+    """Say how many blocks there are and how large they are, then what a reader should know of some."""
+    said = [f"{blocks.spelled(block)}: {note}" for block, several in enumerate(notes) for note in several]
+    if len(said) > MOST_NOTES:
+        said[MOST_NOTES:] = [f"notes on other blocks, left out here: {len(said) - MOST_NOTES:,}"]
+    least, most = min(sizes), max(sizes)
+    return [f"blocks {len(sizes):,}, records in the smallest {least:,}, in the largest {most:,}", *said]

@@ -1,0 +1,377 @@
+"""Households of a table in parts: kept whole, with what their members share masked once and suppressed for all.
+
+The members of a household lie in one part: those that a cut tore apart are put together again, as long as they stand
+one after the other. What members share is told by the table as it came, before any method.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.frames import Origin
+from sfumato.data.households import differing, in_households, once_per_household
+from sfumato.data.microdata import Microdata
+from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of
+from sfumato.data.parts import TableInParts
+from sfumato.data.present import only_present
+from sfumato.data.schema import Schema
+from sfumato.data.treatment import Treatment
+from sfumato.data.units import counted, units
+from sfumato.engine import current
+from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import classes
+from sfumato.kernels.stretches import code_counts
+from sfumato.pair.half import Half
+from sfumato.pair.statistics import Sums
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Households:
+    """A table whose parts hold households whole, how many there are in each part, and what their members share."""
+
+    table: TableInParts
+    numbers: tuple[int, ...]
+    level: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: TableInParts) -> "Households":
+        """Put households together that lie in two parts, and find what members share."""
+        whole = _whole(table)
+        edges = list(_edges_of(whole))
+        _refuse_torn(whole, edges)
+        return cls(whole, tuple(one.number for one in edges), _level(whole))
+
+    def homes(self, table: TableInParts) -> TableInParts:
+        """Return a table of one record per household, with what members share and the mean of their weights."""
+        weight = table.schema.weight
+        schema = table.schema.only((*self.level, *([weight] if weight and weight not in self.level else [])))
+        return TableInParts(
+            tuple(
+                Microdata(schema, HomeColumns(part, schema, number), Origin())
+                for part, number in zip(table.parts, self.numbers, strict=True)
+            )
+        )
+
+    def given(self, table: TableInParts, homes: TableInParts, names: Iterable[str]) -> TableInParts:
+        """Return the table with what became of these variables in the table of households."""
+        chosen = tuple(names)
+        kept = tuple(name for name in chosen if name in homes.schema)
+        schema = table.schema.replace(*(homes.schema[name] for name in kept))
+        gone = [name for name in chosen if name not in kept]
+        schema = schema.only([name for name in schema.names if name not in gone])
+        return TableInParts(
+            tuple(
+                replace(part, schema=schema, columns=Given(part, home, kept, schema.names), notes=_notes(part, home))
+                for part, home in zip(table.parts, homes.parts, strict=True)
+            )
+        )
+
+    def suppressed_for_all(self, before: TableInParts, after: TableInParts) -> TableInParts:
+        """Return a protected table in which no member shows what another one of the household lost."""
+        shared = tuple(name for name in self.level if name in after.schema)
+        if not shared:
+            return after
+        hidden = tuple(
+            replace(part, columns=ForAll(start, part, shared))
+            for start, part in zip(before.parts, after.parts, strict=True)
+        )
+        pairs = list(zip(after.parts, hidden, strict=True))
+        further: dict[str, int] = dict.fromkeys(shared, 0)
+        left: dict[str, set[int]] = {name: set() for name in shared if not after.schema[name].quantitative}
+        for gone, present in current(len(after)).each(_Further(shared), pairs):
+            for name in shared:
+                further[name] += gone[name]
+            for name, codes in present.items():
+                left[name].update(codes)
+        said = [f"{name} {number:,}" for name, number in further.items() if number]
+        if not said:
+            return after
+        treated, codes_of = [], {}
+        for name, number in further.items():
+            variable = after.schema[name].treated(Treatment(suppressed=number))
+            if number and name in left:  # the name of a category that no record has would tell what went
+                every = np.array(sorted(left[name]), dtype=np.int32)
+                variable, anew = only_present(variable, every)
+                codes_of[name] = dict(zip(every.tolist(), anew.tolist(), strict=True))
+            treated.append(variable)
+        schema = after.schema.replace(*treated)
+        note = f"suppressed for the other members of a household too: {', '.join(said)}"
+        return TableInParts(
+            tuple(
+                replace(part, schema=schema, notes=(*part.notes, note), columns=ForAll(start, one, shared, codes_of))
+                for part, start, one in zip(hidden, before.parts, after.parts, strict=True)
+            )
+        )
+
+
+def _notes(part: Microdata, home: Microdata) -> tuple[str, ...]:
+    return (*part.notes, *home.notes)
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """The first and the last household of a part (None: it has none), and how many households there are."""
+
+    first: Any
+    last: Any
+    until: int  # where the last member of the first household stands, and one more
+    number: int
+    least: Any
+    greatest: Any
+
+
+@dataclass(frozen=True)
+class _Edge:
+    household: str
+
+    def __call__(self, part: Microdata) -> _Edges:
+        column, alone = part.columns[self.household], part.missing(self.household)
+        there = column[~alone]
+        if not there.size:
+            return _Edges(None, None, 0, len(column), None, None)
+        first, last, least, greatest = (value.item() for value in (there[0], there[-1], there.min(), there.max()))
+        until = int(np.flatnonzero(column == first)[-1]) + 1
+        return _Edges(first, last, until, len(np.unique(there)) + int(alone.sum()), least, greatest)
+
+
+def _edges_of(table: TableInParts) -> Iterator[_Edges]:
+    assert table.schema.household is not None
+    return current(len(table)).each(_Edge(table.schema.household), [(part,) for part in table.parts])
+
+
+def _whole(table: TableInParts) -> TableInParts:
+    """Cut a table anew where a household lies at the end of one part and at the beginning of the next."""
+    filled = TableInParts(tuple(part for part in table.parts if len(part)))
+    edges = list(_edges_of(filled))
+    pieces: list[list[tuple[Microdata, range]]] = []
+    torn, last = False, None
+    for part, edge in zip(filled.parts, edges, strict=True):
+        joins = bool(pieces) and last is not None and edge.first == last
+        start = edge.until if joins else 0
+        if joins:
+            torn = True
+            pieces[-1].append((part, range(start)))
+        if start < len(part):
+            pieces.append([(part, range(start, len(part)))])
+        last = edge.last
+    if not torn:
+        return filled
+    return TableInParts(tuple(_together(piece) for piece in pieces))
+
+
+def _together(pieces: list[tuple[Microdata, range]]) -> Microdata:
+    part = pieces[0][0]
+    taken = [one.columns if len(rows) == len(one) else Taken(_on_demand(one), rows) for one, rows in pieces]
+    columns = taken[0] if len(taken) == 1 else Together(tuple(_known(one) for one in taken))
+    return replace(part, columns=columns)
+
+
+def _on_demand(part: Microdata) -> OnDemand:
+    return _known(part.columns)
+
+
+def _known(columns: Any) -> OnDemand:
+    assert isinstance(columns, OnDemand)  # parts lie on disk
+    return columns
+
+
+def _refuse_torn(table: TableInParts, edges: list[_Edges]) -> None:
+    """Refuse households whose members lie in several parts; where numbers ascend from part to part nobody counts."""
+    known = sorted((one.least, one.greatest) for one in edges if one.least is not None)
+    if all(before[1] < after[0] for before, after in pairwise(known)):
+        return
+    name = str(table.schema.household)
+    found = Half.of(table).values_if_they_fit(name) if table.schema[name].quantitative else None
+    whole = sum(one.number for one in edges)
+    if found is None and not table.schema[name].quantitative:
+        there = Half.of(table).classes((name,))
+        alone = int(there.sizes[there.cells[:, 0] < 0].sum())
+        if int((there.cells[:, 0] >= 0).sum()) + alone == whole:
+            return
+    elif found is not None and len(found.values) + found.missing == whole:
+        return
+    raise NotApplicable(
+        f"the members of a household {name!r} lie in several parts of the table, and what they share must be masked "
+        f"once; sort the table by {name!r}, protect a table in memory, or leave the household out of the schema"
+    )
+
+
+def _level(table: TableInParts) -> tuple[str, ...]:
+    """Name the variables that members share, as declared or as found (``data.households.household_level``)."""
+    schema = table.schema
+    apart = (schema.household, schema.id)
+    open_ = tuple(v.name for v in schema if v.name not in apart and v.level is None)
+    found = Half.of(table).total(_Shared(open_))
+    shared = {
+        name
+        for name, together, differ in zip(open_, found["together"], found["differ"], strict=True)
+        if together and not differ
+    }
+    return tuple(v.name for v in schema if v.name not in apart and (v.level == "household" or v.name in shared))
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Counts how often two members of a household have a value, and how often they differ in it."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, part: Microdata) -> Sums:
+        order, unit = in_households(part)
+        found = [differing(part, name, order, unit)[1] for name in self.names]
+        return Sums(
+            {
+                "together": np.array([len(differ) for differ in found], dtype=np.int64),
+                "differ": np.array([int(differ.sum()) for differ in found], dtype=np.int64),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class _Further:
+    """Counts the values that went for the sake of other members, and finds the codes of categories that are left."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, after: Microdata, hidden: Microdata) -> tuple[dict[str, int], dict[str, list[int]]]:
+        gone = {name: int((hidden.missing(name) & ~after.missing(name)).sum()) for name in self.names}
+        named = (name for name in self.names if not hidden.schema[name].quantitative)
+        present = {
+            name: np.flatnonzero(code_counts(hidden.columns[name], len(hidden.schema[name].categories))).tolist()
+            for name in named
+        }
+        return gone, present
+
+
+class Together(OnDemand):
+    """The columns of several parts, one after the other."""
+
+    def __init__(self, pieces: tuple[OnDemand, ...]) -> None:
+        self.pieces = pieces
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return sum(piece.records for piece in self.pieces)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.pieces[0].names
+
+    @property
+    def digest(self) -> str:
+        """A digest of all pieces."""
+        return digest_of(*(piece.digest for piece in self.pieces))
+
+    def read(self, name: str) -> Column:
+        """Read one column of all pieces."""
+        return np.concatenate([piece.read(name) for piece in self.pieces])
+
+
+class HomeColumns(OnDemand):
+    """The columns of the households of a part, in the order of their first members."""
+
+    def __init__(self, part: Microdata, schema: Schema, number: int) -> None:
+        self.part, self.schema, self.number = part, schema, number
+
+    @property
+    def records(self) -> int:
+        """How many households there are."""
+        return self.number
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what members share, and of the weight."""
+        return self.schema.names
+
+    @property
+    def digest(self) -> str:
+        """A digest of the part and of which columns are meant."""
+        return digest_of("households", self.part.fingerprint, *self.names)
+
+    def read(self, name: str) -> Column:
+        """Return what the first member has who has a value; of weights the mean."""
+        return once_per_household(self.part, () if name == self.schema.weight else (name,))[0].columns[name]
+
+
+class Given(OnDemand):
+    """The columns of a part, some with what became of them in the table of households; who lacked a value lacks it."""
+
+    def __init__(self, part: Microdata, homes: Microdata, given: tuple[str, ...], names: tuple[str, ...]) -> None:
+        self.part, self.homes, self.given, self._names = part, homes, given, names
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.part)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._names
+
+    @property
+    def digest(self) -> str:
+        """A digest of records and households."""
+        return digest_of("given", self.part.fingerprint, self.homes.fingerprint, *self.given, *self._names)
+
+    def read(self, name: str) -> Column:
+        """Read one column of the records or of the households."""
+        if name not in self.given:
+            return self.part.columns[name]
+        column: Column = self.homes.columns[name][classes(units(self.part)[:, None])[0]]
+        column[self.part.missing(name)] = np.nan if self.homes.schema[name].quantitative else -1
+        return column
+
+
+class ForAll(OnDemand):
+    """The columns of a protected part in which what one member lost is missing for the others too."""
+
+    def __init__(
+        self,
+        before: Microdata,
+        after: Microdata,
+        shared: tuple[str, ...],
+        codes_of: Mapping[str, Mapping[int, int]] | None = None,
+    ) -> None:
+        self.before, self.after, self.shared = before, after, shared
+        self.codes_of = codes_of or {}  # what becomes of the codes of categories, where some are no longer listed
+
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return len(self.after)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.after.schema.names
+
+    @property
+    def digest(self) -> str:
+        """A digest of both parts."""
+        told = repr(sorted((name, sorted(codes.items())) for name, codes in self.codes_of.items()))
+        return digest_of("for all members", self.before.fingerprint, self.after.fingerprint, *self.shared, told)
+
+    def read(self, name: str) -> Column:
+        """Read one column."""
+        if name not in self.shared:
+            return self.after.columns[name]
+        unit, missing = units(self.before), self.after.missing(name)
+        lost = np.zeros(counted(unit), dtype=bool)
+        lost[unit[missing & ~self.before.missing(name)]] = True
+        column = self.after.columns[name].copy()
+        column[lost[unit]] = np.nan if self.after.schema[name].quantitative else -1
+        if name in self.codes_of:
+            recode = np.full(len(self.after.schema[name].categories) + 1, -1, dtype=np.int32)  # the last one: missing
+            for code, anew in self.codes_of[name].items():
+                recode[code] = anew
+            column = recode[column]
+        return column

@@ -1,0 +1,129 @@
+"""What a sweep of a table in parts does otherwise: how it is read, where it is computed, and what its memory was."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.data.parts import is_in_parts, name_of_parts, scan
+from sfumato.data.sample_size import SAMPLED, check_sample
+from sfumato.engine import Engine, current
+from sfumato.errors import DataError, ParameterError
+from sfumato.pair.sampled import sampled
+from sfumato.project.tell import Tell, unheard
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
+    from sfumato.data.schema import Schema
+
+SUMMARIES, ASIDE = "summaries.sqlite", "aside"
+
+
+@contextmanager
+def engine_for(
+    *files: Path,
+    engine: str | None = None,
+    memory: str | None = None,
+    workers: int | None = None,
+    out: Path | None = None,
+    store: Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    tell: Tell = unheard,
+) -> "Iterator[Engine | None]":
+    """Open the engine for tables in parts, and say at the end what memory they took; nothing for files of one part.
+
+    What parts were summarised to is kept in ``store``, or in the folder ``out``, where a killed run goes on, and what
+    does not fit into memory is put there too, for a while.
+    """
+    if not any(map(is_in_parts, files)):
+        if engine is not None or memory is not None:
+            raise ParameterError("--engine and --memory are for tables in parts: a folder, or a pattern of files")
+        yield None
+        return
+    where = engine or "local"
+    aside = None if out is None else out / ASIDE
+    if aside is not None:  # what a killed run left
+        shutil.rmtree(aside, ignore_errors=True)
+    if out is not None and store is None:
+        out.mkdir(parents=True, exist_ok=True)
+        store = out / SUMMARIES
+    processes = workers if where == "local" else None
+    with Engine(where, processes=processes, store=store, folder=aside, memory=memory, progress=progress) as opened:
+        try:
+            yield opened
+        finally:
+            if aside is not None:
+                shutil.rmtree(aside, ignore_errors=True)
+        tell(memory_told(opened))
+
+
+def memory_told(engine: Engine) -> str:
+    """Say how much memory was allowed, and how much the largest process had."""
+    had = []
+    with suppress(ImportError):  # where the system does not tell
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+        had.append(f"this process had {own / 1e6:,.0f} MB at most")
+    others = getattr(engine.executor, "peak_bytes", 0)
+    if others:
+        had.append(f"the largest of the others {others / 1e6:,.0f} MB")
+    return f"memory: {engine.memory / 1e9:.1f} GB allowed; {', '.join(had)}"
+
+
+def executor() -> "Executor | None":
+    """Return where parts are looked through: the executor of the engine around, this process without one."""
+    return current(0).executor
+
+
+def read_table(
+    file: Path, schema: "str | Path | None", sample: int = SAMPLED, tell: Tell = unheard, **dialect: str | None
+) -> "tuple[Microdata, TableInParts | None]":
+    """Read a table; of one in parts, a folder or a pattern, return a random sample and the whole."""
+    from sfumato.data.files import read
+
+    if not is_in_parts(file):
+        return read(file, schema, **dialect), None
+    check_sample(sample)
+    whole = scan_table(file, schema, **dialect)
+    if len(whole) > sample:
+        tell(
+            f"{name_of_parts(file)}: {whole!r}; figures are of all records, or called estimates; candidates are "
+            f"composed and details are told of a random sample of {sample:,}"
+        )
+    return sampled(whole, sample), whole
+
+
+def scan_table(
+    file: Path,
+    schema: "str | Path | Schema | None",
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+) -> "TableInParts":
+    """Look through a table in parts."""
+    if encoding is not None:
+        raise ParameterError("--encoding: text files of a table in parts are read as UTF-8; convert them")
+    return scan(file, schema, executor=executor(), delimiter=delimiter, decimal=decimal)
+
+
+def scanned_elsewhere(
+    paths: "Iterable[str | Path]", original: "TableInParts", tell: Tell = unheard
+) -> "Mapping[str, TableInParts]":
+    """Read tables in parts that were protected elsewhere, by the names of their folders."""
+    from sfumato.project.protected_parts import beside_original, scan_protected
+
+    found: dict[str, TableInParts] = {}
+    for path in map(Path, paths):
+        name = name_of_parts(path) if is_in_parts(path) else path.name
+        if name in found:
+            raise DataError(f"two candidates are called {name}; rename one of the folders")
+        found[name] = beside_original(scan_protected(path, original, tell=tell), path, original, tell)
+    return found

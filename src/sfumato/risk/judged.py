@@ -1,0 +1,307 @@
+"""What came of a scenario: the attacks that its keys allow, and the chance of each record under the best of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.recoding import Recoding
+from sfumato.data.scenario import Scenario
+from sfumato.data.units import counted
+from sfumato.errors import NotApplicable
+from sfumato.kernels.expected_inverse import expected_inverse
+from sfumato.kernels.groups import class_sums
+from sfumato.pair import Pair, design_weights
+from sfumato.pair.keys import countable, perturbed_key
+from sfumato.pair.sample import Sample
+from sfumato.risk.attacks import alike, nearest
+from sfumato.risk.household_attack import alike_households
+from sfumato.risk.mixed_points import points
+from sfumato.risk.own_nearest import own_is_nearest_mixed
+from sfumato.risk.seen_keys import codes_of, scores_of
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Notes = tuple[str, ...]
+
+ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
+ALL_ALIKE = "all members alike"
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """How surely records are found: of each one, or of kinds of records and how many there are of each.
+
+    ``sample`` says which records of the table these are, if not all. ``counted`` then has the chances of the same
+    records under an attack that was counted for all, and those of all. Means are that of all plus the mean difference
+    over the sample (the difference estimator: Cochran 1977, Sampling Techniques, 7.9), which hardly varies where one
+    attack finds much the same records as the other.
+    """
+
+    values: Floats
+    times: Floats | None = None  # None: one record each
+    sample: Sample | None = None
+    counted: "tuple[Floats, Chances] | None" = None
+
+    @property
+    def mean(self) -> float:
+        """The mean chance of a record."""
+        return self._mean(None)
+
+    @property
+    def largest(self) -> float:
+        """The largest chance of a record looked at."""
+        return float(self.values.max())
+
+    def above(self, limit: float) -> float:
+        """Return the share of records whose chance exceeds a limit."""
+        return self._mean(limit)
+
+    def expected(self, records: int) -> float:
+        """Return how many records of the table are found on average over guesses."""
+        if self.times is None and self.sample is None:
+            return float(self.values.sum())
+        return self.mean * records
+
+    def error(self, limit: float | None) -> float:
+        """Return the standard error of the mean, or of the share above a limit; 0 where all records were looked at."""
+        if self.sample is None:
+            return 0.0
+        figures = self._differences(limit)
+        return self.sample.error(figures if self.times is None else figures[self.times > 0])
+
+    def _mean(self, limit: float | None) -> float:
+        figures = self._differences(limit)
+        mean = float(figures.mean()) if self.times is None else float(figures @ self.times / self.times.sum())
+        if self.counted is None:
+            return mean
+        return min(max(self.counted[1]._mean(limit) + mean, 0.0), 1.0)
+
+    def _differences(self, limit: float | None) -> Floats:
+        """Return the chances, or whether they exceed a limit, less what was counted of the same records."""
+        figures = _figures(self.values, limit)
+        return figures if self.counted is None else figures - _figures(self.counted[0], limit)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.values.nbytes
+
+
+def _figures(chances: Floats, limit: float | None) -> Floats:
+    return chances if limit is None else (chances > limit).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A scenario with the chances of records, or households, under its best attack."""
+
+    scenario: Scenario
+    attack: str
+    chances: Chances
+    violating: float | None
+    notes: Notes
+    together: Mapping[str, float] | None = None  # what households add, where it was found with the records
+    sampled: Sample | None = None  # the records that attacks were tried on, if not all
+
+    @property
+    def nbytes(self) -> int:
+        """The memory it takes."""
+        return self.chances.nbytes
+
+    def value(self, above: float | None) -> float:
+        """Return the mean chance, or the share of records whose chance exceeds a limit."""
+        return self.chances.mean if above is None else self.chances.above(above)
+
+    def row(self, records: int) -> dict[str, object]:
+        """Return what is said of the scenario in a table."""
+        scenario = self.scenario
+        return {
+            "scenario": scenario.name,
+            "knows": ", ".join(f"about {name}" if name in scenario.about else name for name in scenario.keys),
+            "attack": self.attack,
+            "share": self.chances.mean,
+            "expected": self.chances.expected(records),
+            "largest": self.chances.largest,
+            "k": scenario.k,
+            "violating k": self.violating,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the intruder of a scenario knows, on the footing of the protected table."""
+
+    pair: Pair
+    scenario: Scenario
+    keys: tuple[str, ...]
+    notes: Notes
+
+    @classmethod
+    def of(cls, pair: Pair, scenario: Scenario) -> "Known":
+        """Find the keys that tell something."""
+        return cls(pair, scenario, *_comparable(pair, scenario))
+
+    @cached_property
+    def seen(self) -> dict[str, Recoding]:
+        """The keys of both tables on one footing."""
+        return {name: self.pair.footing(name) for name in self.keys}
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """The keys that are numbers or dates."""
+        return [name for name in self.keys if self.seen[name].quantitative]
+
+    @property
+    def categories(self) -> list[str]:
+        """The keys that are not."""
+        return [name for name in self.keys if name not in self.numbers]
+
+    @cached_property
+    def perturbed(self) -> set[str]:
+        """The keys whose published values need not be true."""
+        return {name for name in self.keys if perturbed_key(self.pair, name)}
+
+    @cached_property
+    def untrue(self) -> list[str]:
+        """The numbers that were perturbed, or that he only knows about."""
+        return [name for name in self.numbers if name in self.perturbed or name in self.scenario.about]
+
+    @property
+    def true(self) -> list[str]:
+        """The keys in which records must agree to be alike."""
+        return [name for name in self.keys if name not in self.untrue]
+
+    def attacks(self) -> tuple[str, ...]:
+        """Name the attacks that the keys allow."""
+        some_true = bool(self.untrue) and len(self.untrue) < len(self.numbers)
+        allowed = {ALIKE: True, NEAREST: bool(self.numbers), TRUE_ALIKE: some_true, GOWER: bool(self.keys)}
+        return tuple(attack for attack, fits in allowed.items() if fits)
+
+    def violating(self) -> float | None:
+        """Return the share of protected records that fewer than k agree with; None where counting says nothing."""
+        names = [name for name in self.keys if name in self.scenario.exact]
+        if self.perturbed & set(names) or not countable(self.pair.protected, names):
+            return None
+        found = self.pair.protected.classes(names)
+        return found.share(found.counts < self.scenario.k)
+
+
+def judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> Judged:
+    """Try the attacks that the keys of a scenario allow, and keep the best; on households where ``unit`` has them."""
+    known = Known.of(pair, scenario)
+    seen, records, attacks = known.seen, len(pair.original), known.attacks()
+    codes = codes_of(seen, known.true, records)
+    chances = {ALIKE: alike(*codes)[0]}
+    if NEAREST in attacks:
+        chances[NEAREST] = nearest(*codes_of(seen, known.categories, records), *scores_of(seen, known.numbers))
+    if TRUE_ALIKE in attacks:
+        chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
+    if GOWER in attacks:
+        chances[GOWER] = own_is_nearest_mixed(*points(pair, known.keys), share=True)[0]
+    weights, notes = None, known.notes
+    if not scenario.knows_membership:
+        weights, said = population_weights(pair)
+        notes = (*notes, f"{scenario.name}: {said}")
+    if unit is not None:
+        attack, chance = _of_households(chances, codes, unit, weights)
+        return Judged(scenario, attack, Chances(chance), None, notes)
+    best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
+    chance = chances[best]
+    if weights is not None:
+        chance = _in_population(chance, weights, codes if best == ALIKE else None)
+    return Judged(scenario, best, Chances(chance), known.violating(), notes)
+
+
+def best_of(means: Mapping[str, float]) -> str:
+    """Name the attack with the largest mean; the first of those that tie."""
+    return max(means, key=lambda attack: means[attack])
+
+
+def _of_households(
+    by_record: Mapping[str, Floats], codes: tuple[Codes, Codes], unit: Integers, weights: Floats | None
+) -> tuple[str, Floats]:
+    """Return the best attack on households and the chance of each: by all members together, or by one of them."""
+    attacks = {f"{attack}, one member": attack for attack in by_record}
+    chances = {ALL_ALIKE: alike_households(*codes, unit)}
+    chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
+    best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
+    if weights is None:
+        return best, chances[best]
+    if best == ALL_ALIKE:
+        return best, _in_population(chances[best], _mean_of(weights, unit), None)
+    attack = attacks[best]
+    return best, _mean_of(_in_population(by_record[attack], weights, codes if attack == ALIKE else None), unit)
+
+
+def _mean_of(figures: Floats, unit: Integers) -> Floats:
+    """Return the mean of a figure over the members of each household."""
+    return class_sums(unit, figures, counted(unit)) / np.bincount(unit)
+
+
+def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]:
+    """Name the keys of a scenario that tell something of the protected table, and say which do not, and why."""
+    gone = [name for name in scenario.keys if name not in pair.protected.schema]
+    notes = [f"left out, not in the protected table: {', '.join(gone)}"] if gone else []
+    kept = []
+    for name in (name for name in scenario.keys if name not in gone):
+        found = pair.footing(name)
+        if not found.comparable:
+            notes.append(f"left out, {name}: {found.note}")
+            continue
+        if found.note:
+            notes.append(f"{name}: {found.note}")
+        if all((~_missing(column)).any() for column in (found.original, found.protected)):
+            kept.append(name)
+        else:
+            notes.append(f"left out, {name}: it has no value in one of the tables")
+    if not kept:
+        notes.append(f"{scenario.name}: the protected table has none of the keys, so the intruder can only guess")
+    return tuple(kept), tuple(notes)
+
+
+def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
+    gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
+    return gaps
+
+
+def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] | None) -> Floats:
+    """Return E(1/F | f) instead of 1/f, because the intruder does not know who is in the file.
+
+    The units of the population are those that the records alike stand for, by their ``codes``; else as many for each
+    record as for the own.
+    """
+    return lowered(chance, None if codes is None else alike(*codes, weights)[2], weights)
+
+
+def lowered(chance: Floats, units: Floats | None, weights: Floats | None) -> Floats:
+    """Return E(1/F | f) instead of a chance of 1/f, given the units that the f records stand for.
+
+    Without them each of the f records stands for as many as the own, by its weight.
+    """
+    found = np.flatnonzero(chance)
+    records = np.rint(1 / chance[found])
+    if units is not None:
+        population = units[found]
+    else:
+        assert weights is not None
+        population = records * weights[found]
+    result = np.zeros(len(chance))
+    result[found] = expected_inverse(records, np.maximum(population, records))
+    return result
+
+
+def population_weights(pair: Pair) -> tuple[Floats | None, str]:
+    """Return how many units of the population each record stands for, and what to say of it; None: itself alone."""
+    try:
+        half, notes = design_weights(pair)
+    except NotApplicable as refusal:
+        return None, f"{refusal}; the file is taken for a census of the population"
+    if half is None:
+        return None, notes[0]
+    said = f"expected chance 1/F among the units of the population that the weights {half.schema.weight!r} stand for"
+    weights = half.table.weights() if not half.in_parts else half.column(str(half.schema.weight))
+    return weights, "; ".join([said, *notes])

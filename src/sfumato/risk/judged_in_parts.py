@@ -1,0 +1,274 @@
+"""Scenarios of a table in parts: counts over all records, and a sample of them looked for among all protected ones.
+
+Who agrees in all keys is counted over the classes of both tables, so that it holds for every record. Who is nearest is
+asked for a simple random sample of the original records, each searched for among all protected ones. Where the keys
+have few combinations one record of each is looked for instead, and every attack holds for every record.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.scenario import Scenario
+from sfumato.errors import NotApplicable
+from sfumato.kernels.agreement import matching_sums
+from sfumato.kernels.groups import class_sums, classes, first_records
+from sfumato.pair import Half, Pair, design_weights
+from sfumato.pair.sample import Columns, Sample
+from sfumato.pair.statistics import KeyClasses, Moments, Values
+from sfumato.pair.terms import Terms
+from sfumato.risk.attacks import agree
+from sfumato.risk.individual import household_chances
+from sfumato.risk.judged import (
+    ALIKE,
+    GOWER,
+    NEAREST,
+    TRUE_ALIKE,
+    Chances,
+    Judged,
+    Known,
+    best_of,
+    lowered,
+    population_weights,
+)
+from sfumato.risk.mixed_points import Places
+from sfumato.risk.number_space import Ends, Space
+from sfumato.risk.search_in_parts import Alike, Attack, Gower, Nearest, Search, counts_of, nothing_known
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CHUNK = 500_000  # records of whole columns that are looked at together
+MOST_CELLS = 4_000_000  # combinations of the keys of both tables that are counted for all records
+MOST_VALUES = 1_000_000  # different values of a number up to which it is counted so
+MOST_KINDS = 20_000  # combinations of keys up to which one record of each is looked for, in place of a sample
+MOST_MEMBERS = 20  # times as many records as were drawn may live with them
+
+
+@dataclass(frozen=True, eq=False)
+class _Looked:
+    """The records that are looked for: their keys in both tables, and how many records each stands for."""
+
+    before: Columns
+    after: Columns
+    times: Floats | None  # None: each for itself; 0: looked for because of whom it lives with
+    sample: Sample | None  # None: all records are accounted for
+    rows: Integers | None = None  # their numbers in the whole table
+    unit: Integers | None = None  # their households, where these are asked for
+
+    def chances(self, values: Floats, counted: tuple[Floats, Chances] | None = None) -> Chances:
+        return Chances(values, self.times, self.sample, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The combinations of key values of a record in both tables, and how many records have each."""
+
+    names: tuple[str, ...]
+    values: tuple[Floats | None, ...]  # of numbers, what the codes stand for
+    found: KeyClasses  # the codes of the original first, then those of the protected table
+
+    @property
+    def before(self) -> NDArray[np.int32]:
+        return self.found.cells[:, : len(self.names)]
+
+    @property
+    def after(self) -> NDArray[np.int32]:
+        return self.found.cells[:, len(self.names) :]
+
+    def alike(self) -> tuple[Floats, Floats | None]:
+        """Return the chance of each combination among those alike, and the units these stand for."""
+        asked, _ = classes(self.before)
+        wanted = self.before[first_records(asked)]
+        cell_of, _ = classes(self.after)
+        rows = self.after[first_records(cell_of)]
+        number, units = (
+            None if figures is None else matching_sums(wanted, rows, class_sums(cell_of, figures, len(rows)))[asked]
+            for figures in (self.found.sizes, self.found.weights)
+        )
+        assert number is not None
+        return np.where(agree(self.before, self.after), 1 / np.maximum(np.rint(number), 1), 0.0), units
+
+    def chances(self, values: Floats) -> Chances:
+        return Chances(values, self.found.sizes.astype(np.float64))
+
+    def looked_for(self) -> _Looked:
+        """Return one record of each combination."""
+        sides = [
+            {name: _decoded(codes, values) for name, values, codes in zip(self.names, self.values, side.T, strict=True)}
+            for side in (self.before, self.after)
+        ]
+        before, after = (side or nothing_known(len(self.found)) for side in sides)
+        return _Looked(before, after, self.found.sizes.astype(np.float64), None)
+
+
+def _decoded(codes: NDArray[np.int32], values: Floats | None) -> NDArray[Any]:
+    return codes if values is None else np.append(values, np.nan)[codes]
+
+
+def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None) -> Judged:
+    """Try the attacks that the keys of a scenario allow, and keep the best."""
+    known = Known.of(pair, scenario)
+    weights, notes = None, known.notes
+    if not scenario.knows_membership:
+        weights, said = population_weights(pair)
+        notes = (*notes, f"{scenario.name}: {said}")
+    cells = None if sample.whole else _cells(known, weights)
+    every = cells is not None and not known.untrue and len(cells.found) <= MOST_KINDS
+    if every and weights is None and homes is None and cells is not None:
+        looked = cells.looked_for()
+    else:
+        looked = _drawn(known, sample, homes)
+    search = Search(
+        tuple(Terms.of(pair, name) for name in known.keys), _attacks(known, looked), weighted=weights is not None
+    )
+    found = _through(pair, search, weighted=weights is not None)
+    of_looked = search.chances(found)
+    exact = None if cells is None or looked.sample is None else cells.alike()
+    counted = None if cells is None or exact is None else (of_looked[ALIKE], cells.chances(exact[0]))
+    best = best_of({attack: looked.chances(chance, counted).mean for attack, chance in of_looked.items()})
+    chance = of_looked[best]
+    if weights is not None:
+        assert looked.rows is not None
+        own = np.asarray(weights[looked.rows])
+        chance = lowered(chance, counts_of(found, best).get("units"), own)
+        if counted is not None and cells is not None and exact is not None:
+            of_alike = lowered(of_looked[ALIKE], counts_of(found, ALIKE)["units"], own)
+            counted = of_alike, cells.chances(lowered(*exact, None))
+    judged = counted[1] if counted is not None and best == ALIKE else looked.chances(chance, counted)
+    together = None if looked.unit is None else _with_households(chance, looked)
+    return Judged(scenario, best, judged, known.violating(), notes, together, looked.sample)
+
+
+def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:
+    attacks: dict[str, Attack] = {ALIKE: Alike.of(looked.before, looked.after, known.true)}
+    wanted = known.attacks()
+    if NEAREST in wanted:
+        attacks[NEAREST] = _nearest(known, looked, known.categories, known.numbers)
+    if TRUE_ALIKE in wanted:
+        attacks[TRUE_ALIKE] = _nearest(known, looked, known.true, known.untrue)
+    if GOWER in wanted:
+        places = {name: Places.of(known.seen[name]) for name in known.keys}
+        attacks[GOWER] = Gower.of(looked.before, looked.after, places)
+    return attacks
+
+
+def _nearest(known: Known, looked: _Looked, agreeing: list[str], numbers: list[str]) -> Nearest:
+    """Look for the nearest, on the scale of the original's means and standard deviations over all records."""
+    mean, spread = np.empty(len(numbers)), np.empty(len(numbers))
+    ends: list[list[tuple[float, float, bool]]] = [[], []]
+    for place, name in enumerate(numbers):
+        seen = known.seen[name]
+        sides = [_moments(seen.original), _moments(seen.protected)]
+        mean[place], spread[place] = sides[0].mean[0], sides[0].spread[0]
+        if not np.isfinite(spread[place]):
+            raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+        scale = spread[place] if spread[place] > 0 else 1.0
+        for side, found in zip(ends, sides, strict=True):
+            low, high = (float((end[0] - mean[place]) / scale) for end in (found.low, found.high))
+            side.append((low, high, bool(found.present[0] < len(seen.original))))
+    here, there = (Ends(*(np.array(column) for column in zip(*side, strict=True))) for side in ends)
+    return Nearest.of(looked.before, looked.after, agreeing, numbers, (mean, spread), Space.between(here, there))
+
+
+def _moments(column: NDArray[Any]) -> Moments:
+    return Moments.together([Moments.of(np.asarray(column[rows])[:, None]) for rows in _chunks(len(column))])
+
+
+def _chunks(records: int) -> Iterator[slice]:
+    for start in range(0, records, CHUNK):
+        yield slice(start, min(start + CHUNK, records))
+
+
+def _through(pair: Pair, search: Search, *, weighted: bool) -> Any:
+    """Search all parts of the protected table, those with the weights where they count."""
+    half = design_weights(pair)[0] if weighted else None
+    return (half or pair.protected).total(search)
+
+
+def _cells(known: Known, weights: Floats | None) -> _Cells | None:
+    """Count the combinations of the keys in which records must agree; None: there are too many."""
+    values: list[Floats | None] = []
+    for name in known.true:
+        seen = known.seen[name]
+        found = None if not seen.quantitative else _different(seen.original, seen.protected)
+        if found is not None and len(found) > MOST_VALUES:
+            return None
+        values.append(found)
+    whole: KeyClasses | None = None
+    for rows in _chunks(len(known.pair.original)):
+        codes = np.column_stack(
+            [
+                _codes(getattr(known.seen[name], side)[rows], different)
+                for side in ("original", "protected")
+                for name, different in zip(known.true, values, strict=True)
+            ]
+            or [np.empty((rows.stop - rows.start, 0), dtype=np.int32)]
+        )
+        part = KeyClasses.of_part(codes, None if weights is None else np.asarray(weights[rows]))
+        whole = part if whole is None else whole.merge(part)
+        if len(whole) > MOST_CELLS:
+            return None
+    assert whole is not None
+    return _Cells(tuple(known.true), tuple(values), whole)
+
+
+def _different(*columns: NDArray[Any]) -> Floats:
+    """Return the different values of columns, those of no more than a few chunks at a time."""
+    found = np.empty(0)
+    for column in columns:
+        for rows in _chunks(len(column)):
+            found = np.union1d(found, Values.of(np.asarray(column[rows])).values)
+            if len(found) > MOST_VALUES:
+                return found
+    return found
+
+
+def _codes(column: NDArray[Any], values: Floats | None) -> NDArray[np.int32]:
+    if values is None:
+        return column.astype(np.int32)
+    return np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)
+
+
+def _drawn(known: Known, sample: Sample, homes: Half | None) -> _Looked:
+    """Take the records of the sample, and those who live with them."""
+    rows, times, unit = sample.rows, None, None
+    if homes is not None:
+        rows, unit = homes.keep(("members", sample.digest), lambda: _members(homes, sample))
+        if len(rows) > len(sample):
+            times = np.isin(rows, sample.rows).astype(np.float64)
+    before, after = (
+        {name: np.asarray(getattr(known.seen[name], side)[rows]) for name in known.keys} or nothing_known(len(rows))
+        for side in ("original", "protected")
+    )
+    return _Looked(before, after, times, None if sample.whole else sample, rows, unit)
+
+
+def _members(homes: Half, sample: Sample) -> tuple[Integers, Integers | None]:
+    """Return the records that live with those drawn, and number their households; None: they are too many."""
+    name = str(homes.schema.household)
+    column = homes.column(name)
+    wanted = column[sample.rows]
+    wanted = np.unique(wanted[wanted >= 0] if wanted.dtype.kind == "i" else wanted[~np.isnan(wanted)])
+    there = [rows.start + np.flatnonzero(np.isin(column[rows], wanted)) for rows in _chunks(len(column))]
+    rows = np.union1d(np.concatenate(there), sample.rows)
+    if len(rows) > MOST_MEMBERS * len(sample):
+        return sample.rows, None
+    mine = np.asarray(column[rows])
+    alone = mine < 0 if mine.dtype.kind == "i" else np.isnan(mine)
+    unit = np.searchsorted(wanted, mine).astype(np.int64)
+    unit[alone] = len(wanted) + np.arange(np.count_nonzero(alone))
+    return rows, unit
+
+
+def _with_households(chance: Floats, looked: _Looked) -> dict[str, float]:
+    """Return the mean over the records drawn, and the largest, of the chance that one of a household is found."""
+    assert looked.unit is not None
+    together = household_chances(chance, looked.unit)
+    return {
+        "records, with their household": looked.chances(together[looked.unit]).mean,
+        "largest of a household": float(together.max()),
+    }
