@@ -6,9 +6,9 @@ included, and memory is the most that one process had: resident, and of that wha
 system cannot simply drop. The group-by of DuckDB and Polars counts the combinations of the 5 keys of the protected
 table, which is the core of KAnonymity; KAnonymity also reads the original's keys to tell whether they were perturbed.
 
-Measured (docs/how-to/larger-than-memory.md): at 10^7 records KAnonymity 6.6 CPU s and 170 MB, of which the scan 2.9 CPU
-s; with IndividualRisk, InformationLoss and IntervalOverlap ("four") 13 CPU s and 240 MB, at 10^8 119 CPU s and 250 MB;
-with GlobalDataUtility ("all five") at 10^7 100 CPU s and 960 MB.
+Measured (docs/how-to/larger-than-memory.md): at 10^7 records KAnonymity 2.2 CPU s and 270 MB, of which the scan 1.7 CPU
+s; with IndividualRisk, InformationLoss and IntervalOverlap ("four") 4.8 CPU s and 370 MB, at 10^8 50 CPU s and 310 MB;
+with GlobalDataUtility ("all five") at 10^7 32 CPU s and 860 MB that are no mapped file.
 
     python benchmarks/scale.py [--records 1e6] [--growth] [--folder FOLDER]
 
