@@ -1,15 +1,22 @@
 """What holds for all tests."""
 
+import os
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+from sfumato.compare.bootstrap import LEAST
+from sfumato.compare.examine.over_records import REPETITIONS
 from small_survey import write_schema, write_survey
 
-# a busy machine is no failure: no test depends on how long it takes
-settings.register_profile("any machine", deadline=None)
+# A busy machine is no failure: no test depends on how long it takes. What must pass before a change lands (CI is set)
+# tries the same examples each time, so that only the change can fail; everywhere else new ones are looked for.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("any machine")
 
 
@@ -18,6 +25,23 @@ def known_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Experiments without a seed draw a secret one; tests must give the same figures in every run."""
     for module in ("experiment", "tune", "tune_jointly"):
         monkeypatch.setattr(import_module(f"sfumato.compare.{module}"), "drawn_seed", lambda: 0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_repetitions() -> Iterator[None]:
+    """A figure is resampled as often as an interval needs, not as often as ten seconds of this machine allow.
+
+    A sweep repeats it a hundred times; tests of that say so (``all_repetitions``).
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(import_module("sfumato.compare.examine.over_records"), "REPETITIONS", LEAST)
+        yield
+
+
+@pytest.fixture
+def all_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure is resampled as often as in a sweep of a user."""
+    monkeypatch.setattr(import_module("sfumato.compare.examine.over_records"), "REPETITIONS", REPETITIONS)
 
 
 @pytest.fixture

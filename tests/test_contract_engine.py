@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import sfumato
+from every_engine import OnDisk, each_thing, entered, hold
 from scanned import scanned
-from sfumato import Engine, Measure, Microdata, NotApplicable, TableInParts
+from sfumato import Engine, Measure, Method, TableInParts
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
-from sfumato.testing import persons
-from test_contract_parts import IN_PARTS, TABLES, measures, same
+from test_contract_parts import IN_PARTS, TABLES, held, measures
 
 FILES = ("noisy, with gaps", "recoded and suppressed", "synthetic")
 
@@ -40,38 +39,10 @@ def processes() -> Iterator[Engine]:
     engine.close()
 
 
-@pytest.mark.parametrize("number", [1, 3, 17])
-def test_a_hundred_thousand_records(number: int, processes: Engine, tmp_path: Path) -> None:
-    from sfumato.engine import engine
-
-    data = persons(100_000)
-    masked = sfumato.Noise(0.2, variables=("income",)).protect(data, rng=1)
-    parts = Pair.of(scanned(data, tmp_path / "original", number), scanned(masked, tmp_path / "protected", number))
-    whole = Pair.of(data, masked)
-    engine._entered.append(processes)
-    try:
-        for measure in (
-            sfumato.KAnonymity(3),
-            sfumato.IndividualRisk(),
-            sfumato.InformationLoss(),
-            sfumato.IntervalOverlap("income ~ age + C(sex)"),
-        ):
-            same(measure.evaluate_pair(whole, rng=1), measure.evaluate_pair(parts, rng=1))
-    finally:
-        engine._entered.remove(processes)
-
-
-def held(measure: Measure, tables: tuple[Microdata, Microdata], parts: tuple[TableInParts, TableInParts]) -> None:
-    """Require the figures in memory of a measure of two tables in parts, or the same refusal."""
+def held_apart(measure: Measure, file: str, parts: tuple[TableInParts, TableInParts]) -> None:
+    """Require the figures in memory, each part computed without a look at another."""
     NESTED.clear()
-    try:
-        whole = measure.evaluate(*tables, rng=1)
-    except NotApplicable as refusal:
-        with pytest.raises(NotApplicable) as in_parts:
-            measure.evaluate_pair(Pair.of(*parts), rng=1)
-        assert str(in_parts.value) == str(refusal)
-    else:
-        same(whole, measure.evaluate_pair(Pair.of(*parts), rng=1))
+    held(measure, file, Pair.of(*parts))
     assert not NESTED, "a part was computed that needs the others: ask for what it needs before"
 
 
@@ -82,17 +53,19 @@ def test_tables_on_disk_give_the_figures_in_memory(
 ) -> None:
     with Engine("here", memory="64 MiB"):
         for measure in measures(cls):
-            held(measure, TABLES[file], on_disk[file, 17 if cls.about.parts == "summaries" else 3])
+            held_apart(measure, file, on_disk[file, 17 if cls.about.parts == "summaries" else 3])
 
 
-@pytest.mark.parametrize("cls", IN_PARTS, ids=[cls.__name__ for cls in IN_PARTS])
-def test_processes_give_the_figures_in_memory(
-    cls: type[Measure], on_disk: dict[tuple[str, int], tuple[TableInParts, TableInParts]], processes: Engine
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> OnDisk:
+    return OnDisk(tmp_path_factory.mktemp("tables"))
+
+
+@each_thing
+def test_processes_give_what_memory_gives(
+    thing: Measure | Method, disk: OnDisk, processes: Engine, tmp_path: Path
 ) -> None:
-    from sfumato.engine import engine
-
-    engine._entered.append(processes)
-    try:
-        held(measures(cls)[0], TABLES[FILES[0]], on_disk[FILES[0], 3])
-    finally:
-        engine._entered.remove(processes)
+    NESTED.clear()
+    with entered(processes):
+        hold(thing, disk, tmp_path)
+    assert not NESTED, "a part was computed that needs the others: ask for what it needs before"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sfumato.project.tables import provenance_path
 from sfumato.restoration.repairs import record_order
 
 REGIONS = np.array(["North", "East", "South", "West", "Isles"], dtype=object)
@@ -159,5 +160,5 @@ def nearest_amount(evidence: "pd.Series[float]", true: "pd.Series[float]", share
 
 def originals(folder: Path, records: int) -> "np.ndarray[Any, np.dtype[np.intp]]":
     """The record of the original that each record written is, by the internal note; an intruder does not have it."""
-    note = json.loads((folder / "release.csv.provenance.json").read_text())
+    note = json.loads(provenance_path(folder / "release.csv").read_text())
     return record_order(records, note["seed"], note["order_key"])

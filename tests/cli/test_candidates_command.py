@@ -14,7 +14,7 @@ from small_survey import run
 
 
 def test_three_anonymity_without_naming_a_method_blanks_few_values(tmp_path: Path) -> None:
-    survey, out = sfumato.household_survey(500), tmp_path / "sweep"
+    survey, out = sfumato.household_survey(200), tmp_path / "sweep"
     sfumato.write(survey, tmp_path / "survey.csv")
     sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
     words = ["sweep", tmp_path / "survey.csv", "--schema", tmp_path / "schema.toml", "--at-most", "KAnonymity=0%"]

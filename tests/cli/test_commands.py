@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato
+from sfumato.project.tables import protected_schema_path, provenance_path
 from small_survey import run
 from tables import numbers
 
@@ -143,7 +144,7 @@ def test_protect_keeps_the_format_and_says_how_it_was_made(survey: Path, schema:
     assert after[8].split(";")[2] == ""  # what was missing stays missing
     assert [line.split(";")[0] for line in after] == [line.split(";")[0] for line in before]
     assert "region" in result.stderr  # not masked, and said so
-    note = json.loads(out.with_name("survey.protected.csv.provenance.json").read_text())
+    note = json.loads(provenance_path(out).read_text())
     assert note["method"] == "Noise(scale=0.1)"
     assert note["seed"] == 4
     assert note["made_from"]["sha256"] == hashlib.sha256(survey.read_bytes()).hexdigest()
@@ -330,7 +331,7 @@ def test_the_schema_of_a_masked_table_names_no_unit_and_nothing_that_was_suppres
     out = tmp_path / "masked.csv"
     result = run("protect", people, "--schema", schema, "--method", "LocalSuppression(2)", "--out", out, "--as-is")
     assert "still in the file, and naming the units: name" in result.stderr
-    written = out.with_name("masked.csv.schema.toml")
+    written = protected_schema_path(provenance_path(out))
     assert "pilot" not in written.read_text() and "person" not in written.read_text()
     judged = run("compare", people, out, "--schema", schema, "--protected-schema", written, "--measure", "KAnonymity()")
     assert judged.exit_code == 0

@@ -11,6 +11,7 @@ import pytest
 
 from sfumato import Microdata, Schema, Variable, read, write
 from sfumato.data.dates import spelled
+from sfumato.project.tables import protected_schema_path, provenance_path
 from small_survey import run
 
 SUFFIXES = [".csv", ".parquet", ".sav", ".zsav", ".dta", ".xpt"]
@@ -106,7 +107,7 @@ def test_a_file_is_shifted_and_written_in_its_own_form(tmp_path: Path, suffix: s
     method = "DateShift(30, variables=['born', 'came'])"
     done = run("protect", file, "--schema", schema, "--method", method, "--out", out, "--seed", 3)
     assert done.exit_code == 0, done.output
-    moved = read(out, f"{out}.schema.toml")
+    moved = read(out, protected_schema_path(provenance_path(out)))
     assert [moved.schema[name].kind for name in ("born", "came", "asked")] == ["date"] * 3
     assert moved.schema["born"].format == data.schema["born"].format
     assert raw(out)[1] == raw(file)[1], "the formats and types of the file"

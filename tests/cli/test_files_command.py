@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sfumato
+from sfumato.project.tables import provenance_path
 from small_survey import run, write_survey
 
 
@@ -42,7 +43,7 @@ def test_a_sheet_in_a_workbook_out(survey: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     written = tmp_path / "book.protected.xlsx"
     assert len(sfumato.read(written)) == table.num_rows
-    told = json.loads((tmp_path / "book.protected.xlsx.provenance.json").read_text())
+    told = json.loads(provenance_path(written).read_text())
     assert told["made_from"]["file"] == "book.xlsx#persons"
     assert run("protect", survey, "--method", "RankSwapping(p=0.1)", "--seed", 1, "--as-is").exit_code == 0
     plain = sfumato.read(survey.with_name("survey.protected.csv")).to_arrow()

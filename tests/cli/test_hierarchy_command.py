@@ -150,7 +150,7 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
     method = "GlobalRecoding(level={'age': 2})"
     done = run("protect", survey, "--schema", "schema.toml", "--method", method, "--out", "p.csv", "--despite-audit")
     assert done.exit_code == 0
-    (released,) = Path().glob("p.csv*.toml")
+    (released,) = Path("p.csv.internal").glob("*.toml")
     assert all(variable.hierarchy is None for variable in sfumato.read_schema(released))
 
 

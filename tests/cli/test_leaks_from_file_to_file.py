@@ -23,6 +23,7 @@ from leaking_survey import (
 )
 
 from sfumato.core import Method
+from sfumato.project.tables import internal_folder
 from sfumato.restoration.repairs import record_order
 from small_survey import run
 
@@ -88,7 +89,11 @@ def repaired(
             if one["variable"] == variable:
                 assert one["restored"] <= chance(one["guess"], one["values"]), (route["name"], one)
     written = pd.read_csv(out)
-    return written, originals(folder, len(written)), (folder / "release.csv.schema.toml").read_text()
+    return (
+        written,
+        originals(folder, len(written)),
+        (internal_folder(folder / "release.csv") / "release.csv.schema.toml").read_text(),
+    )
 
 
 def attacked(

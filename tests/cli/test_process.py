@@ -5,10 +5,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from small_survey import write_survey
+from waiting import PATIENCE, until
 
 HEAVY = ("numpy", "scipy", "numba", "altair", "pyarrow", "pandas", "polars", "vl_convert", "joblib", "PIL", "jinja2")
 
@@ -40,11 +40,9 @@ def test_an_interrupted_sweep_leaves_with_130_and_continues(tmp_path: Path) -> N
     words += ["--method", "RankSwapping(p=[0.1, 0.2])", "--measure", "InformationLoss"]
     running = subprocess.Popen(_sfumato(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     store = out / "results.sqlite"
-    deadline = time.monotonic() + 60
-    while _finished(store) < 10 and running.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: _finished(store) >= 10 or running.poll() is not None, "the sweep did not get going")
     running.send_signal(signal.SIGINT)
-    _, messages = running.communicate(timeout=60)
+    _, messages = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, messages
     assert "run the same command again to continue" in messages
     kept = _finished(store)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from small_survey import run, write_survey
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX systems know them")
 
@@ -38,7 +39,7 @@ def finished(store: Path) -> int:
     """Count the figures that are safe on disk."""
     if not store.is_file():
         return 0
-    connection = sqlite3.connect(store, timeout=10)
+    connection = sqlite3.connect(store, timeout=PATIENCE)
     try:
         return int(connection.execute("SELECT count(*) FROM cells").fetchone()[0])
     except sqlite3.OperationalError:  # not made yet
@@ -64,14 +65,13 @@ def test_a_sweep_told_to_end_keeps_what_it_has_and_ends_its_workers(
     words = ["sweep", survey, "--out", out, "--workers", workers, "--replicates", 400, "--seed", 2**50]
     words += ["--method", "RankSwapping(p=[0.1, 0.2])", "--measure", "InformationLoss"]
     running = started(*words)
-    deadline = time.monotonic() + 60
-    while finished(out / "results.sqlite") < 10 and running.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    store = out / "results.sqlite"
+    until(lambda: finished(store) >= 10 or running.poll() is not None, "the sweep did not get going")
     (os.killpg if group else os.kill)(running.pid, number)
-    _, messages = running.communicate(timeout=60)  # returns once nobody holds its output any more, workers included
+    _, messages = running.communicate(timeout=PATIENCE)  # until nobody holds its output any more, workers included
     assert running.returncode == code, messages
     assert "run the same command again to continue" in messages and "Traceback" not in messages
-    assert finished(out / "results.sqlite") >= 10
+    assert finished(store) >= 10
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -83,7 +83,7 @@ def test_any_command_ends_with_a_line(number: signal.Signals, tmp_path: Path) ->
     writing = os.open(pipe, os.O_WRONLY)  # returns when the command has begun to read
     time.sleep(0.2)
     running.send_signal(number)
-    _, messages = running.communicate(timeout=60)
+    _, messages = running.communicate(timeout=PATIENCE)
     os.close(writing)
     assert running.returncode == 128 + number, messages
     assert messages.strip() == "sfumato: stopped"
@@ -100,7 +100,7 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     running.send_signal(signal.SIGHUP)
     os.write(writing, survey.read_bytes())
     os.close(writing)
-    _, messages = running.communicate(timeout=60)
+    _, messages = running.communicate(timeout=PATIENCE)
     assert running.returncode in (0, 1, 2), messages
     assert "stopped" not in messages
 

@@ -42,10 +42,14 @@ def commands(survey: Path, folder: Path) -> list[Sequence[object]]:
         ("compare", survey, survey, "--measure", "Suppressed(\x1b[31m)"),
         ("inspect", folder / "no\x1b[31m[bold]where.csv"),
         ("hierarchy", survey, "region\x1b[31m", "--bands", 5),
+        ("inspect", survey, HOSTILE),
+        (HOSTILE,),
+        ("inspect", survey, f"--{HOSTILE}"),
+        ("protect", survey, "--seed", HOSTILE),
     ]
 
 
-@pytest.mark.parametrize("number", range(11))
+@pytest.mark.parametrize("number", range(15))
 def test_no_command_hands_an_escape_of_a_file_to_the_terminal(number: int, tmp_path: Path) -> None:
     survey = write_hostile(tmp_path)
     words = commands(survey, tmp_path)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.project.tables import provenance_path
 from small_survey import run, write_schema, write_survey
 
 
@@ -17,7 +18,7 @@ def test_tune_says_what_it_found_and_writes_the_table(words: list[object], tmp_p
     found = run(*ask)
     assert found.exit_code == 0
     assert "Distance linkage disclosure (DLD) at most 30 %" in " ".join(found.stdout.split())
-    assert out.exists() and out.with_name("masked.csv.provenance.json").exists()
+    assert out.exists() and provenance_path(out).exists()
     assert "--force" in run(*ask).stderr  # never overwritten unasked
     told = json.loads(run(*ask, "--force", "--json").stdout)
     assert told["keeps"] and told["method"].startswith("MDAV(k=")
@@ -31,7 +32,7 @@ def test_the_table_written_has_the_figures_noted_beside_it(words: list[object], 
     assert run(*words, "--method", "Noise", "--between", 0.1, 2, *bound).exit_code == 0
     schema = read_schema(tmp_path / "survey.toml")
     again = DistanceLinkage().evaluate(read(tmp_path / "survey.csv", schema), read(out, schema)).value
-    noted = json.loads(out.with_name("masked.csv.provenance.json").read_text())["figures"]["DistanceLinkage()"]
+    noted = json.loads(provenance_path(out).read_text())["figures"]["DistanceLinkage()"]
     assert again == pytest.approx(noted, abs=0.02)  # the file holds rounded numbers
 
 

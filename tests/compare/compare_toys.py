@@ -58,7 +58,7 @@ class Slow(Method):
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         count(f"Slow {self.number}")
-        time.sleep(0.15)
+        time.sleep(float(os.environ.get("TOY_SECONDS", "0.15")))
         return data.replace({"x": data.columns["x"] + self.number})
 
 

@@ -1,6 +1,8 @@
 """Whole measurements and examinations: kept once, read when asked for, on disk and in memory."""
 
 import json
+import sqlite3
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,28 @@ def test_an_examination_is_computed_once(tmp_path: Path) -> None:
     assert examined(later, "mean 3")[1] == []
     other = Experiment(DATA, [Shift()], [Loss()], seed=1).run(store=tmp_path / "run.db")
     assert examined(other, "mean 3")[1] == ["Shift()"]
+
+
+def test_an_examination_that_is_damaged_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    results = Experiment(DATA, [Shift()], [Loss()]).run(store=path)
+    examined(results, "mean")
+    for content in (
+        b"",
+        b"words",
+        zlib.compress(b"{"),
+        zlib.compress(b"\xff\xfe"),
+        zlib.compress(b"[" * 100_000),
+        "text",
+    ):
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE examinations SET content = ?", (content,))
+        connection.close()
+        found = results.examined(
+            "Shift()", "mean", lambda: {"mean": 3.5},
+            encode=lambda made: json.dumps(made).encode(), decode=lambda kept: json.loads(kept)
+        )  # fmt: skip
+        assert found == {"mean": 3.5}
 
 
 def test_a_candidate_without_a_table_cannot_be_examined() -> None:

@@ -11,7 +11,8 @@ from sfumato.catalogue import parse
 from sfumato.compare.candidates import Candidate, compose
 from sfumato.compare.coarsening import Ladders
 from sfumato.compare.key_sets import KeySet
-from sfumato.core import Chain, Measure
+from sfumato.composition import Chain
+from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 

@@ -86,6 +86,9 @@ def test_bytes_that_are_no_measurement_are_told_as_such() -> None:
         (b'"names":[["a"]]', b'"names":[["a","b"]]'[:15]),
         (b'[0,1]', b'[7,1]'),
         (b'"parts":{}', b'"parts":17'),
+        (b'"value":1.0', b'"value":"1"'),
+        (b'"statement":""', b'"statement":{}'),
+        (b'"measure":"Loss()"', b'"measure":[333333]'),
     ):  # fmt: skip
         assert old in body
         with pytest.raises(Damaged):

@@ -26,6 +26,7 @@ from sfumato.compare.examine import PIECES, Examination, ProtectedTable, examine
 from sfumato.compare.examine.findings import OverRecords
 from sfumato.errors import ParameterError
 
+pytestmark = pytest.mark.usefixtures("all_repetitions")
 CANDIDATE = "RankSwapping(p=0.2)"
 AXES: dict[str, Any] = {"risk": "DistanceLinkage", "utility": "InformationLoss"}
 

@@ -17,11 +17,13 @@ from compare_toys import Loss, Slow
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.compare.results import Results
 from sfumato.data.microdata import Microdata
+from waiting import PATIENCE, until
 
 CANDIDATES = 14
+HERE = [str(folder) for folder in Path(__file__).parents[:2]]  # this file and what tests share
 PROGRAM = """
 import sys
-sys.path.insert(0, {here!r})
+sys.path[:0] = {here!r}
 from test_interruption import experiment
 try:
     experiment().run(workers={workers}, store={store!r})
@@ -37,10 +39,10 @@ def experiment() -> Experiment:
 
 
 def started(store: Path, counts: Path, workers: int) -> subprocess.Popen[str]:
-    program = PROGRAM.format(here=str(Path(__file__).parent), store=str(store), workers=workers)
+    program = PROGRAM.format(here=HERE, store=str(store), workers=workers)
     return subprocess.Popen(
         [sys.executable, "-c", program],
-        env={**os.environ, "TOY_COUNTS": str(counts)},
+        env={**os.environ, "TOY_COUNTS": str(counts), "TOY_SECONDS": "0.5"},  # far from its end when it is stopped
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -51,7 +53,7 @@ def started(store: Path, counts: Path, workers: int) -> subprocess.Popen[str]:
 def stored(path: Path) -> int:
     if not path.exists():
         return 0
-    connection = sqlite3.connect(path, timeout=10)
+    connection = sqlite3.connect(path, timeout=PATIENCE)
     try:
         return int(connection.execute("SELECT count(*) FROM cells").fetchone()[0])
     except sqlite3.OperationalError:  # not made yet
@@ -61,11 +63,8 @@ def stored(path: Path) -> int:
 
 
 def wait_for(path: Path, cells: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
-    while stored(path) < cells:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, "the sweep did not get going"
-        time.sleep(0.02)
+    until(lambda: stored(path) >= cells or process.poll() is not None, "the sweep did not get going")
+    assert process.poll() is None, process.communicate()
 
 
 def continued(store: Path, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +75,7 @@ def continued(store: Path, counts: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert kept <= finished <= kept + 2  # what the workers had in hand when they were stopped
     counts.write_text("")
     monkeypatch.setenv("TOY_COUNTS", str(counts))
+    monkeypatch.setenv("TOY_SECONDS", "0")
     results = experiment().run(store=store)
     assert Counter(counts.read_text().split("\n"))["Loss"] == CANDIDATES - kept
     assert [row.means["Loss()"] for row in results.rows] == [float(number) for number in range(CANDIDATES)]
@@ -97,7 +97,7 @@ def test_ctrl_c_stops_cleanly_and_says_so(workers: int, tmp_path: Path, monkeypa
     process = started(store, counts, workers)
     wait_for(store, 3, process)
     os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does: every process of the terminal gets it
-    said, complaints = process.communicate(timeout=60)
+    said, complaints = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, complaints
     assert said == f"stopped; what was finished is in {store}\n"
     assert "Traceback" not in complaints
@@ -109,7 +109,7 @@ def test_ctrl_c_stops_cleanly_and_says_so(workers: int, tmp_path: Path, monkeypa
 
 EXAMINATION = """
 import sys, time
-sys.path.insert(0, {here!r})
+sys.path[:0] = {here!r}
 from test_interruption import experiment, examine
 results = experiment().run(store={store!r})
 examine(results, lambda: b"first")
@@ -128,7 +128,7 @@ def test_kill_9_in_an_examination_loses_nothing_that_was_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, counts = tmp_path / "run.db", tmp_path / "counts.txt"
-    program = EXAMINATION.format(here=str(Path(__file__).parent), store=str(store))
+    program = EXAMINATION.format(here=HERE, store=str(store))
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "computing\n"
     process.kill()

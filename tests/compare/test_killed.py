@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,12 +15,14 @@ from compare_toys import Loss, Slow
 
 from sfumato.compare.experiment import Experiment, grid
 from sfumato.data.microdata import Microdata
+from waiting import until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills as POSIX systems know them")
+HERE = [str(folder) for folder in Path(__file__).parents[:2]]  # this file and what tests share
 RECORDS = 50_000  # columns of 400,000 bytes, which no pipe holds
 PROGRAM = """
 import sys
-sys.path.insert(0, {here!r})
+sys.path[:0] = {here!r}
 from test_killed import experiment
 experiment().run(workers=2, store={store!r})
 """
@@ -36,7 +38,7 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
     """Start a sweep in a session of its own; what it puts into the temporary folder can be looked at."""
     temporary = folder / "temporary"
     temporary.mkdir()
-    program = PROGRAM.format(here=str(Path(__file__).parent), store=str(folder / "kept" / "run.db"))
+    program = PROGRAM.format(here=HERE, store=str(folder / "kept" / "run.db"))
     (folder / "kept").mkdir()
     return subprocess.Popen(
         [sys.executable, "-c", program],
@@ -45,13 +47,6 @@ def started(folder: Path) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
 
 
 def running(processes: list[psutil.Process]) -> list[psutil.Process]:

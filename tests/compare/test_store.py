@@ -189,6 +189,7 @@ def test_a_disk_that_fills_up_stops_the_workers(tmp_path: Path, counts: Path, mo
         raise FileError("the disk is full")
 
     monkeypatch.setattr(Store, "add", full)
+    monkeypatch.setenv("TOY_SECONDS", "0.5")  # far from its end when the first figure finds the disk full
     with pytest.raises(FileError, match="the disk is full"):
         Experiment(DATA, grid(Slow, number=list(range(20))), [Loss()]).run(workers=2, store=tmp_path / "run.db")
     done = counts.read_text()
@@ -257,19 +258,40 @@ def test_a_store_of_version_0_1_is_refused_and_left_as_it_is(tmp_path: Path, cou
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE cells SET told = '{'",
-        "UPDATE cells SET told = '[]'",
-        "UPDATE cells SET told = '{\"parts\": {}}'",
-        'UPDATE cells SET told = \'{"parts": 3, "notes": [], "masking": []}\'',
-        'UPDATE cells SET told = \'{"parts": {}, "notes": "x", "masking": []}\'',
-        "UPDATE cells SET status = 'perhaps'",
-        "UPDATE cells SET value = 'seven'",
-        "UPDATE cells SET told = x'ff'",
-        "ALTER TABLE cells DROP COLUMN told",
-        "DROP TABLE cells",
+        "told = '{'",
+        "told = '[]'",
+        "told = '{\"parts\": {}}'",
+        'told = \'{"parts": 3, "notes": [], "masking": []}\'',
+        'told = \'{"parts": {"a": "x"}, "notes": [], "masking": []}\'',
+        'told = \'{"parts": {}, "notes": "x", "masking": []}\'',
+        'told = \'{"parts": {}, "notes": [], "masking": [3]}\'',
+        f"told = '{'[' * 100_000}'",
+        "status = 'perhaps'",
+        "value = 'seven'",
+        "seconds = 'long'",
+        "who = x'ff'",
+        "told = x'ff'",
     ],
+    ids=lambda change: change[:40],
 )
-def test_cells_that_cannot_be_read_are_refused_before_anything_is_computed(
+def test_a_cell_that_cannot_be_read_is_computed_anew_and_the_others_are_kept(
+    change: str, tmp_path: Path, counts: Path
+) -> None:
+    path = tmp_path / "run.db"
+    experiment = Experiment(DATA, [Shift(), Shift(2.0)], [Loss()])
+    before = experiment.run(store=path)
+    assert counted(counts) == ["Loss", "Loss", "Shift", "Shift"]
+    altered(path, f"UPDATE cells SET {change} WHERE candidate LIKE '%2.0%'")
+    with pytest.warns(UserWarning, match=r"run\.db: 1 of 2 figures are damaged and count as not computed; the others"):
+        again = experiment.run(store=path)
+    assert [row.means for row in again.rows] == [row.means for row in before.rows]
+    assert counted(counts) == ["Loss", "Shift"]
+    assert [row.means for row in experiment.run(store=path).rows] == [row.means for row in before.rows]
+    assert counted(counts) == []
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE cells DROP COLUMN told", "DROP TABLE cells"])
+def test_a_store_that_lacks_a_table_or_column_is_refused_before_anything_is_computed(
     change: str, tmp_path: Path, counts: Path
 ) -> None:
     path = tmp_path / "run.db"
@@ -290,14 +312,29 @@ def test_cells_that_cannot_be_read_are_refused_before_anything_is_computed(
         "UPDATE measurements SET content = 'words'",
         "UPDATE measurements SET content = zeroblob(100)",
         "DELETE FROM measurements",
-        "DROP TABLE measurements",
     ],
 )
-def test_measurements_that_cannot_be_read_are_refused(change: str, tmp_path: Path) -> None:
+def test_a_measurement_that_cannot_be_read_is_computed_anew_by_the_next_run(
+    change: str, tmp_path: Path, counts: Path
+) -> None:
+    path = tmp_path / "run.db"
+    experiment = Experiment(DATA, [Shift(), Shift(2.0)], [Loss()])
+    results = experiment.run(store=path)
+    altered(path, f"{change} WHERE candidate LIKE '%2.0%'")
+    assert results.row("Shift()").means == {"Loss()": 1.0}
+    counted(counts)
+    with pytest.raises(FileError, match=r"run\.db: .*; run again: this figure is computed anew, and no other"):
+        results.measurement("Shift(by=2.0)", Loss)
+    again = experiment.run(store=path)
+    assert counted(counts) == ["Loss", "Shift"]
+    assert again.measurement("Shift(by=2.0)", Loss).value == 2.0
+    assert again.measurement("Shift()", Loss).value == 1.0
+
+
+def test_a_store_without_measurements_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     results = Experiment(DATA, [Shift()], [Loss()]).run(store=path)
-    altered(path, change)
-    assert results.row("Shift()").means == {"Loss()": 1.0}
+    altered(path, "DROP TABLE measurements")
     with pytest.raises(FileError, match=r"run\.db: .*; give another path, or remove it to compute everything anew"):
         results.measurement("Shift()", Loss)
 
@@ -331,3 +368,16 @@ def test_a_cell_and_its_measurement_are_written_together(tmp_path: Path) -> None
         assert store.finished() == {}
         store.add(CELL)
         assert store.finished() == {CELL.key: CELL}
+
+
+@pytest.mark.parametrize("change", ["SET value = 7", "SET value = NULL", "SET text = 'x'", "SET replicate = 3"])
+def test_a_cell_that_is_not_what_was_written_is_computed_anew(change: str, tmp_path: Path, counts: Path) -> None:
+    path = tmp_path / "run.db"
+    experiment = Experiment(DATA, [Shift(), Shift(2.0)], [Loss()])
+    experiment.run(store=path)
+    altered(path, f"UPDATE cells {change} WHERE candidate LIKE '%2.0%'")
+    counted(counts)
+    with pytest.warns(UserWarning, match="1 of 2 figures are damaged and count as not computed; the others are kept"):
+        again = experiment.run(store=path)
+    assert [row.means for row in again.rows] == [{"Loss()": 1.0}, {"Loss()": 2.0}]
+    assert counted(counts) == ["Loss", "Shift"]

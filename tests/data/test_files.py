@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data import atomic
@@ -16,6 +16,7 @@ from sfumato.data.files import read, write
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import DataError, FileError, ParameterError, SfumatoError
+from waiting import SLOW_OR_SHARED
 
 TABLE = pa.table({"income": [1.5, None, 2e-7], "age": [30, 41, None], "region": ["north", "south", None]})
 
@@ -83,7 +84,7 @@ def test_rows_and_columns_may_be_fewer(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "b;c\n1,5;y\n"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=SLOW_OR_SHARED)
 @given(
     st.lists(
         st.tuples(
@@ -259,7 +260,7 @@ def test_the_mode_of_a_replaced_file_stays(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=SLOW_OR_SHARED)
 @given(st.binary(max_size=40) | st.text(alphabet='a1,;"\n\r\t. -N', max_size=40).map(str.encode))
 def test_any_bytes_are_read_or_refused_in_words(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)

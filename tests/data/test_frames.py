@@ -62,7 +62,7 @@ POLARS: dict[str, Any] = {
 ARROW: dict[str, Any] = {
     "int32": pa.array([1, None, 2], pa.int32()),
     "uint64": pa.array([1, None, 2**64 - 1], pa.uint64()),
-    "float16": pa.array([1, None, 0.5], pa.float16()),
+    "float16": pa.array([np.float16(1), None, np.float16(0.5)], pa.float16()),
     "float32": pa.array([0.1, None, 2], pa.float32()),
     "decimal": pa.array([Decimal("1.50"), None, Decimal("2.25")]),
     "text": pa.array(["a", None, "b"]),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.file_form import Family, Moment
@@ -14,8 +14,9 @@ from sfumato.data.files import read, write
 from sfumato.data.formats.labelled.dates import from_dates, to_dates
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+from waiting import SLOW_OR_SHARED
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=40, suppress_health_check=SLOW_OR_SHARED)
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
     lambda text: text == text.rstrip(" ")  # blanks at the end mean nothing in SPSS and SAS
 )

@@ -24,7 +24,6 @@ def by_r(folder: Path, script: str) -> None:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert run.returncode == 0, run.stderr
 

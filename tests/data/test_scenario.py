@@ -5,12 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Scenario, Schema, Variable
 from sfumato.data.schema_file import read_schema, schema_text
 from sfumato.errors import SchemaError
+from waiting import SLOW_OR_SHARED
 
 TOWNS = Schema(
     (
@@ -83,7 +84,7 @@ def scenarios(draw: st.DrawFn) -> list[Scenario]:
     return found
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=SLOW_OR_SHARED)
 @given(scenarios())
 def test_scenarios_read_back_the_same(tmp_path: Path, found: list[Scenario]) -> None:
     schema = Schema((Variable("age"),), weight="w", scenarios=tuple(found))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.files import read, write
@@ -16,6 +16,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind, Role, Schema, Variable
 from sfumato.data.schema_file import read_schema, schema_text, write_schema
 from sfumato.errors import FileError, SchemaError
+from waiting import SLOW_OR_SHARED
 
 CATEGORIES: st.SearchStrategy[list[Any]] = st.one_of(
     st.lists(st.text(), unique=True, max_size=5),
@@ -44,7 +45,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema(tuple(variables), weight, household, identity)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=SLOW_OR_SHARED)
 @given(schemas())
 def test_a_schema_reads_back_the_same(tmp_path: Path, schema: Schema) -> None:
     (tmp_path / "schema.toml").write_bytes(schema_text(schema).encode())
@@ -53,7 +54,7 @@ def test_a_schema_reads_back_the_same(tmp_path: Path, schema: Schema) -> None:
     assert repr(found) == repr(schema), "1 and 1.0 and True are equal, but not the same category"
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=SLOW_OR_SHARED)
 @given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1, max_size=6, unique_by=lambda pair: pair[0]))
 def test_a_table_of_odd_names_and_texts_is_described(tmp_path: Path, columns: list[tuple[str, str]]) -> None:
     data = Microdata.from_frame(pa.table({name: [text, None, "x"] for name, text in columns}))

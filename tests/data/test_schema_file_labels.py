@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.schema import Schema, Variable
@@ -13,6 +13,7 @@ from sfumato.data.schema_file import read_schema, schema_text
 from sfumato.data.toml_text import lists
 from sfumato.data.treatment import Treatment
 from sfumato.errors import SchemaError
+from waiting import SLOW_OR_SHARED
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 CATEGORY: st.SearchStrategy[Any] = st.one_of(st.text(), st.integers(), FLOATS, st.booleans(), st.dates())
@@ -36,7 +37,7 @@ VARIABLES = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=SLOW_OR_SHARED)
 @given(st.lists(VARIABLES, max_size=3, unique_by=lambda variable: variable.name))
 def test_labels_and_treatments_read_back_the_same(tmp_path: Path, variables: list[Variable]) -> None:
     schema = Schema(tuple(variables))

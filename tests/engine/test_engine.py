@@ -1,6 +1,7 @@
 """Engines: results in the order of the parts, kept as they arrive, refused where something is broken."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -138,6 +139,24 @@ def test_the_folder_goes_with_the_engine(tmp_path: Path) -> None:
         folder = engine.folder
         assert folder.parent == tmp_path / "work" and folder.stat().st_mode & 0o077 == 0
     assert not folder.exists()
+
+
+def test_a_summary_that_was_changed_is_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    store = Summaries(path)
+    store.keep("key", Sums({"x": 1.0}))
+    store.close()
+    with sqlite3.connect(path) as connection:
+        (content,) = connection.execute("SELECT content FROM summaries").fetchone()
+        for place in range(len(content)):
+            changed = bytearray(content)
+            changed[place] ^= 1
+            connection.execute("UPDATE summaries SET content = ?", (bytes(changed),))
+            connection.commit()
+            store = Summaries(path)
+            assert store.find("key") is None
+            store.close()
+    connection.close()
 
 
 def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:

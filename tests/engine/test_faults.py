@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato
+from how_often import KILLS
 from numbered_parts import Number, SlowSquare
 from sfumato import Engine, FileError, scan
 from sfumato.engine import LocalProcesses
 from sfumato.pair import Pair
 
 PARTS = [(Number(value),) for value in range(64)]
-KILLS = 200
 
 
 def test_processes_killed_at_random_change_nothing(tmp_path: Path) -> None:

@@ -73,6 +73,20 @@ def test_the_nearest_are_those_of_all_distances(seed: int, n: int, m: int, coars
 
 
 @settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 30), st.booleans(), st.integers(1, 5))
+def test_the_least_distances_are_those_of_other_units(seed: int, n: int, m: int, coarse: bool, units: int) -> None:
+    rng = np.random.default_rng(seed)
+    here, there = table(rng, n, coarse), table(rng, m, coarse)
+    unit, but = rng.integers(0, units, m), rng.integers(-1, units, n)
+    expected = np.where(unit == but[:, None], np.inf, apart(here, there)).min(axis=1)
+    points = mixed.Points.of(there, unit)
+    np.testing.assert_allclose(mixed.least_distances(points, here, but), expected, atol=1e-12)
+    np.testing.assert_array_equal(
+        compiled.least_distances(points, here, but, threads=2), mixed.least_distances(points, here, but)
+    )
+
+
+@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.integers(1, 25), st.booleans(), st.integers(1, 25))
 def test_the_nearest_others_are_of_other_units(seed: int, n: int, coarse: bool, households: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,3 +1,5 @@
+import sys
+from importlib.metadata import PackageNotFoundError
 from io import BytesIO
 from typing import Literal
 
@@ -6,6 +8,7 @@ import pytest
 from PIL import Image
 
 from sfumato import JPEG, InformationLoss, ParameterError
+from sfumato.compare.work import versions
 from tables import census, incomes, numbers, printed_table
 
 
@@ -78,3 +81,19 @@ def test_values_stay_within_the_range_of_the_variable(rounding: Literal["nearest
 def test_a_quality_that_cannot_be_right_is_refused(quality: object) -> None:
     with pytest.raises(ParameterError, match="JPEG: quality must be a whole number from 1 to 100"):
         JPEG(quality)  # type: ignore[arg-type]
+
+
+def test_without_pillow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ParameterError, match=r"needs Pillow.*pip install 'sfumato\[jpeg\]'"):
+        JPEG(80).protect(incomes(20))
+
+
+def test_without_pillow_its_version_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        if name == "pillow":
+            raise PackageNotFoundError(name)
+        return "1"
+
+    monkeypatch.setattr("importlib.metadata.version", absent)
+    assert list(versions()) == ["python", "sfumato", "numpy", "scipy", "numba", "pyarrow"]

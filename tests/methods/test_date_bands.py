@@ -78,7 +78,7 @@ def test_moments_fall_into_the_day_they_belong_to() -> None:
     assert half == ["[1990-01-31 12:00, 1990-02-01)", ">=1990-02-01"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(ANY, min_size=1, max_size=6), st.sampled_from(["month", "quarter", "year", "5 years", "week", "20 days"])
 )
@@ -129,7 +129,7 @@ def test_classes_of_ages_by_hand() -> None:
     assert age_at("2020-02-29", [18]) == {"18+": (None, "2002-03-01"), "<18": ("2002-03-01", None)}
     assert list(age_at("2020-12-31", [18, 19, 65])) == ["65+", "19-64", "18", "<18"]
     for wrong in ([], [18, 18], [1.5], [0]):
-        with pytest.raises(ParameterError, match=r"ages must be whole numbers that rise"):
+        with pytest.raises(ParameterError, match=r"ages must be (a list of )?whole numbers that rise"):
             age_at("2020-12-31", wrong)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="the reference must be a day"):
         age_at("soon", [18])

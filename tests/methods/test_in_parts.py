@@ -8,34 +8,13 @@ import pytest
 from scipy import stats
 
 import sfumato
+from methods_in_parts import METHODS, table
 from scanned import scanned
 from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError, catalogue
 from sfumato.data.draws import Draws
-from tables import persons
-
-METHODS: list[Method] = [
-    sfumato.Noise(0.3),
-    sfumato.Rounding(scale=0.5),
-    sfumato.Rounding({"income": 100.0}, random=True),
-    sfumato.RankSwapping(0.1),
-    sfumato.IndividualRanking(3) + sfumato.RankSwapping(0.2, variables=("income",)),
-    sfumato.CorrelatedNoise(0.2),
-    sfumato.KimNoise(0.5),
-    sfumato.TopBottomCoding(0.05),
-    sfumato.GlobalRecoding(groups=4, rare=0.1),
-    sfumato.GlobalRecoding(bins={"age": 10}) + sfumato.PRAM(0.9, variables=("region",)),
-    sfumato.PRAM(0.8),
-    sfumato.PRAM(0.7, invariant=True, variables=("region", "health")),
-    sfumato.VariableRemoval(variables=("sex",)),
-    sfumato.VariableRemoval() + sfumato.PRAM(0.9) + sfumato.Noise(0.1, variables=("income",)),
-]
-
-
-def table(records: int) -> Microdata:
-    """Persons with gaps, and without the household, whose members may lie in several parts."""
-    from test_contract_parts import with_gaps
-
-    return with_gaps(persons(records).without(["household"]), 0.05, seed=3)
+from sfumato.methods.pram import PRAMInParts
+from sfumato.pair import Half
+from sfumato.pair.sorting import BYTES, SHARE
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
@@ -45,13 +24,13 @@ def test_no_cut_changes_the_table(method: Method, tmp_path: Path) -> None:
         parts = scanned(data, tmp_path / f"original-{number}", number)
         with Engine("here"):
             after = method.protect(parts, rng=5, folder=tmp_path / f"protected-{number}")
-        assert len(after.parts) == number and after.matched
+        assert after.matched == (method.about.keeps_records) and len(after.parts) == number
         found.append(after.loaded())
     for other in found[1:]:
         assert other.schema == found[0].schema
         for name in other.names:
             np.testing.assert_array_equal(other.columns[name], found[0].columns[name], err_msg=name)
-    for name in found[0].names:  # what was missing stays missing
+    for name in found[0].names if found[0].matched else ():  # what was missing stays missing
         assert (data.missing(name) <= found[0].missing(name)).all()
 
 
@@ -102,12 +81,26 @@ def test_without_chance_it_is_the_table_in_memory(method: Method, tmp_path: Path
     ],
     ids=repr,
 )
-def test_variables_masked_whole_are_those_in_memory(method: Method, tmp_path: Path) -> None:
+@pytest.mark.parametrize("held", [7, 100_000])
+def test_variables_masked_by_rank_are_those_in_memory(method: Method, held: int, tmp_path: Path) -> None:
     data = table(200)
     whole = method.protect(data, rng=9)
-    after = method.protect(scanned(data, tmp_path / "original", 5), rng=9, folder=tmp_path / "protected").loaded()
+    with Engine("here") as engine:
+        engine.memory = SHARE * BYTES * held  # so many values are held at a time
+        after = method.protect(scanned(data, tmp_path / "original", 5), rng=9, folder=tmp_path / "protected").loaded()
     for name in whole.names:
         np.testing.assert_array_equal(after.columns[name], whole.columns[name], err_msg=name)
+
+
+def test_what_cannot_be_masked_by_rank_is_refused_by_its_name(tmp_path: Path) -> None:
+    data = Microdata.from_frame(pa.table({"x": [1.0, 2.0, 3.0], "y": pa.array([None] * 3, pa.float64())}))
+    parts = scanned(data, tmp_path / "original", 3)
+    with pytest.raises(NotApplicable, match="RankSwapping: variable 'y': every value is missing"):
+        sfumato.RankSwapping(0.5, variables=("y",)).protect(parts, folder=tmp_path / "a")
+    with pytest.raises(NotApplicable, match=r"RankSwapping: variable 'x': p=0\.2 of 3 values is less than one rank"):
+        sfumato.RankSwapping(0.2, variables=("x",)).protect(parts, folder=tmp_path / "a")
+    with pytest.raises(NotApplicable, match="IndividualRanking: variable 'x': 3 values present; groups of k=4"):
+        sfumato.IndividualRanking(4, variables=("x",)).protect(parts, folder=tmp_path / "a")
 
 
 def test_noise_is_as_large_as_it_says(tmp_path: Path) -> None:
@@ -146,6 +139,71 @@ def test_pram_keeps_what_it_says(tmp_path: Path) -> None:
     assert abs(stayed.mean() - 0.8) < 4 * np.sqrt(0.16 / len(stayed))
 
 
+@pytest.mark.parametrize("invariant", [False, True])
+def test_pram_in_strata_has_the_matrices_of_memory(invariant: bool, tmp_path: Path) -> None:
+    data = table(300)
+    method = sfumato.PRAM(0.7, strata=("sex",), variables=("region", "health"), invariant=invariant)
+    half = Half.of(scanned(data, tmp_path / "original", 3))
+    learned = method.learn(half, Draws(1, "0 PRAM"))
+    assert isinstance(learned, PRAMInParts)
+    for name, transitions in method.transitions(data).items():
+        known = {one.stratum: one for one in transitions}
+        for place, made in enumerate(learned.matrices[name]):
+            assert made is not None
+            whole = known[learned.strata.named.spelled(place)]
+            assert tuple(half.schema[name].categories[code] for code in made[0]) == whole.categories
+            np.testing.assert_allclose(made[1], whole.matrix, rtol=1e-10, atol=1e-15)
+
+
+def test_synthesis_has_the_moments_of_the_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    base = rng.normal(size=500)
+    columns = {"a": base + 3, "b": 1e6 * base + 1e5 * rng.gamma(2.0, size=500), "c": rng.gamma(2.0, size=500)}
+    data = Microdata.from_frame(pa.table({**columns, "same": np.full(500, 0.1)}))
+    after = sfumato.NormalSynthesis().protect(scanned(data, tmp_path / "o", 4), rng=1, folder=tmp_path / "p").loaded()
+    before, found = (one.numeric(("a", "b", "c")) for one in (data, after))
+    np.testing.assert_allclose(found.mean(axis=0), before.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(np.cov(found.T), np.cov(before.T), rtol=1e-9)
+    assert (after.columns["same"] == 0.1).all()
+    assert stats.kstest((found[:, 2] - found[:, 2].mean()) / found[:, 2].std(), "norm").pvalue > 0.001
+    assert abs(np.corrcoef(before[:, 0], found[:, 0])[0, 1]) < 0.2  # row i has nothing to do with row i
+
+
+def test_a_sample_is_as_large_as_it_says_and_stands_for_all(tmp_path: Path) -> None:
+    data = table(1000)
+    fractions = {"north": 0.5, "south": 0.1, "east": 1.0, "west": 0.01, None: 0.5}
+    strata = data.columns["region"]
+    named = {data.schema["region"].categories[code] if code >= 0 else None for code in strata}
+    method = sfumato.Sampling({name: fractions.get(name, 0.25) for name in named}, strata=("region",))
+    made = method.protect(scanned(data, tmp_path / "original", 3), rng=2, folder=tmp_path / "protected")
+    drawn = made.loaded()
+    assert drawn.drawn is not None and not made.matched
+    same = [name for name in data.names if name != "weight"]
+    whole = data.take(drawn.drawn)
+    assert drawn.to_arrow().select(same).equals(whole.to_arrow().select(same))  # the records as they are
+    assert (np.diff(drawn.drawn) > 0).all()
+    for code in np.unique(strata):
+        fraction = fractions.get(data.schema["region"].categories[code] if code >= 0 else None, 0.25)
+        size, there = int((strata == code).sum()), drawn.columns["region"] == code
+        count = max(1, int(fraction * size + 0.5 + 1e-9))
+        assert there.sum() == count
+        np.testing.assert_allclose(drawn.weights()[there], whole.weights()[there] * size / count, rtol=1e-15)
+
+
+def test_every_record_has_the_same_chance_to_be_drawn(tmp_path: Path) -> None:
+    parts = scanned(table(40), tmp_path / "original", 4)
+    half, times = Half.of(parts), np.zeros(40)
+    for seed in range(100):
+        draws = Draws(seed, "0 Sampling")
+        masking = sfumato.Sampling(0.25).learn(half, draws)
+        for made in masking.applied(parts, draws, "").parts:
+            assert made.drawn is not None
+            times[made.drawn] += 1
+    assert times.sum() == 100 * 10
+    # each of 40 records is in with chance 1/4 in each of 100 samples: chi-square with 39 degrees of freedom
+    assert stats.chi2.sf(((times - 25) ** 2 / (100 * 0.25 * 0.75)).sum() * 39 / 40, 39) > 0.001
+
+
 def test_draws_are_uniform_and_of_their_own() -> None:
     draws = Draws(11, "0 Noise")
     whole = draws.uniform("income", 0, 50_000)
@@ -169,13 +227,8 @@ def test_refusals(tmp_path: Path) -> None:
         sfumato.Noise(0.1).protect(data, folder=tmp_path / "a")  # type: ignore[call-overload]
     with pytest.raises(FileError, match="is not empty"):
         sfumato.Noise(0.1).protect(parts, folder=tmp_path / "original")
-    homes = scanned(persons(60), tmp_path / "homes", 2)
-    with pytest.raises(NotApplicable, match="Noise: the members of a household 'household' may lie in several parts"):
-        sfumato.Noise(0.1).protect(homes, folder=tmp_path / "b")
     with pytest.raises(NotApplicable, match="TopBottomCoding: the mean beyond a limit"):
         sfumato.TopBottomCoding(0.1, by="mean").protect(parts, folder=tmp_path / "d")
-    with pytest.raises(NotApplicable, match="PRAM: strata"):
-        sfumato.PRAM(0.8, strata=("sex",)).protect(parts, folder=tmp_path / "c")
 
 
 def test_the_page_names_all_methods_that_do_it() -> None:

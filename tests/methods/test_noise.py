@@ -1,7 +1,10 @@
+import warnings
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from sfumato import Noise, ParameterError
+from sfumato import Noise, NotApplicable, ParameterError
 from tables import numbers
 
 
@@ -36,3 +39,14 @@ def test_a_further_column_changes_no_other_columns_draws() -> None:
 def test_a_scale_that_cannot_be_right_is_refused(scale: object) -> None:
     with pytest.raises(ParameterError, match="Noise: scale must be a number"):
         Noise(scale)  # type: ignore[arg-type]
+
+
+def test_noise_beyond_the_largest_number_is_refused() -> None:
+    table = pa.table({"pay": [1.0, 2.0, 4.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(
+            NotApplicable, match=r"Noise: variable .pay.: noise of 1e\+308 standard deviations .* rescale the variable"
+        ):
+            Noise(1e308).protect(pa.table({"pay": [1e9, -1e9, 4.0]}), rng=1)
+        assert np.isfinite(Noise(1e300).protect(table, rng=1)["pay"].to_numpy()).all()

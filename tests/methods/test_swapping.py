@@ -1,10 +1,12 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import NotApplicable, ParameterError, RankSwapping
-from sfumato.kernels.rank_swapping import compiled, swap_partners
+from sfumato.kernels.rank_swapping import compiled, partners_by_stretch, plain, swap_partners
 from tables import incomes, numbers
 
 
@@ -21,7 +23,22 @@ def test_by_hand_partners_of_given_draws() -> None:
 @given(st.integers(1, 60), st.integers(1, 70), st.integers(0, 10_000))
 def test_the_kernel_equals_the_plain_version(n: int, window: int, seed: int) -> None:
     draws = np.random.default_rng(seed).random(n)
-    assert np.array_equal(compiled.swap_partners(draws, window), swap_partners(draws, window))
+    free, partner = np.ones(n, dtype=bool), np.arange(n)
+    compiled.pair_up(draws, free, partner, window)
+    assert np.array_equal(partner, swap_partners(draws, window))
+
+
+@pytest.mark.parametrize("pair_up", [plain.pair_up, compiled.pair_up])
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(1, 70), st.integers(1, 70), st.integers(0, 10_000))
+def test_partners_do_not_depend_on_the_stretch(
+    pair_up: Callable[..., None], n: int, window: int, width: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain, "pair_up", pair_up)
+        found = np.concatenate(list(partners_by_stretch(rng.random, n, window, width)))
+    assert np.array_equal(found, swap_partners(np.random.default_rng(seed).random(n), window))
 
 
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.floats(0.02, 1), st.integers(0, 99))

@@ -57,8 +57,9 @@ def test_records_that_match_none_are_refused() -> None:
         Pair.of(data, data.take(np.arange(239))).in_order()
     with pytest.raises(NotApplicable, match="synthetic or a sample"):
         Pair.of(data, replace(data, matched=False)).in_order()
+    bare = data.without(["id"])
     with pytest.raises(NotApplicable, match="parts of the two tables differ"):
-        Pair.of(cut(data, [100]), cut(data, [90])).in_order()
+        Pair.of(cut(bare, [100]), cut(bare, [90])).in_order()
     with pytest.raises(NotApplicable, match="ids in 'id' are not the same"):
         Pair.of(named(["a"], [1.0]), named(["b"], [1.0])).in_order()
 

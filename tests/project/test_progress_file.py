@@ -14,6 +14,7 @@ from sfumato.project import progress as module
 from sfumato.project.carry_out import carry_out
 from sfumato.project.plan import Plan, planned
 from sfumato.project.progress import Progress, Recorder, recorded
+from waiting import PATIENCE
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_what_happened_last_is_written_though_nothing_follows(tmp_path: Path, mo
     with recorded(tmp_path) as recorder, recorder.tables(3, 0) as tables:
         for name in ("one", "two"):
             tables.running(name)
-        while b'"two"' not in (told := written.get(timeout=60)):
+        while b'"two"' not in (told := written.get(timeout=PATIENCE)):
             pass
         assert b'"one"' in told and b'"running"' in told
 

@@ -144,3 +144,24 @@ def test_a_hierarchy_from_a_file_is_written_out(survey: Path, tmp_path: Path) ->
     assert data.fingerprint == plan.data.fingerprint
     found: Variable = data.schema["region"]
     assert isinstance(found.hierarchy, Hierarchy) and found.hierarchy.file is None
+
+
+def test_no_file_of_a_sweep_lists_what_names_units(tmp_path: Path) -> None:
+    lines = [f"HH-{i // 2:03d},NAME-{i},{i % 7},{i * i % 101}" for i in range(80)]
+    data, schema, out = tmp_path / "survey.csv", tmp_path / "schema.toml", tmp_path / "out"
+    data.write_text("\n".join(["house,person,age,pay", *lines]) + "\n")
+    schema.write_text(
+        'household = "house"\n\n[variables.house]\nkind = "nominal"\n\n'
+        '[variables.person]\nkind = "nominal"\nrole = "identifier"\n\n[variables.age]\nrole = "key"\n'
+    )
+    methods, bound, seed = ["Noise(0.1)"], {"InformationLoss": 1000.0}, 2**50
+    sfumato.sweep(data, schema, methods=methods, at_most=bound, seed=seed, workers=1, despite_audit=True, out=out)
+    kept = ["reproduce.sh", "reproduce.py", "plan.json", "results.json", "report.html", "report.md"]
+    kept += [path.name for path in out.glob("*.schema.toml")]
+    for name in kept:
+        text = (out / name).read_text(encoding="utf-8")
+        assert "HH-0" not in text and "NAME-" not in text, name
+    plan = planned(data, schema, methods=methods, at_most=bound, seed=seed, out=tmp_path / "other")
+    (tmp_path / "again.toml").write_text(schema_of(plan), encoding="utf-8")
+    again = planned(data, tmp_path / "again.toml", methods=methods, at_most=bound, seed=seed, out=tmp_path / "other")
+    assert again.table.fingerprint == plan.table.fingerprint  # so that the script makes the same release

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
 from sfumato.data.present import made_missing
-from sfumato.restoration.belonging import sizes_to_count, told_by_others
+from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
 from sfumato.restoration.repairs import prepare
 
 
@@ -108,3 +108,41 @@ def test_a_number_that_moves_freely_is_blank_only_where_it_was() -> None:
     assert told_by_others(data, made_missing(data, {"pay": blank})) == []
     ready = prepare(data, made_missing(data, {"pay": blank}), seed=1)
     assert ready.table.missing("pay").sum() == blank.sum()
+
+
+def test_households_are_put_together_by_what_members_share_wherever_they_stand() -> None:
+    # homes 1 and 2 have weights of their own; 3 and 4 share theirs and the region, so that nobody can part them
+    frame = pa.table(
+        {
+            "home": [1, 1, 2, 2, 2, 3, 3, 4, 4, 5],
+            "weight": [1.5, 1.5, 2.5, 2.5, 2.5, 3.0, 3.0, 3.0, 3.0, 9.0],
+            "region": ["n", "n", "n", "n", "n", "s", "s", "s", "s", "s"],
+            "age": [30.0, 31, 40, 41, 5, 50, 51, 60, 61, 70],
+        }
+    )
+    data = Microdata.from_frame(frame, Schema(household="home", weight="weight"))
+    share, by = put_together(data, data.without(["home"]))
+    assert share == 5 / 9 and by == ("weight", "region")  # of the nine who live with others, homes 1 and 2
+    assert put_together(data, data) == (0.0, ())  # its households are numbered, and nothing has to be guessed
+    assert put_together(data, data.without(["home", "weight", "region"])) == (0.0, ())
+    coarse = data.without(["home"]).replace({"weight": np.full(10, 2.0)})
+    assert put_together(data, coarse)[0] == 0
+
+
+def test_it_is_said_if_a_release_without_numbers_of_households_gives_them_away() -> None:
+    rng = np.random.default_rng(2)
+    home = np.repeat(np.arange(200), 3)
+    frame = pa.table(
+        {
+            "home": [f"home {number}" for number in home],
+            "weight": rng.uniform(1, 9, 200).round(3)[home],
+            "region": np.array(["n", "s"])[rng.integers(0, 2, 200)][home],
+            "age": rng.integers(0, 90, 600),
+        }
+    )
+    schema = Schema((Variable("home", kind="nominal", role="identifier"),), household="home", weight="weight")
+    data = Microdata.from_frame(frame, schema)
+    for weight, said in ((data.columns["weight"], True), (np.full(600, 3.0), False)):
+        made = GlobalRecoding(bins={"age": 20}).protect(data.replace({"weight": weight}), rng=1)
+        done = prepare(data.replace({"weight": weight}), made, seed=1).checked.done
+        assert any("households can still be put together by weight" in line for line in done) == said

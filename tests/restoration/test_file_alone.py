@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from how_often import TABLES
 from sfumato import PRAM, LocalSuppression, Microdata, RecordSwapping, Schema, Variable, audit
 from sfumato.restoration.repairs import prepare
 
@@ -117,9 +118,9 @@ def chosen(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def test_columns_that_tell_nothing_raise_no_alarm_whatever_was_chosen_to_be_protected() -> None:
     false = []
-    for seed in range(200):
+    for seed in range(TABLES):
         table, masked = chosen(seed)
         original = Microdata.from_frame(table, Schema((Variable("w"),), weight="w"))
         if not audit(original, masked, order=np.arange(len(table))).passed:
             false.append(seed)
-    assert len(false) < 2, false
+    assert len(false) <= TABLES // 100, false

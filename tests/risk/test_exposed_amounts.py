@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sfumato import ExposedAmounts, Noise, ParameterError, TopBottomCoding
-from sfumato.risk.exposed_amounts import _extremes
+from sfumato.pair import Pair
+from sfumato.risk.exposed_amounts import Farthest
 from tables import numbers, persons
 
 PAY = np.array([*range(100, 138), 900.0, 5000.0])  # 40 records: two extremes at most, 900 and 5000
@@ -28,13 +29,32 @@ def test_by_hand() -> None:
         ExposedAmounts(within=2)
 
 
+def extremes(values: list[float], most: int) -> tuple[list[int], list[int]]:
+    """The rows of the extremes, and those of the farthest."""
+    column = np.array(values)
+    half = float(np.median(column[~np.isnan(column)])) / 2
+    found = Farthest.of(column, column, half, 0.01, most)
+    far, first = found.extremes(most)
+    return sorted(found.rows[far].tolist()), sorted(found.rows[first].tolist())
+
+
 def test_extremes_are_on_both_sides_and_never_shared() -> None:
-    far, first = _extremes(np.array([-70.0, 0, 0, 0, 0, 50, 50, np.nan]), 2)
     # from the median 0: 70, then 50 twice, which ties with the next
-    assert far.tolist() == [True] + [False] * 7
-    assert first.tolist() == far.tolist()
-    assert not _extremes(np.full(30, 7.0), 10)[0].any()
-    assert not _extremes(np.array([np.nan, 3.0]), 10)[0].any()
+    assert extremes([-70.0, 0, 0, 0, 0, 50, 50, np.nan], 2) == ([0], [0])
+    assert extremes([7.0] * 30, 10) == ([], [])
+    assert extremes([np.nan, 3.0], 10) == ([], [])
+
+
+def test_parts_of_which_one_has_no_value_and_one_no_record() -> None:
+    data = persons(60)
+    income = data.columns["income"].copy()
+    income[:20] = np.nan
+    data = data.replace({"income": income})
+    whole = ExposedAmounts().evaluate(data, data)
+    parts = [data.take(np.arange(*ends)) for ends in ((0, 20), (20, 20), (20, 60))]
+    found = ExposedAmounts().evaluate_pair(Pair.of(parts, parts))
+    assert (found.value, dict(found.parts)) == (whole.value, dict(whole.parts))
+    assert found.by_record is None
 
 
 def test_confidential_amounts_are_looked_at() -> None:

@@ -13,6 +13,7 @@ from large_summary import large_summary
 
 from sfumato.show.report import write_report
 from sfumato.show.summary import Advice, Avoid, ChangedPair, Release, ReleaseVariable
+from waiting import PATIENCE, until
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -32,7 +33,9 @@ CUT = """[...document.querySelectorAll("table")].filter((table) => table.getClie
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            timeout=1000 * PATIENCE,
         )
         yield started
         started.close()
@@ -73,6 +76,7 @@ def opened(browser: Any, report: Path) -> Iterator[Any]:
 
 def _open(browser: Any, path: Path, width: int = 1440) -> Any:
     context = browser.new_context(offline=True, viewport={"width": width, "height": 900})
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.problems = []
     page.on("pageerror", lambda error: page.problems.append(str(error)))
@@ -180,7 +184,8 @@ def test_on_paper_no_table_is_cut_off(browser: Any, which: str, request: pytest.
 @pytest.mark.parametrize("which", ["report", "about"])
 def test_no_page_is_wider_than_its_screen(browser: Any, width: int, which: str, request: pytest.FixtureRequest) -> None:
     page = _open(browser, request.getfixturevalue(which), width)
-    page.wait_for_timeout(300)
+    drawn = "[...document.querySelectorAll('.live')].every((place) => place.querySelector('svg'))"
+    until(lambda: page.evaluate(drawn), "a picture is not drawn")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.problems == []
     page.context.close()

@@ -1,16 +1,33 @@
 """Characters that no picture can hold: the renderer would end the whole process, or refuse."""
 
 import html
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from sfumato import (
+    Experiment,
+    InformationLoss,
+    KAnonymity,
+    LocalSuppression,
+    Microdata,
+    Noise,
+    Schema,
+    Variable,
+    examine,
+    summarise,
+    write_report,
+)
 from sfumato.compare.examine.findings import VariableDetail
-from sfumato.display import visible
+from sfumato.data.schema_file import schema_text
+from sfumato.display import html_table, visible, visible_page
 from sfumato.show.page import save_pictures
 from sfumato.show.plots import before_and_after
 from sfumato.show.vega import Spec, dressed, name, number, unit, values
@@ -105,8 +122,76 @@ def test_no_title_leaves_its_quotes(title: str, tmp_path: Path) -> None:
         ("half \ud83c", r"half \ud83c"),
         ("turned \u202e", r"turned \u202e"),
         ("return\rover", r"return\x0dover"),
+        ("no\u200bwidth", r"no\u200bwidth"),
+        ("\ufeffmarked", r"\ufeffmarked"),
+        ("\u2066apart\u2069 left\u200e right\u200f", r"\u2066apart\u2069 left\u200e right\u200f"),
+        ("soft\xad", r"soft\xad"),
+        ("tag\U000e0041", r"tag\U000e0041"),
+        ("nor\u200cth nor\u200dth", r"nor\u200cth nor\u200dth"),
+        ("a\ufe0f", r"a\ufe0f"),
+        ("a\U000e0100", r"a\U000e0100"),
+        # where joiners join and forms are chosen, they stay
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0915\u094d\u200d\u0937", "\u0915\u094d\u200d\u0937"),
+        ("👩\u200d💻 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3", "👩\u200d💻 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3"),
+        ("葛\U000e0100城", "葛\U000e0100城"),
+        ("👩\u200d\u200d", "👩\u200d\\u200d"),
     ],
 )
 def test_what_cannot_be_seen_is_shown_by_its_number(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
+
+
+UNSEEN = "\x1b\x07\x9b\xad\u061c\u200b\u200e\u200f\u202a\u202e\u2066\u2069\u2060\ufeff\U000e0041"
+
+
+def test_no_report_hands_on_what_cannot_be_seen(tmp_path: Path) -> None:
+    hostile = f"town{UNSEEN}"
+    rng = np.random.default_rng(1)
+    names = {hostile: rng.choice(["north", f"south{UNSEEN}", "east"], 80).tolist(), "pay": rng.lognormal(5, 1, 80)}
+    schema = Schema(
+        (Variable(hostile, "nominal", role="key", label=f"the {hostile}"), Variable("pay", role="confidential"))
+    )
+    data = Microdata.from_frame(pa.table(names), schema)
+    methods = [LocalSuppression(3) + Noise(scale) for scale in (0.1, 0.2)]
+    results = Experiment(data, methods, [KAnonymity(3), InformationLoss()], seed=3).run()
+    summary = summarise(
+        results,
+        examine(results, results.rows[0].candidate, what=("release", "detail", "usefulness")),
+        risk="KAnonymity",
+        utility="InformationLoss",
+        at_most={"KAnonymity": 1.0},
+        file=f"survey{UNSEEN}.csv",
+        command=f"sfumato sweep survey{UNSEEN}.csv",
+        schema=schema_text(data.schema),
+    )
+    for audience in ("internal", "external"):
+        write_report(summary, tmp_path / audience, audience)
+    pages = [place for place in tmp_path.rglob("*") if place.suffix in (".html", ".md", ".svg")]
+    assert {place.suffix for place in pages} == {".html", ".md", ".svg"}
+    for place in pages:
+        text = place.read_text(encoding="utf-8")
+        shown = re.sub(r"(?s)<script\b.*?</script>", "", text)  # the drawing library has such signs of its own
+        assert not set(shown) & set(UNSEEN), place.name
+        assert "u202e" in shown or place.suffix == ".svg", place.name
+
+
+def test_in_a_notebook_what_cannot_be_seen_is_shown_by_its_number() -> None:
+    shown = html_table(f"caption{UNSEEN}", [f"head{UNSEEN}"], [[f"cell{UNSEEN}"]], [f"after{UNSEEN}"])
+    assert not set(shown) & set(UNSEEN)
+    assert shown.count(r"\u202e") == 4
+
+
+def test_of_a_page_the_text_is_made_visible_and_what_a_form_sends_is_not() -> None:
+    hidden = "a\u202eb"
+    page = (
+        f'<script>"{hidden}"</script><p title="{hidden}" data-name="{hidden}">{hidden}</p><TEXTAREA>{hidden}</TEXTAREA>'
+        f'<option value="{hidden}" aria-label="{hidden}">{hidden}</option>{hidden}'
+    )
+    seen = r"a\u202eb"
+    assert visible_page(page) == (
+        f'<script>"{hidden}"</script><p title="{seen}" data-name="{hidden}">{seen}</p><TEXTAREA>{hidden}</TEXTAREA>'
+        f'<option value="{hidden}" aria-label="{seen}">{seen}</option>{seen}'
+    )
+    assert visible_page("<p>naïve 東京</p>") == "<p>naïve 東京</p>"

@@ -1,5 +1,6 @@
 import json
 import math
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,9 @@ from large_summary import large_summary
 
 from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.compare.figures import Figure
+from sfumato.errors import ParameterError
 from sfumato.show import map_plot, plots, usefulness_plots
+from sfumato.show.charts import altair
 from sfumato.show.scale import Scale, axis_scale
 from sfumato.show.summary import Bound, CandidateLine, Summary, from_json, to_json
 
@@ -180,3 +183,9 @@ def test_intervals_are_drawn_in_units_of_the_originals() -> None:
     assert "original's 95 % interval" in str(spec)
     # the original's half width is 1: the protected interval from 1 to 3 lies from 0 to 2 around the original's estimate
     assert [(row["low"], row["high"]) for row in _values(spec, spec["layer"][1])] == [(-1.0, 1.0), (0.0, 2.0)]
+
+
+def test_without_altair_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(ParameterError, match=r"need Altair.*pip install 'sfumato\[charts\]'"):
+        altair()

@@ -123,3 +123,11 @@ def test_the_terminal_says_it_too(results: Results) -> None:
 def test_without_a_bound_on_risk_the_verdict_says_so(results: Results) -> None:
     assert any("No risk is bounded" in said for said in told(results, blank=1.0).verdict.warnings)
     assert not any("No risk is bounded" in said for said in told(results, k=0.0).verdict.warnings)
+
+
+def test_where_no_candidate_could_be_made_the_bounds_are_not_to_blame() -> None:
+    survey = sfumato.household_survey(60, seed=4)
+    impossible = sfumato.Noise(0.1, variables=("no such variable",))
+    measures = [sfumato.Reidentification(), sfumato.GlobalDataUtility()]
+    verdict = told(Experiment(survey, [impossible], measures).run(original=True), found=0.05).verdict
+    assert verdict.publish is False and verdict.words == "Do not publish: no candidate could be made and measured"

@@ -5,14 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 from sfumato import FileError
+from sfumato.kernels import stretches
+from sfumato.pair import sorting
 from sfumato.pair.statistics import Values
 from sfumato.utility.association import Column, normal, normality, pair_tests
+from sfumato.utility.association import aside as put_in_files
 from sfumato.utility.association.aside import put_aside, ranks_aside
 from sfumato.utility.association.direction import turned
 from sfumato.utility.global_utility import distribution
-from sfumato.utility.global_utility.distribution import numbers_alike, sorted_numbers_alike
+from sfumato.utility.global_utility.distribution import numbers_alike, numbers_alike_aside
 
 
 def columns(*, gaps: bool) -> list[Column]:
@@ -48,16 +54,68 @@ def test_ranks_by_hand(tmp_path: Path) -> None:
     assert ranks.tolist() == [-3.0, 0.0, 0.0, 3.0] and squares == 18.0
 
 
-def test_distances_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["sorted in memory", "sorted on disk"])
+def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stretches of a few records, and columns that count as long."""
+    monkeypatch.setattr(stretches, "LENGTH", 50)
+    monkeypatch.setattr(normality, "BLOCK", 7)
+    if request.param == "sorted on disk":
+        for module in (distribution, normality):
+            monkeypatch.setattr(module, "LONG", 0)
+            monkeypatch.setattr(module, "MEMORY", 90 * sorting.SHARE * sorting.BYTES)
+
+
+@pytest.mark.usefixtures("short")
+def test_distances_of_long_columns(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     x, y = np.round(rng.normal(size=700), 1), np.round(rng.normal(0.1, 1, size=900), 1)
-    monkeypatch.setattr(distribution, "CHUNK", 50)
-    assert sorted_numbers_alike(np.sort(x), np.sort(y)) == numbers_alike(Values.of(x), Values.of(y))
-    whole = normal(x)
-    monkeypatch.setattr(normality, "BLOCK", 7)
-    assert normal(x) == whole
+    assert numbers_alike_aside(x, y, tmp_path) == numbers_alike(Values.of(x), Values.of(y))
+    assert numbers_alike_aside(x, x[::-1], tmp_path).distance == 0
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_normality_of_long_columns(tmp_path: Path, gaps: float) -> None:
+    rng = np.random.default_rng(4)
+    for x in (
+        rng.normal(3e200, 1e199, 700),
+        rng.exponential(size=700),
+        np.full(300, 0.1),
+        np.array([1.0, 2.0, np.nan]),
+    ):
+        x[rng.random(len(x)) < gaps] = np.nan
+        there = x[~np.isnan(x)]
+        found = normal(x, tmp_path)
+        if len(np.unique(there)) > 3:
+            near = there / there.max()  # so that no square is too large
+            z = (near - near.mean()) / near.std(ddof=1)
+            assert found[0] == pytest.approx(stats.kstest(z, "norm").statistic, rel=1e-12)
+        else:
+            assert found == ((0.5, 0.0) if len(there) > 3 else (0.0, 1.0))
+    assert not any(tmp_path.iterdir())
 
 
 def test_no_room(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="cannot be put into"):
         put_aside((10,), np.float64, tmp_path / "nowhere")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.sampled_from([-2.0, 0.0, 0.5, 1.0, 7.0, 1e9]), min_size=1, max_size=80), most=st.integers(1, 90)
+)
+def test_ranks_of_a_column_that_is_sorted_on_disk(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float], most: int
+) -> None:
+    folder, column = tmp_path_factory.mktemp("ranks"), np.array(values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stretches, "LENGTH", 7)
+        held, squares = ranks_aside(column, folder)
+        patch.setattr(put_in_files, "LONG", 0)
+        patch.setattr(put_in_files, "MEMORY", most * sorting.SHARE * sorting.BYTES)
+        found, same = ranks_aside(column, folder)
+    expected = 2 * stats.rankdata(column) - (len(column) + 1)  # doubled and centred
+    assert found.tolist() == held.tolist() == expected.tolist()
+    assert squares == same == pytest.approx(float((expected**2).sum()), rel=1e-12)
+    assert not any(folder.iterdir())

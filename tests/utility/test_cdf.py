@@ -305,9 +305,9 @@ def test_what_is_said_of_an_instance_follows_its_parameters() -> None:
     both = CDFSquares(total=True, points=10)
     for other in (pickle.loads(pickle.dumps(both)), replace(both)):
         assert other == both and other.about == both.about
-    assert replace(both, total=False, points=None, variables=("a",)).about == CDFSquares.about
-    assert CDFSquares.about.parts == "summaries"
-    assert CDFSquares().about.parts == CDFSquares(points=10, variables=("a",)).about.parts == "memory"
+    assert replace(both, total=False, points=None).about == CDFSquares.about
+    assert CDFSquares.about.parts == CDFSquares(points=10, variables=("a",)).about.parts == "sample"
+    assert CDFSquares(variables=("a",)).about.parts == "summaries"
 
 
 @pytest.mark.parametrize("points", [0, 1, -5, 2.5, True, "all"])

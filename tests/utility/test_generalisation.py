@@ -292,3 +292,13 @@ def test_precision_of_numbers_and_of_variables_without_a_hierarchy() -> None:
     plain = table(age=[20, 24, 31, 47], sex=["f", "m", "f", "m"])
     found = Precision().evaluate(plain, GlobalRecoding(bins={"age": (30,)}).protect(plain))
     assert "its schema has no hierarchy" in found.notes[0]
+
+
+def test_entropy_of_records_put_together_one_by_one_is_never_below_zero() -> None:
+    # of four records of a two keep their value and two are "any" together with both of b: 2/4 each, a bit each of four
+    before = Microdata.from_frame(pa.table({"x": ["a", "a", "a", "a", "b", "b"]}))
+    after = Microdata.from_frame(pa.table({"x": ["a", "a", "any", "any", "any", "any"]}))
+    local = replace(after.schema["x"], treatment=Treatment(local=True))
+    found = NonUniformEntropy().evaluate(before, replace(after, schema=after.schema.replace(local)))
+    assert found.parts["bits lost"] == pytest.approx(4.0)
+    assert found.value == pytest.approx(4 / (4 * np.log2(6 / 4) + 2 * np.log2(6 / 2)))

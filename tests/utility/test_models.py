@@ -237,6 +237,15 @@ def test_models_that_do_not_fit_the_original_are_refused_by_name(model: Any, mes
         fit_both([Model(model) if isinstance(model, str) else model], Pair.of(data, data))
 
 
+def test_a_group_of_one_record_has_no_robust_standard_error() -> None:
+    # the intercept is what the one record of home 0 has: its score is zero, and so is the variance, but for rounding
+    frame = pd.DataFrame({"home": [0.0, 1.0, 1.0, 1.0], "pay": [-0.93, 0.1, -0.3, -0.12], "w": [1.5, 2.0, 3.0, 7.0]})
+    data = Microdata.from_frame(frame, Schema(weight="w"))
+    with pytest.raises(NotApplicable, match="tell the coefficient of 'Intercept' fit exactly, so there is no robust"):
+        fit("pay ~ home", data)
+    assert fit("pay ~ home", Microdata.from_frame(frame)).standard_errors.min() > 0  # one variance for all records
+
+
 def test_tables_that_do_not_fit_the_model_are_refused_by_name() -> None:
     frame = people()
     data = Microdata.from_frame(frame)

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,11 +20,13 @@ import httpx
 import pytest
 
 import sfumato
+import waiting
 from sfumato.workbench.app import make_app
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.guard import ENTER, Sessions
 from sfumato.workbench.server import running_address
+from waiting import PATIENCE
 
 PORT = 8123
 HERE = f"http://127.0.0.1:{PORT}"
@@ -39,6 +40,13 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# The timer is the page's own: what the page had put off (hx-trigger: delay, at most 400 ms) was asked for before it.
+SETTLED = """() => new Promise((done) => {
+  const open = () => document.querySelector(".htmx-request, .htmx-swapping, .htmx-settling") || window.sfumato?.busy();
+  const asked = () => (open() ? -1 : performance.getEntriesByType("resource").length);
+  const before = asked();
+  setTimeout(() => done(before >= 0 && asked() === before), 450);
+})"""
 needs_browser = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
     pytest.mark.filterwarnings("ignore"),  # of the browser's own pipes, closed at the end
@@ -147,9 +155,7 @@ class Running:
 
     def address(self) -> str:
         """Return a new address that lets a browser in once."""
-        found = running_address(self.folder)
-        assert found is not None, "the server does not answer"
-        return found
+        return waiting.until(lambda: running_address(self.folder), "the server does not answer")
 
 
 @contextmanager
@@ -160,23 +166,29 @@ def served(folder: Path, *words: object) -> Iterator[Running]:
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=folder.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
-        until = time.monotonic() + 60
-        while running_address(folder) is None:
-            assert process.poll() is None and time.monotonic() < until, f"it did not start: {log.read_text()}"
-            time.sleep(0.1)
+        waiting.until(
+            lambda: running_address(folder) is not None or process.poll() is not None,
+            lambda: f"it did not start: {log.read_text()}",
+        )
+        assert process.poll() is None, f"it did not start: {log.read_text()}"
         yield Running(folder, process)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
 
 
-def until(page: Any, expression: str, seconds: float = 20) -> None:
-    """Wait until an expression holds on a page; the page itself allows no text to be run, so that Playwright polls."""
-    end = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        shown = "document.body.dataset.revision + ' ' + document.querySelector('main').innerText.slice(0, 400)"
-        assert time.monotonic() < end, f"it never came true: {expression}; shown: {page.evaluate(shown)}"
-        page.wait_for_timeout(40)
+def until(page: Any, expression: str) -> None:
+    """Wait until an expression holds on a page; the page itself allows no text to be run, so that it is asked often."""
+    shown = "document.body.dataset.revision + ' ' + document.querySelector('main').innerText.slice(0, 400)"
+    waiting.until(
+        lambda: page.evaluate(expression), lambda: f"it never came true: {expression}; shown: {page.evaluate(shown)}"
+    )
+
+
+def settled(page: Any) -> None:
+    """Wait until a page has asked for all that it wants, and shows the answers."""
+    page.wait_for_load_state("load")
+    waiting.until(lambda: page.evaluate(SETTLED), lambda: f"{page.url} does not come to rest")
 
 
 @pytest.fixture
@@ -192,7 +204,7 @@ def browser() -> Iterator[Any]:
     """A real browser without a window."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), timeout=1000 * PATIENCE)
         yield started
         started.close()
 
@@ -208,6 +220,7 @@ def enter(browser: Any) -> Iterator[Callable[..., Any]]:
     def entered(running: Running, *, width: int = 1280, to: str = "") -> Any:
         context = browser.new_context(viewport={"width": width, "height": 900})
         contexts.append(context)
+        context.set_default_timeout(1000 * PATIENCE / 5)  # asked three times
         page = context.new_page()
         page.problems = []
         page.on("pageerror", lambda error: page.problems.append(str(error)))

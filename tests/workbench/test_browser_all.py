@@ -8,13 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pages import Running, browser, enter, needs_browser, served
+from pages import Running, browser, enter, needs_browser, served, settled
 from released import made_once, run
 
 import sfumato
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens import TITLES
+from waiting import PATIENCE
 
 __all__ = ["browser", "enter", "made_once"]
 pytestmark = needs_browser
@@ -32,13 +33,6 @@ HOSTILE = (
     "&lt;b&gt; &#x3c;script&#x3e;",
     "x" * 300,
 )
-
-
-def settled(page: Any) -> None:
-    """Wait until what is loaded after a page is there."""
-    page.wait_for_load_state("networkidle", timeout=60_000)
-    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping')", timeout=60_000)
-    page.wait_for_timeout(150)
 
 
 def violations(page: Any) -> list[str]:
@@ -162,7 +156,7 @@ def test_a_second_user_of_the_machine_gets_nothing(made_once: Path, tmp_path: Pa
         port = urlsplit(running.address()).port
         for path in ("/", "/enter", "/enter?token=", "/open", "/static/workbench.js", "/token", "/file/results.json"):
             for method in ("GET", "POST"):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
                 connection.request(method, path)
                 answer = connection.getresponse()
                 body = answer.read().decode()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import Running, browser, enter, needs_browser, served, write_demo
+from pages import Running, browser, enter, needs_browser, served, settled, write_demo
 
 import labelled_tables
 from sfumato.project.decision import read
@@ -17,7 +17,7 @@ from sfumato.workbench.desk import Desk
 
 __all__ = ["browser", "enter"]
 pytestmark = [*needs_browser, pytest.mark.skipif(os.name != "posix", reason="the script is for a POSIX shell")]
-LONG = 240_000  # milliseconds that a run may take on a busy machine
+LONG = 600_000  # milliseconds that a run may take on a busy machine
 
 
 @pytest.fixture
@@ -41,9 +41,7 @@ class Steward:
 
     def calm(self) -> None:
         """Wait until what the page asked for is there."""
-        self.page.wait_for_load_state("networkidle", timeout=LONG)
-        self.page.wait_for_timeout(100)
-        self.page.wait_for_function("() => !window.sfumato.busy()", timeout=LONG)
+        settled(self.page)
 
     def press(self, words: str) -> None:
         """Press a button, and wait until its answer is there."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import Running, browser, enter, needs_browser, served
+from pages import Running, browser, enter, needs_browser, served, settled
 from tiny import SCHEMA, hostile
 
 from sfumato.compare.recodings import Recode
@@ -35,13 +35,6 @@ def towns(tmp_path: Path) -> Iterator[Running]:
 
 def recoded(running: Running, name: str) -> Recode | None:
     return recodings_of(Desk(running.folder).now().draft)[name]
-
-
-def settled(page: Any) -> None:
-    """Wait until nothing is asked any more."""
-    page.wait_for_timeout(400)
-    page.wait_for_selector(".htmx-request", state="detached")
-    page.wait_for_timeout(100)
 
 
 def test_ticking_a_key_changes_the_figures_and_nothing_jumps(towns: Running, enter: Callable[..., Any]) -> None:

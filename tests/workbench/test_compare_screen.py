@@ -10,9 +10,9 @@ from sfumato.project.closely import look
 from sfumato.workbench.board import mark
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.screens.side_by_side import PLACES
+from waiting import until
 
 K2, K3, MDAV = OWN
-PATIENCE = 120  # seconds
 
 
 def address(*labels: str) -> str:
@@ -51,10 +51,10 @@ def test_it_is_looked_at_on_demand_and_then_shown(swept: Desk) -> None:
     assert str(page.url).endswith(address(K3, MDAV))
     again = bench.post("compare", "look", candidate=[mark(K3), mark(MDAV)])  # a second click
     assert again.status_code == 200
-    end = time.monotonic() + PATIENCE
-    while swept.jobs.told().running or swept.jobs._child.poll() is None:  # type: ignore[union-attr]
-        assert time.monotonic() < end, "the look does not end"
-        time.sleep(0.2)
+    until(
+        lambda: not swept.jobs.told().running and swept.jobs._child.poll() is not None,  # type: ignore[union-attr]
+        "the look does not end",
+    )
     told = swept.jobs.told()
     assert told is not None and told.state == "done" and told.command == "look"
     text = bench.text(address(K3, MDAV))

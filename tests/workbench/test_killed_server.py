@@ -19,6 +19,7 @@ from sfumato.project.lock import running as holder
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest
+from waiting import PATIENCE, until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills as POSIX systems know them")
 OWN = (*(f"RankSwapping(p={p / 100})" for p in range(2, 26)), "LocalSuppression(3)")
@@ -28,7 +29,7 @@ class Tab:
     """A tab of a browser, without a window."""
 
     def __init__(self, running: Running) -> None:
-        self.client = httpx.Client(timeout=60, follow_redirects=True)
+        self.client = httpx.Client(timeout=PATIENCE, follow_redirects=True)
         entered = self.client.get(running.address())
         self.base = str(entered.url.join(re.search(r'url=([^"]+)', entered.text)[1]))  # type: ignore[index]
 
@@ -44,13 +45,6 @@ class Tab:
 
     def close(self) -> None:
         self.client.close()
-
-
-def until(condition: Callable[[], object], what: str, seconds: float = 120) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -184,7 +178,7 @@ def test_a_second_open_of_a_project_gives_a_new_address_of_the_same_server(proje
             [sys.executable, "-m", "sfumato", "open", str(project), "--no-browser"],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0

@@ -16,16 +16,9 @@ from sfumato.errors import FileError
 from sfumato.project.lock import running
 from sfumato.project.record import Record
 from sfumato.workbench.desk import Desk
+from waiting import until
 
-PATIENCE = 180  # seconds
 MANY = tuple(f"LocalSuppression(k={k})" for k in range(2, 9))
-
-
-def until(holds: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def ended(desk: Desk) -> bool:
