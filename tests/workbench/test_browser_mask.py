@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pages import browser, enter, needs_browser, served
+from pages import browser, enter, needs_browser, served, settled
 
 import sfumato
 from sfumato.data.microdata import Microdata
@@ -51,6 +51,7 @@ def test_a_chain_is_built_and_reordered_by_keyboard(project: Path, enter: Any) -
         page.keyboard.press("Enter")
         page.wait_for_selector("ol.chain >> text=0.3 standard deviations")
         for method in ("Additive noise", "Local suppression"):
+            settled(page)  # a page that comes to rest moves the focus once more
             page.get_by_label("Then").focus()
             page.keyboard.type(method)
             page.keyboard.press("Tab")

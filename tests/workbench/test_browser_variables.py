@@ -135,7 +135,7 @@ def test_the_order_of_categories_is_moved_and_saved(running_server: Running, ent
     before = stated(running_server)["urbanity"].categories
     page.get_by_label("More of urbanity").click()
     page.locator("[data-order] li").nth(2).wait_for()
-    assert page.evaluate("document.activeElement.name") == "label"
+    until(page, "document.activeElement.name === 'label'")
     page.keyboard.type("Kind of place")
     page.locator("[data-order] li").nth(2).get_by_role("button").first.click()
     page.locator("[data-order] li").nth(1).get_by_role("button").first.press("Enter")

@@ -208,8 +208,9 @@ class CARTSynthesis(Method):
                 f"leaves of {self.min_leaf} donors need as many records; there "
                 f"{'is' if len(data) == 1 else 'are'} {len(data)}"
             )
-        if not stay and data.schema.weight is not None:
-            drawn = (*drawn, data.schema.weight)
+        weight = data.schema.weight
+        if not stay and weight is not None:  # last, also where it is named
+            drawn = (*(name for name in drawn if name != weight), weight)
         cells = len(data) * (len(stay) + len(drawn))
         rule = Rule(self.min_leaf, self.max_depth, self.cp, cells)
         seen = {name: _predictor(data, name) for name in (*stay, *drawn)}
@@ -244,6 +245,8 @@ class CARTSynthesis(Method):
     ) -> int:
         """Draw anew, in place, the last variables of records that equal a unique original; return how many still do."""
         names = [name for name in models.by_name if name != data.schema.weight]
+        if not names:
+            return 0
         unique = alone(digests([data.columns[name] for name in names]))
         copied = among(digests([columns[name] for name in names]), unique)
         if copied.size > MOST_REDRAWN * len(columns[names[0]]):
