@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import browser, enter, needs_browser, served, settled
+from pages import browser, enter, needs_browser, served, settled, until
 from swept import OWN, begun, finished_run
 
 pytestmark = needs_browser
@@ -45,7 +45,7 @@ def test_from_the_run_to_a_choice_by_hand(enter: Callable[..., Any], tmp_path: P
 
         page.click(f'a[aria-label="Choose {K3} by hand"]')
         page.wait_for_selector("#picking")
-        assert page.evaluate("() => document.activeElement.id") == "why"
+        until(page, "document.activeElement.id === 'why'")
         page.keyboard.type("fewer are found")
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.querySelector('#verdict').innerText.includes('by hand')")

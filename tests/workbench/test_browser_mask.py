@@ -42,6 +42,7 @@ def own(project: Path) -> tuple[str, ...]:
 def test_a_chain_is_built_and_reordered_by_keyboard(project: Path, enter: Any) -> None:
     with served(project) as running:
         page = enter(running, to="mask")
+        settled(page)
         page.get_by_label("Begins with").focus()
         page.keyboard.type("Rounding")
         page.keyboard.press("Tab")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import Running, browser, enter, needs_browser, served, settled
+from pages import Running, browser, enter, needs_browser, served, settled, until
 from tiny import SCHEMA, hostile
 
 from sfumato.compare.recodings import Recode
@@ -51,7 +51,7 @@ def test_ticking_a_key_changes_the_figures_and_nothing_jumps(towns: Running, ent
     assert box.bounding_box() == place
     page.keyboard.press("Space")  # the focus stays on the box, and the form goes on from the new revision
     page.wait_for_selector("#told div:nth-child(3) > dd > .big >> text='6'")
-    assert page.evaluate("document.activeElement.name") == "keys"
+    until(page, "document.activeElement.name === 'keys'")
     page.fill("#k", "7")
     page.keyboard.press("Tab")
     page.wait_for_selector("#told div:nth-child(2) > dd > .big >> text='18'")  # three times 6
@@ -108,7 +108,7 @@ def test_cuts_by_keyboard(towns: Running, enter: Callable[..., Any]) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#now >> text=cut at 30, 52")
-    assert page.evaluate("document.activeElement.id") == "cut-1"
+    until(page, "document.activeElement.id === 'cut-1'")
     assert page.get_attribute("#cut-1", "aria-valuenow") == "52"
     page.keyboard.press("Insert")  # between 52 and the end, 80
     page.wait_for_selector("#now >> text=cut at 30, 52, 66")
@@ -216,5 +216,5 @@ def test_another_step_begins_at_its_top_and_a_wrong_number_is_told(towns: Runnin
     page.fill("#k", "0")
     page.keyboard.press("Tab")
     settled(page)
-    assert page.evaluate("document.activeElement.id") == "k"  # the browser leads back to it and says why
+    until(page, "document.activeElement.id === 'k'")  # the browser leads back to it and says why
     assert Desk(towns.folder).stated(Desk(towns.folder).now().draft).scenarios[0].k != 0

@@ -106,7 +106,7 @@ def test_roles_by_keyboard_alone_one_after_the_other(running_server: Running, en
 
     top = page.evaluate("window.scrollY")
     after(page, pressed, steps=2)
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Role of urbanity"
+    until(page, "document.activeElement.getAttribute('aria-label') === 'Role of urbanity'")
     assert (stated(running_server)["region"].role, stated(running_server)["urbanity"].role) == ("key", "confidential")
     assert abs(page.evaluate("window.scrollY") - top) < 200
     after(page, lambda: page.get_by_role("button", name="Undo").click())
