@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from adversary.attack import FILES, Finding, Kind, Rng, one_of, only
 from adversary.mutation import damaged, damaged_inside
-from adversary.readers import WRITERS, again, plain, table
+from adversary.readers import WRITERS, again, named, plain, table
 from sfumato import SfumatoError, read
 
 BATCH = 25  # damaged files of one table
@@ -67,7 +67,7 @@ def _values(arrow: pa.Table) -> dict[str, list[Any]]:
 
 def differ(doing: str, ours: dict[str, list[Any]], theirs: dict[str, list[Any]]) -> None:
     """Find the first value that the two readers do not agree on."""
-    ours, theirs = ({_named(name): values for name, values in found.items()} for found in (ours, theirs))
+    ours, theirs = ({named(name): values for name, values in found.items()} for found in (ours, theirs))
     if [*ours] != [*theirs]:
         raise Finding(f"{doing}: names {[*ours]} here, {[*theirs]} by the other reader")
     for name, values in ours.items():
@@ -77,11 +77,6 @@ def differ(doing: str, ours: dict[str, list[Any]], theirs: dict[str, list[Any]])
         for place, (one, two) in enumerate(zip(mine, other, strict=True)):
             if one != two and not _nearly(one, two):
                 raise Finding(f"{doing}: {name!r}, record {place}: {one!r} here, {two!r} by the other reader")
-
-
-def _named(name: str) -> str:
-    """Return a name as far as all readers give it: some end it at a zero byte, or before white space."""
-    return name.partition("\0")[0].strip()
 
 
 def _same_form(value: Any) -> Any:

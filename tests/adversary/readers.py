@@ -250,7 +250,7 @@ def _of_sas(cell: Any, missing: bool) -> Any:
 
 
 def _from_sas(path: Path, found: Microdata) -> Columns:
-    frame = pd.read_sas(path, format="xport", encoding="utf-8")
+    frame = pd.read_sas(path, format="xport", encoding="utf-8").rename(columns=lambda name: named(str(name)))
     if len(frame) < len(found):  # it takes a last record that ends in blanks for the padding behind the records
         columns, _ = pyreadstat.read_xport(path, output_format="dict", disable_datetime_conversion=True)
         return _dated(columns, found, "1960-01-01", 86_400)
@@ -290,6 +290,11 @@ _AGAIN: dict[str, Callable[[Path, Microdata], Columns]] = {
     "dta": _from_stata,
     "xpt": _from_sas,
 }
+
+
+def named(name: str) -> str:
+    """Return a name as far as all readers give it: some end it at a zero byte, or before white space."""
+    return name.partition("\0")[0].strip()
 
 
 def plain(value: Any) -> Any:

@@ -156,6 +156,7 @@ def test_encodings_are_named_not_guessed(tmp_path: Path) -> None:
         ("a;b\n1;2\n3;4;5\n", r"delimiter ';'"),
         ('a,b\n1,"2\n3,4\n', "a quote opened in the record of line 2 is never closed"),
         ('"a,b\n1,2\n', "a quote opened in the header is never closed"),
+        ('a,"say ""no""%,b\n1,2,3\n', "a quote opened in the header is never closed"),  # a doubled quote closes nothing
     ],
 )
 def test_files_that_are_no_table(tmp_path: Path, text: str, message: str) -> None:

@@ -227,6 +227,9 @@ def test_partial_synthesis_keeps_the_records_and_all_other_variables() -> None:
     assert after == pytest.approx(before, abs=4 / np.sqrt(2000))
     everything = CARTSynthesis(variables=data.schema.analysed()).protect(data, rng=1)
     assert not everything.matched and "household" not in everything.names
+    # the weight is drawn last, wherever it is named
+    with_weight = CARTSynthesis(variables=("weight", *data.schema.analysed())).protect(data, rng=1)
+    assert with_weight.to_arrow().equals(everything.to_arrow())
 
 
 def test_the_order_of_synthesis_is_the_one_stated() -> None:

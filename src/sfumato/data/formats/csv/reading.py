@@ -19,7 +19,7 @@ from sfumato.errors import DataError, FileError
 
 SAMPLE_BYTES = 1 << 18
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
+_IN_QUOTES = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')  # possessive: a doubled quote never closes
 
 
 def read_csv(
