@@ -231,6 +231,7 @@ def enter(browser: Any) -> Iterator[Callable[..., Any]]:
         if to:
             page.goto(page.evaluate("document.baseURI") + to)
             page.wait_for_selector("main h1")
+        page.wait_for_load_state("load")  # whoever is let in is led on: the scripts of that page, too
         return page
 
     yield entered

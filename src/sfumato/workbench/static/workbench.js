@@ -165,7 +165,9 @@ window.sfumato = { settled: [] };
       request.onerror = () => { told.textContent = "The file could not be sent; is the workbench still running?"; };
       request.send(file);
     };
-    input.addEventListener("change", () => input.files.length && send(input.files[0]));
+    const picked = () => input.files.length && send(input.files[0]);
+    input.addEventListener("change", picked);
+    picked(); // before this script was there
     place.addEventListener("dragover", (event) => { event.preventDefault(); place.classList.add("over"); });
     place.addEventListener("dragleave", () => place.classList.remove("over"));
     place.addEventListener("drop", (event) => {
