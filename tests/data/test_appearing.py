@@ -91,6 +91,15 @@ def test_names_are_no_patterns(tmp_path: Path) -> None:
     assert (tmp_path / f".oxt.{dead}.0123456789ab.part").exists()
 
 
+def test_what_a_killed_process_had_taken_away_comes_back_before_anything_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write(out, "released")
+    out.rename(tmp_path / f".out.{dead_mark()}.0123456789ab.old")  # killed between the two renames
+    with pytest.raises(FileError, match="the disk is full"), appearing(out):
+        raise OSError(28, "No space left on device")
+    assert held(out) == "released" and [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_a_killed_engine_leaves_nothing_for_long(tmp_path: Path) -> None:
     program = (
         "import sys, time; from sfumato import Engine\n"

@@ -232,3 +232,13 @@ def test_tables_in_other_parts_are_cut_alike(tmp_path: Path) -> None:
         np.testing.assert_array_equal(half.column("income"), table.columns["income"])
     measure = sfumato.InformationLoss()
     assert measure.evaluate(one, two).value == pytest.approx(measure.evaluate(data, masked).value, rel=1e-12)
+
+
+def test_weights_that_cannot_weigh_are_refused_in_a_part_that_weighs_nothing(tmp_path: Path) -> None:
+    weighs = pa.table({"x": [1.0, 2.0], "w": [10.0, 20.0]})
+    for bad in (-25.0, None):
+        folder = written(tmp_path / f"{bad}", weighs, pa.table({"x": [3.0, 4.0], "w": [0.0, bad]}))
+        with pytest.raises(DataError, match=r"part-01.*negative or missing in 1 record \(first in row 2\)"):
+            scan(folder, Schema((), weight="w"))
+    folder = written(tmp_path / "none", weighs, pa.table({"x": [3.0, 4.0], "w": [0.0, 0.0]}))
+    assert scan(folder, Schema((), weight="w")).sizes == (2, 2)

@@ -216,6 +216,33 @@ def test_draws_are_uniform_and_of_their_own() -> None:
     assert np.isfinite(draws.normal("income", 0, 50_000)).all()
 
 
+def test_normal_draws_are_finite_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = np.array([0.0, 1 - 2.0**-53])
+    monkeypatch.setattr(Draws, "uniform", lambda *_: ends)
+    low, high = Draws(11, "0 Noise").normal("income", 0, 2)
+    assert low == pytest.approx(stats.norm.ppf(2.0**-54)) and high == pytest.approx(stats.norm.isf(2.0**-53))
+
+
+def test_a_table_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato.pair import masking
+
+    written, real = [], masking.write_parquet
+
+    def full(table: Any, out: Any) -> None:
+        if len(written) == 2:
+            raise OSError(28, "No space left on device")
+        written.append(out)
+        real(table, out)
+
+    monkeypatch.setattr(masking, "write_parquet", full)
+    parts = scanned(table(60), tmp_path / "original", 5)
+    with sfumato.Engine("here"), pytest.raises(FileError, match="the disk is full"):
+        sfumato.Noise(0.1).protect(parts, folder=tmp_path / "made")
+    assert len(written) == 2 and [path.name for path in tmp_path.iterdir()] == ["original"]
+    monkeypatch.undo()
+    assert len(sfumato.Noise(0.1).protect(parts, folder=tmp_path / "made")) == 60
+
+
 def test_refusals(tmp_path: Path) -> None:
     data = table(60)
     parts = scanned(data, tmp_path / "original", 2)

@@ -141,7 +141,7 @@ def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figur
     limit, wide = limits(tuning.bounds, figures), f"{name} from {ends[0]:g} to {ends[1]:g}"
     if not tuning.keeps:
         said = [f"No value of {wide} was found with {limit}; {tuning.method!r} comes nearest ({has})."]
-        said.append("Give a wider range with between=(low, high), a looser bound, or another method.")
+        said.append(f"Give a wider range of {name}, a looser bound, or another method.")
     elif finding.why == "free":
         said = [
             f"The bound does not decide: {tuning.method!r} has the {most} {about.title} of {wide} and {limit} ({has})."

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.data.atomic import reason
-from sfumato.data.leftovers import mark, remove_leftovers
+from sfumato.data.leftovers import leftovers, mark, remove_leftovers
 from sfumato.errors import FileError
 
 PART = re.compile(r"part-\d+\.parquet")
@@ -19,12 +19,14 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
     """Make a folder that takes its name once it is complete; until then, or if ``private``, only its owner can read it.
 
     An earlier one of the same name is replaced if it holds parts of a table and nothing else. What a killed process
-    left of an attempt to write this folder is removed.
+    left of an attempt to write this folder is removed; where it was killed between taking the earlier one away and
+    putting the new one there, the earlier one comes back first.
     """
     name = folder.name[:100]
     staged = folder.with_name(f".{name}.{mark()}.{uuid.uuid4().hex[:12]}.part")
     old = staged.with_suffix(".old")
     try:
+        _bring_back(folder)
         _refuse_others(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         for ending in ("part", "old", "new"):
@@ -47,6 +49,13 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
 def _literally(name: str) -> str:
     """Return a name as a pattern that no other name fits."""
     return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _bring_back(folder: Path) -> None:
+    """Put back the earlier folder that a killed process had taken away, if nothing took its place."""
+    old = leftovers(folder.parent, f".{_literally(folder.name[:100])}.*.old")
+    if old and not folder.exists():
+        max(old, key=lambda found: found.stat().st_mtime).rename(folder)
 
 
 def _refuse_others(folder: Path) -> None:

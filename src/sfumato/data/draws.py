@@ -46,6 +46,6 @@ class Draws:
         """Return numbers of the standard normal distribution, by the inverse of its distribution function."""
         from scipy.special import ndtri
 
-        # in the middle of the 2^53 steps that a uniform number can take, because at 0 there is none
-        found: Floats = ndtri(self.uniform(variable, first, count) + 2.0**-54)
+        # in the middle of the 2^53 steps that a uniform number can take, because at 0 there is none, nor at 1
+        found: Floats = ndtri(np.minimum(self.uniform(variable, first, count) + 2.0**-54, 1 - 2.0**-53))
         return found

@@ -130,8 +130,8 @@ def _special(told: Schema, found: Mapping[str, Column], values: Mapping[str, NDA
         return True
     variables = tuple(column.variable for name, column in found.items() if name in values and column.variable)
     weight = told.weight if told.weight in values else None
-    weighs = weight is None or bool((values[weight] > 0).any())
-    # a part may weigh nothing as long as another does
+    weighs = weight is None or bool(values[weight].any())
+    # a part may weigh nothing as long as another does; missing and negative weights are refused in any
     schema = Schema(variables, weight=weight if weighs else None, id=told.id if told.id in values else None)
     check_special(schema, values)
     return weighs

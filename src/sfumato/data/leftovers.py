@@ -17,9 +17,13 @@ def mark() -> str:
 
 def remove_leftovers(folder: Path, pattern: str) -> None:
     """Remove what fits the pattern in a folder and belongs to a process of this machine that is no more."""
-    for found in folder.glob(pattern):
-        if _abandoned(found.name):
-            shutil.rmtree(found, ignore_errors=True)
+    for found in leftovers(folder, pattern):
+        shutil.rmtree(found, ignore_errors=True)
+
+
+def leftovers(folder: Path, pattern: str) -> list[Path]:
+    """Return what fits the pattern in a folder and belongs to a process of this machine that is no more."""
+    return [found for found in folder.glob(pattern) if _abandoned(found.name)]
 
 
 @cache

@@ -9,6 +9,7 @@ refused.
 """
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -207,7 +208,7 @@ def _cut_at(table: TableInParts, ends: Sequence[int]) -> TableInParts:
     parts, start = [], 0
     for part in table.parts:
         stop = start + len(part)
-        for low, high in pairwise([start, *(end for end in ends if start < end <= stop)]):
+        for low, high in pairwise([start, *ends[bisect_right(ends, start) : bisect_right(ends, stop)]]):
             rows = range(low - start, high - start)
             if isinstance(part.columns, OnDemand) and len(rows) < len(part):
                 drawn = None if part.drawn is None else part.drawn[rows.start : rows.stop]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.appearing import appearing
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.draws import Draws
 from sfumato.data.formats.parquet import write_parquet
@@ -191,18 +192,18 @@ def refuse_links(schema: Schema) -> None:
 
 
 def _written(table: TableInParts, folder: Path) -> TableInParts:
-    """Write a table part by part, each file whole or not at all, and return it as it lies there."""
+    """Write a table part by part, all of it or nothing, and return it as it lies there."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = next(folder.iterdir(), None)
+        there = next(folder.iterdir(), None) if folder.exists() else None
     except OSError as error:
         raise FileError(f"cannot write to {folder}: {reason(error)}") from None
     if there is not None:
         raise FileError(f"{folder} is not empty; name a folder of its own for the parts of a table")
     engine = current(len(table))
-    places = [Place(folder / f"part-{number:05d}.parquet") for number in range(len(table.parts))]
-    for _ in engine.each(_write, list(zip(table.parts, places, strict=True)), stored=False):
-        pass
+    with appearing(folder, private=True) as staged:
+        places = [Place(staged / f"part-{number:05d}.parquet") for number in range(len(table.parts))]
+        for _ in engine.each(_write, list(zip(table.parts, places, strict=True)), stored=False):
+            pass
     found = scan(folder, table.schema, records=max(table.sizes))
     notes, matched = table.parts[0].notes, table.matched
     return TableInParts(

@@ -98,10 +98,10 @@ def detect_decimal(path: Path, texts: dict[str, Any], delimiter: str, numeric: f
     """Tell the file's one decimal sign; where the cells leave it open, ask instead of guessing."""
     if delimiter == ",":
         return "."
-    commas = {name: text for name, text in texts.items() if _has_decimals(text, ",", stated=name in numeric)}
+    commas = {name: text for name, text in texts.items() if has_decimals(text, ",", stated=name in numeric)}
     if not commas:
         return "."
-    points = [name for name, text in texts.items() if _has_decimals(text, ".", stated=name in numeric)]
+    points = [name for name, text in texts.items() if has_decimals(text, ".", stated=name in numeric)]
     if points:
         raise FileError(
             f"{path}: variable {next(iter(commas))!r} has decimal commas and variable {points[0]!r} decimal points; "
@@ -118,7 +118,7 @@ def detect_decimal(path: Path, texts: dict[str, Any], delimiter: str, numeric: f
     return ","
 
 
-def _has_decimals(text: Any, decimal: str, *, stated: bool) -> bool:
+def has_decimals(text: Any, decimal: str, *, stated: bool) -> bool:
     """Tell whether a column is of numbers, some with this decimal sign; one number will do where numbers are stated."""
     if text.null_count == len(text) or not any_true(pc.match_substring(text, decimal)):
         return False

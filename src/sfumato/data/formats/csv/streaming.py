@@ -13,19 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.formats.compression import inner_name
-from sfumato.data.formats.csv.cells import MISSING, detect_decimal, typed, without_markers
+from sfumato.data.formats.csv.cells import MISSING, detect_decimal, has_decimals, typed, without_markers
 from sfumato.data.formats.csv.detection import detect_delimiter, first_records
 from sfumato.data.formats.csv.reading import SAMPLE_BYTES, header, header_span
+from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.errors import FileError
 
 BLOCK = 1 << 24  # bytes of text that are looked at at a time
 STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 TEXT = (".csv", ".tsv", ".txt")
+CONVERTED = b"sfumato:converted"  # in the metadata of a file: a copy that may be made anew
 NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
 
 
@@ -56,13 +59,14 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
     Without a folder a temporary one is made, which goes when the program ends.
     """
     if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        remove_leftovers(Path(tempfile.gettempdir()), "sfumato-*")
+        folder = Path(tempfile.mkdtemp(prefix=f"sfumato-{mark()}-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot write to {folder}: {reason(error)}") from None
-    made, names = [], set()
+    made, names, decimal = [], set(), options.decimal
     for file in files:
         if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
             known = ", ".join(("Parquet", *TEXT, *(f".csv{ending}" for ending in STREAMED)))
@@ -71,9 +75,19 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
         if target.name in names:
             raise FileError(f"two files are called {target.stem}; give them different names")
         names.add(target.name)
-        _convert(_form(file, options), target, records, options)
+        if target.exists() and not _is_copy(target):
+            raise FileError(f"{target} is there already and no copy of {file}; name a folder of its own for the copies")
+        decimal = _convert(_form(file, options), target, records, options, decimal)
         made.append(target)
     return made
+
+
+def _is_copy(target: Path) -> bool:
+    """Tell whether a file was converted here: one that came from elsewhere is not written over."""
+    try:
+        return CONVERTED in (pq.read_metadata(target).metadata or {})
+    except (pa.ArrowInvalid, OSError):
+        return False
 
 
 def _form(path: Path, options: TextOptions) -> _Form:
@@ -116,19 +130,38 @@ def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
                     column_types=dict.fromkeys(form.columns, pa.string()), strings_can_be_null=False
                 ),
             )
+            seen = 0
             for batch in reader:
+                if len(form.columns) > len(form.names):
+                    _refuse_more(form, batch.column(NOTHING), seen)
+                seen += len(batch)
                 yield {name: without_markers(batch.column(name), options.missing)[0] for name in form.names}
+        except FileError:
+            raise
         except (pa.ArrowInvalid, OSError) as error:
             raise FileError(f"{form.path} cannot be read with delimiter {form.delimiter!r}: {error}") from None
 
 
-def _convert(form: _Form, target: Path, records: int, options: TextOptions) -> None:
-    decimal, kinds = options.decimal, dict.fromkeys(form.names, pa.null())
+def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
+    """Refuse values behind the last name: nothing may stand behind a delimiter at the end of a line."""
+    more = pc.index(pc.not_equal(pc.utf8_trim_whitespace(behind), ""), True).as_py()
+    if more >= 0:
+        width = len(form.names)
+        raise FileError(
+            f"{form.path}: record {seen + more + 1} has {width + 1} fields, but the header has {width} names; name "
+            "every column (R writes row names without one: write.csv(..., row.names = FALSE))"
+        )
+
+
+def _convert(form: _Form, target: Path, records: int, options: TextOptions, decimal: str | None) -> str | None:
+    """Convert one file, and return the decimal sign of all files so far; None: none has shown one."""
+    kinds = dict.fromkeys(form.names, pa.null())
     for block in _blocks(form, options):
-        decimal = decimal or detect_decimal(form.path, block, form.delimiter, options.numeric)
+        if options.decimal is None:
+            decimal = _one_decimal(form, block, options.numeric, decimal)
         for name, text in block.items():
             if not pa.types.is_string(kinds[name]):
-                kinds[name] = _wider(kinds[name], typed(text, decimal)[0].type)
+                kinds[name] = _wider(kinds[name], typed(text, decimal or ".")[0].type)
     schema = pa.schema([(name, kind) for name, kind in kinds.items()])
     with replacing(target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
         held: list[pa.RecordBatch] = []
@@ -144,6 +177,24 @@ def _convert(form: _Form, target: Path, records: int, options: TextOptions) -> N
                 count -= records
         if count:
             writer.write_table(pa.Table.from_batches(held), row_group_size=records)
+        writer.add_key_value_metadata({CONVERTED: "yes"})
+    return decimal
+
+
+def _one_decimal(form: _Form, block: dict[str, Any], numeric: frozenset[str], before: str | None) -> str | None:
+    """Return the one decimal sign of what was read; None: whole numbers alone, which show none."""
+    if form.delimiter == ",":
+        return "."
+    found = detect_decimal(form.path, block, form.delimiter, numeric)
+    if found == "." and not any(has_decimals(text, ".", stated=name in numeric) for name, text in block.items()):
+        return before
+    if before is not None and found != before:
+        called = {".": "points", ",": "commas"}
+        raise FileError(
+            f"{form.path} has decimal {called[found]}, and what was read before it decimal {called[before]}; say "
+            "decimal=',' or decimal='.' (numbers with the other sign are then text)"
+        )
+    return found
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType:
