@@ -1,6 +1,7 @@
 """Methods in parts: the protected table does not depend on how it was cut, nor on where it was computed."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from scanned import scanned
 from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError, catalogue
 from sfumato.data.draws import Draws
 from sfumato.methods.pram import PRAMInParts
-from sfumato.pair import Half
+from sfumato.pair import Half, masking
 from sfumato.pair.sorting import BYTES, SHARE
 
 
@@ -224,8 +225,6 @@ def test_normal_draws_are_finite_at_both_ends(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_table_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.pair import masking
-
     written, real = [], masking.write_parquet
 
     def full(table: Any, out: Any) -> None:
@@ -236,7 +235,7 @@ def test_a_table_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path, mon
 
     monkeypatch.setattr(masking, "write_parquet", full)
     parts = scanned(table(60), tmp_path / "original", 5)
-    with sfumato.Engine("here"), pytest.raises(FileError, match="the disk is full"):
+    with Engine("here"), pytest.raises(FileError, match="the disk is full"):
         sfumato.Noise(0.1).protect(parts, folder=tmp_path / "made")
     assert len(written) == 2 and [path.name for path in tmp_path.iterdir()] == ["original"]
     monkeypatch.undo()
