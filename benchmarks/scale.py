@@ -8,7 +8,7 @@ table, which is the core of KAnonymity; KAnonymity also reads the original's key
 
 Measured (docs/how-to/larger-than-memory.md): at 10^7 records KAnonymity 2.2 CPU s and 270 MB, of which the scan 1.7 CPU
 s; with IndividualRisk, InformationLoss and IntervalOverlap ("four") 4.8 CPU s and 370 MB, at 10^8 50 CPU s and 310 MB;
-with GlobalDataUtility ("all five") at 10^7 32 CPU s and 860 MB that are no mapped file.
+with GlobalDataUtility ("all five") at 10^7 32 CPU s and 860 MB that are no mapped file, at 10^8 526 CPU s and 410 MB.
 
     python benchmarks/scale.py [--records 1e6] [--growth] [--folder FOLDER]
 
