@@ -13,6 +13,7 @@ from methods_in_parts import METHODS, table
 from scanned import scanned
 from sfumato import Engine, FileError, Method, Microdata, NotApplicable, ParameterError, catalogue
 from sfumato.data.draws import Draws
+from sfumato.data.formats.parquet import write_parquet
 from sfumato.methods.pram import PRAMInParts
 from sfumato.pair import Half, masking
 from sfumato.pair.sorting import BYTES, SHARE
@@ -225,13 +226,13 @@ def test_normal_draws_are_finite_at_both_ends(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_table_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written, real = [], masking.write_parquet
+    written: list[Any] = []
 
     def full(table: Any, out: Any) -> None:
         if len(written) == 2:
             raise OSError(28, "No space left on device")
         written.append(out)
-        real(table, out)
+        write_parquet(table, out)
 
     monkeypatch.setattr(masking, "write_parquet", full)
     parts = scanned(table(60), tmp_path / "original", 5)
