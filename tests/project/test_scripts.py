@@ -120,7 +120,7 @@ def test_the_command_states_every_option_of_the_plan(survey: Path, schema: Path,
     for option, value in (
         ("--method", "MDAV(k=3)"), ("--at-most", "DistanceLinkage=1e-05"), ("--at-least", "GlobalDataUtility=0.25"),
         ("--candidate", "elsewhere.csv"), ("--replicates", "4"), ("--seed", str(2**50)), ("--delimiter", ";"),
-        ("--decimal", ","), ("--encoding", "utf-8"), ("--out", "sweep"), ("--schema", "schema.toml"),
+        ("--decimal", ","), ("--encoding", "utf-8"), ("--out", "sweep"), ("--schema", "reproduce.schema.toml"),
     ):  # fmt: skip
         assert (option, value) in pairs
     assert {"--least-risk", "--keep-order", "--keep-weights", "--keep-households", "--despite-audit"} <= set(words)

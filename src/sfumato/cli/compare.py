@@ -131,7 +131,7 @@ def compare(
         say(f"{protected.name}: {computed}")
     noted = order_of(protected, len(written), say)
     order = _order_by_values(data, written) if noted is None and not unmatched else noted
-    candidate = written if order is None else written.take(order.argsort())
+    candidate = written if order is None else written.put_back(order)
     if unmatched:
         candidate = replace(candidate, matched=False)
     usual = sorted(default_measures(data, candidate, population=population), key=lambda chosen: not chosen.decides)

@@ -49,6 +49,7 @@ class Microdata:
     notes: tuple[str, ...] = ()
     matched: bool = True  # whether record i is about the same unit as record i of the table it was made from
     drawn: NDArray[np.intp] | None = None  # of a sample, the rows of the table it was drawn from; never written
+    placed: bool = False  # whether more than its place told which record is which; see ``put_back``
 
     def __post_init__(self) -> None:
         if isinstance(self.columns, OnDemand):  # of a part on disk: they are read when they are asked for
@@ -66,7 +67,7 @@ class Microdata:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the columns as a plain dict, for a read-only view cannot be pickled; a part on disk by its place."""
         columns = self.columns if isinstance(self.columns, OnDemand) else dict(self.columns)
-        return type(self), (self.schema, columns, self.origin, self.notes, self.matched, self.drawn)
+        return type(self), (self.schema, columns, self.origin, self.notes, self.matched, self.drawn, self.placed)
 
     @classmethod
     def from_frame(cls, frame: Any, schema: "Schema | str | os.PathLike[str] | None" = None) -> "Microdata":
@@ -262,6 +263,10 @@ class Microdata:
             origin=self.origin.take(rows),
             drawn=None if self.drawn is None else self.drawn[rows],
         )
+
+    def put_back(self, record_of: NDArray[np.intp]) -> "Microdata":
+        """Return the table in the order of the one it was made from, of which each row is this record."""
+        return replace(self.take(record_of.argsort()), placed=True)
 
     @property
     def on_disk(self) -> bool:

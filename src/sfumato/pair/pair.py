@@ -100,7 +100,7 @@ class Pair:
     @property
     def by_position(self) -> bool:
         """Whether nothing but its place tells which original a record is, though originals have an id."""
-        told = self.by_id or any(isinstance(part.columns, InOrder) for part in self.protected.parts)
+        told = self.by_id or any(part.placed or isinstance(part.columns, InOrder) for part in self.protected.parts)
         return self.original.schema.id is not None and not told
 
     def in_order(self) -> "Pair":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.project.plan import Plan
 
-OUT, SCHEMA = "sweep", "schema.toml"
+OUT, SCHEMA = "sweep", "reproduce.schema.toml"  # no name that another file beside the data may have
 SHELL, PYTHON = "reproduce.sh", "reproduce.py"
 
 

@@ -82,10 +82,8 @@ def _written_with(path: Path, name: str) -> Path | None:
 
 
 def _in_order(table: "Microdata", path: Path, tell: Tell) -> "Microdata":
-    import numpy as np
-
     order = order_of(path, len(table), tell)
-    return table if order is None else table.take(np.argsort(order))
+    return table if order is None else table.put_back(order)
 
 
 def order_of(path: Path, records: int, tell: Tell = unheard) -> "NDArray[np.intp] | None":

@@ -131,10 +131,22 @@ def overall(routes: Sequence[Route], protected: dict[str, int]) -> str:
     about = f"{_counted(values, 'protected value')} of {_counted(len(protected), 'variable')}"
     alarms = [route for route in routes if route.alarm]
     if not alarms:
-        return f"The file keeps what was protected: no route restores more of {about} than a guess does."
+        return f"The file keeps what was protected: {_beyond_guessing(routes, about)}."
     return f"The file gives protected values back by {_counted(len(alarms), 'route')}, of {about}: " + ", ".join(
         route.title for route in alarms
     )
+
+
+def _beyond_guessing(routes: Sequence[Route], about: str) -> str:
+    """Say of routes that restore nothing which of them tell more than a guess does, and how."""
+    readings = [route.worst.reading for route in routes if route.worst is not None]
+    hows = {"association": "association", "luck": "what may be luck"}
+    said = [f"{readings.count(reading)} by {how}" for reading, how in hows.items() if reading in readings]
+    if not said:
+        return f"no route tells more of {about} than a guess does"
+    more = sum(reading in hows for reading in readings)
+    tell = "tells" if more == 1 else "tell"
+    return f"no route leads back to {about}; {more} of {len(readings)} {tell} more than a guess does, {', '.join(said)}"
 
 
 def _counted(number: int, word: str) -> str:

@@ -9,6 +9,7 @@ from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.composition import Chain
 from sfumato.core import Measure
+from sfumato.data.microdata import Microdata
 from sfumato.restoration.findings import Checked
 from sfumato.show.wording import count, percentage
 
@@ -29,10 +30,12 @@ def cautions(
     return tuple(dict.fromkeys(said))
 
 
-def by_position(results: Results) -> tuple[str, ...]:
-    """Say that records are matched as they stand, if nothing else could match them."""
+def by_position(results: Results, row: Row) -> tuple[str, ...]:
+    """Say that records of a table made elsewhere are matched as they stand, if nothing else could match them."""
     paired = any(about.paired for about in results.figures.values())
-    if not paired or results.original.schema.id is not None:
+    table = results.tables.get(row.candidate)
+    placed = isinstance(table, Microdata) and table.placed
+    if not paired or placed or row.method is not None or results.original.schema.id is not None:
         return ()
     return (
         "Records are compared row by row, for the schema names no id: a file in another order looks ruined and safe.",

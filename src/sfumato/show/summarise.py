@@ -113,7 +113,7 @@ def summarise(
         over_records=intervals(resampled) if resampled else {},
         resampling=resampling(resampled, lines.measures) if resampled else (),
         cautions=(
-            *(by_position(results) if row is not None and row.method is None else ()),
+            *by_position(results, row),
             *cautions(results, row, facts, choice.bounds, released=checked or Checked()),
         )
         if choice is not None and row is not None
@@ -165,7 +165,7 @@ def summarise_pair(
         run=_run(results, command, schema),
         detail=detail_of(results, examination, first=shown[0].key if risks else None) if examination else None,
         released=protected,
-        cautions=(*by_position(results), *cautions(results, row, facts, {})),
+        cautions=(*by_position(results, row), *cautions(results, row, facts, {})),
         notes=_notes(results, lines, ()),
         original=lines.original,
         checked=checked,
