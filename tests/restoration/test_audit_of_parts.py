@@ -55,6 +55,18 @@ def test_another_order_needs_to_be_told(survey: Microdata, tmp_path: Path) -> No
             audit(*tables, sample=700)
 
 
+def test_values_that_find_each_record_in_its_place_tell_the_order(survey: Microdata, tmp_path: Path) -> None:
+    """Where most variables were changed, those that were not tell which record is which: here the one beside it."""
+    kept = ("paid", "wealth")
+    names = [name for name in survey.schema.analysed("numeric", "ordinal", "nominal") if name not in kept]
+    amounts = tuple(name for name in names if survey.schema[name].quantitative)
+    others = tuple(name for name in names if name not in amounts)
+    masked = (sfumato.Noise(0.2, variables=amounts) + sfumato.PRAM(0.5, variables=others)).protect(survey, rng=1)
+    tables = scanned(survey, tmp_path / "a", 3), scanned(masked, tmp_path / "b", 3)
+    with Engine("here"):
+        assert audit(*tables, sample=700).matched == "values"
+
+
 def test_what_cannot_be_audited_is_refused(survey: Microdata, tmp_path: Path) -> None:
     table = scanned(survey, tmp_path / "a", 3)
     with Engine("here"):

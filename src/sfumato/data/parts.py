@@ -64,6 +64,11 @@ class TableInParts:
         return all(part.matched for part in self.parts)
 
     @property
+    def placed(self) -> bool:
+        """Whether more than its place told which record is which."""
+        return all(part.placed for part in self.parts)
+
+    @property
     def drawn(self) -> "NDArray[np.intp] | None":
         """Of a sample, the numbers of its records in the table it was drawn from, which ascend; else None."""
         import numpy as np

@@ -88,7 +88,7 @@ def _moved(original: Half, protected: Half, places: Integers) -> Half:
 
 def _like(parts: tuple[Microdata, ...], columns: Any) -> Microdata:
     first, matched = parts[0], all(part.matched for part in parts)
-    return Microdata(first.schema, columns, type(first.origin)(), first.notes, matched)
+    return Microdata(first.schema, columns, type(first.origin)(), first.notes, matched, placed=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
 from sfumato.pair.half import Half, computed
 from sfumato.pair.kept import Kept
-from sfumato.pair.matching import InOrder, in_order_of
+from sfumato.pair.matching import in_order_of
 from sfumato.pair.statistics import Crosstab, Statistic
 
 S = TypeVar("S", bound=Statistic)
@@ -100,7 +100,7 @@ class Pair:
     @property
     def by_position(self) -> bool:
         """Whether nothing but its place tells which original a record is, though originals have an id."""
-        told = self.by_id or any(part.placed or isinstance(part.columns, InOrder) for part in self.protected.parts)
+        told = self.by_id or any(part.placed for part in self.protected.parts)
         return self.original.schema.id is not None and not told
 
     def in_order(self) -> "Pair":

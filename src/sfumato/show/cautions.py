@@ -9,7 +9,6 @@ from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.composition import Chain
 from sfumato.core import Measure
-from sfumato.data.microdata import Microdata
 from sfumato.restoration.findings import Checked
 from sfumato.show.wording import count, percentage
 
@@ -34,7 +33,7 @@ def by_position(results: Results, row: Row) -> tuple[str, ...]:
     """Say that records of a table made elsewhere are matched as they stand, if nothing else could match them."""
     paired = any(about.paired for about in results.figures.values())
     table = results.tables.get(row.candidate)
-    placed = isinstance(table, Microdata) and table.placed
+    placed = table is not None and table.placed
     if not paired or placed or row.method is not None or results.original.schema.id is not None:
         return ()
     return (
