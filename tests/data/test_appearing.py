@@ -1,7 +1,8 @@
-"""Folders written whole or not at all, and what killed processes leave behind."""
+"""Files and folders written whole or not at all, and what killed processes leave behind."""
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from sfumato import Engine
 from sfumato.data.appearing import appearing
+from sfumato.data.atomic import replacing
 from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.errors import FileError
 
@@ -81,6 +83,21 @@ def test_what_a_killed_process_left_is_removed_and_what_others_are_at_is_not(tmp
         (tmp_path / name).mkdir()
     write(tmp_path / "out", "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted((*kept, "out"))
+
+
+def test_a_file_is_its_owners_alone_until_it_is_complete_and_a_killed_one_goes(tmp_path: Path) -> None:
+    dead = dead_mark()
+    (tmp_path / f".out.csv.{dead}.0123456789ab.part").write_text("half a table")
+    other = tmp_path / f".out.csv2.{dead}.0123456789ab.part"
+    other.write_text("of another file")
+    (tmp_path / "as new files are").touch()
+    with replacing(tmp_path / "out.csv") as file:
+        file.write(b"whole")
+        (part,) = tmp_path.glob(".out.csv.*.part")
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("out.csv", "as new files are")]
+    assert rights[0] == rights[1] and other.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [other.name, "as new files are", "out.csv"]
 
 
 def test_names_are_no_patterns(tmp_path: Path) -> None:

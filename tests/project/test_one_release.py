@@ -35,3 +35,16 @@ def test_the_release_of_another_file_goes(tmp_path: Path) -> None:
     assert [path.name for path in out.glob("*.provenance.json")] == ["second.protected.parquet.provenance.json"]
     swept(tmp_path / "second.parquet", out)  # nothing to do: it stays as it is
     assert (out / "release" / "second.protected.parquet").is_file()
+
+
+def test_what_a_killed_run_left_of_its_table_goes(tmp_path: Path) -> None:
+    """The machine may be another one, and the table under another name; the lock tells that nobody is at it."""
+    numbers = sfumato.household_survey(40).to_frame("pyarrow").select(["income", "wealth", "rent"])
+    sfumato.write(numbers, tmp_path / "first.csv")
+    release = tmp_path / "out" / "release"
+    release.mkdir(parents=True)
+    (release / ".zero.protected.csv.00000000p1.0123456789ab.part").write_text("income\n1\n")
+    (release / ".zero.protected.00000000p1.0123456789ab.old").mkdir()
+    swept(tmp_path / "first.csv", tmp_path / "out")
+    names = ["about.html", "about.json", "about.md", "first.protected.csv"]
+    assert sorted(path.name for path in release.iterdir()) == names

@@ -1,5 +1,7 @@
 """What a file is still good for, and what is told of it to everyone: from measurements of global data utility."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -101,6 +103,16 @@ def test_what_was_numbered_or_computed_anew_is_not_as_collected() -> None:
     assert home.use == "use with care: its numbers tell who belongs together and nothing else"
     assert weight.use == "use with care: estimates differ from those with the original weights"
     assert other.use == "use as before"
+
+
+def test_a_sample_with_more_gaps_than_the_table_in_parts_tells_of_no_suppression() -> None:
+    data = related(3)
+    checked = Checked(missing=dict.fromkeys(data.names, 0.1))  # of the sample that repairs were tried on
+    facts = release_facts(data, data)
+    variables = tuple(replace(one, missing=0.09) for one in facts.variables)  # of all records
+    facts = replace(facts, variables=variables, whole=60_000)
+    release = release_of(sfumato.Noise(0.1, variables=("v2",)), facts, None, checked)
+    assert [(one.missing, one.done) for one in release.variables] == [(0.09, "as collected")] * 3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sfumato.data.atomic import reason
-from sfumato.data.leftovers import leftovers, mark, remove_leftovers
+from sfumato.data.leftovers import leftovers, literally, mark, remove_leftovers
 from sfumato.errors import FileError
 
 PART = re.compile(r"part-\d+\.parquet")
@@ -30,7 +30,7 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
         _refuse_others(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         for ending in ("part", "old", "new"):
-            remove_leftovers(folder.parent, f".{_literally(name)}.*.{ending}")
+            remove_leftovers(folder.parent, f".{literally(name)}.*.{ending}")
         staged.mkdir(mode=0o700)
         yield staged
         if not private:
@@ -46,14 +46,9 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _literally(name: str) -> str:
-    """Return a name as a pattern that no other name fits."""
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
 def _bring_back(folder: Path) -> None:
     """Put back the earlier folder that a killed process had taken away, if nothing took its place."""
-    old = leftovers(folder.parent, f".{_literally(folder.name[:100])}.*.old")
+    old = leftovers(folder.parent, f".{literally(folder.name[:100])}.*.old")
     if old and not folder.exists():
         max(old, key=lambda found: found.stat().st_mtime).rename(folder)
 

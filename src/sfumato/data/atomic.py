@@ -3,12 +3,14 @@
 import errno
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sfumato.data.leftovers import literally, mark, remove_leftovers
 from sfumato.errors import FileError
 
 _REASONS = {
@@ -34,7 +36,8 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     """Open a file that takes the place of ``path`` once it is complete and safe on disk.
 
     What is written goes to a temporary file in the same folder; if anything fails, that file is removed and whatever
-    stood at ``path`` stays. A ``private`` file can be read by its owner alone, from its first byte on. Trouble with the
+    stood at ``path`` stays. What a killed process left of an attempt to write this file is removed. Until it is
+    complete, or if it is ``private``, the file can be read by its owner alone, from its first byte on. Trouble with the
     file system is raised as a ``FileError`` that says why.
     """
     target = Path(path)
@@ -44,7 +47,9 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
             raise IsADirectoryError(errno.EISDIR, "")
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {path}: it is a device or pipe, not a file")
-        part = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex[:12]}.part")
+        name = target.name[:100]
+        remove_leftovers(target.parent, f".{literally(name)}.*.part")
+        part = target.with_name(f".{name}.{mark()}.{uuid.uuid4().hex[:12]}.part")
         out = part.open("xb")
     except FileError:
         raise
@@ -52,13 +57,15 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         raise FileError(f"cannot write {path}: {reason(error)}") from error
     try:
         with out:
-            if private:
-                part.chmod(0o600)
+            rights = stat.S_IMODE(part.stat().st_mode)
+            part.chmod(0o600)
             yield out
             out.flush()
             os.fsync(out.fileno())
         if target.exists() and not private:
             shutil.copymode(target, part)
+        elif not private:
+            part.chmod(rights)
         part.replace(target)
     except FileError:
         raise

@@ -1,9 +1,10 @@
-"""Folders that a killed process left behind: known by its number in their names, and removed by the next one."""
+"""What a killed process left behind: known by its number in the names, and removed by the next one."""
 
 import os
 import re
 import shutil
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from platform import node
@@ -11,14 +12,28 @@ from zlib import crc32
 
 
 def mark() -> str:
-    """Return what tells the folders of this process from those of others: the machine and the number of the process."""
+    """Return what tells the files of this process from those of others: the machine and the number of the process."""
     return f"{_machine()}p{os.getpid()}"
 
 
 def remove_leftovers(folder: Path, pattern: str) -> None:
     """Remove what fits the pattern in a folder and belongs to a process of this machine that is no more."""
     for found in leftovers(folder, pattern):
+        remove(found)
+
+
+def remove(found: Path) -> None:
+    """Remove a file or a folder with all that is in it, as far as that can be done."""
+    if found.is_dir() and not found.is_symlink():
         shutil.rmtree(found, ignore_errors=True)
+        return
+    with suppress(OSError):
+        found.unlink()
+
+
+def literally(name: str) -> str:
+    """Return a name as a pattern that no other name fits."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
 
 
 def leftovers(folder: Path, pattern: str) -> list[Path]:

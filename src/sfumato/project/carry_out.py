@@ -69,6 +69,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         provenance_path,
         release_folder,
         release_key,
+        remove_unfinished,
         write_chosen,
     )
     from sfumato.project.scripts import write_scripts
@@ -109,6 +110,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         schema=schema_text(plan.data.schema.unnamed()),
     )
     recorder.phase("report")
+    remove_unfinished(plan)
     write_scripts(plan, tell)
     if table is None or not summary.verdict.publish:
         forget_release(plan, tell)

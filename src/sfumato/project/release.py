@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from sfumato.data.leftovers import remove
 from sfumato.errors import FileError
 from sfumato.project.tell import Tell
 
@@ -164,6 +165,13 @@ def forget_release(plan: "Plan", tell: Tell) -> None:
         tell(f"removed the release of an earlier run from {release_folder(plan)}")
     if plan.seed in seeds:
         tell("if it went out already, begin another folder: two tables of one seed share their random draws")
+
+
+def remove_unfinished(plan: "Plan") -> None:
+    """Remove what a killed run left of its tables among what may go out; the folder has one run at a time."""
+    for found in release_folder(plan).glob(".*"):
+        if found.suffix in (".part", ".old", ".new"):
+            remove(found)
 
 
 def only_release(plan: "Plan") -> bool:

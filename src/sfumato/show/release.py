@@ -88,10 +88,10 @@ def _as_it_goes_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFact
     there, kept = checked.missing, []
     for variable in facts.variables:
         if variable.name in there:
-            blanked = there[variable.name] > variable.missing and "suppressed" not in variable.done
-            done = (*variable.done, "suppressed") if blanked else variable.done
             # repairs of a table in parts leave columns out and blank nothing, and were tried on a sample
             missing = variable.missing if facts.whole else there[variable.name]
+            blanked = missing > variable.missing and "suppressed" not in variable.done
+            done = (*variable.done, "suppressed") if blanked else variable.done
             kept.append(replace(variable, missing=missing, done=done))
     gone = tuple(v.name for v in facts.variables if v.name not in there)
     return replace(facts, variables=tuple(kept), removed=tuple(dict.fromkeys((*facts.removed, *gone))))
