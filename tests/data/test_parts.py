@@ -13,6 +13,7 @@ import pytest
 
 import sfumato
 from sfumato import DataError, FileError, Microdata, ParameterError, Schema, SchemaError, Variable, scan
+from sfumato.data.formats import parquet_part
 from sfumato.data.formats.parquet_part import ParquetColumns
 from tables import persons
 
@@ -148,6 +149,33 @@ def test_a_part_that_changed_is_refused(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(FileError, match="no such file"):
         table.parts[1].columns["x"]
+
+
+def test_a_part_that_was_rewritten_in_the_same_size_and_time_is_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "a", pa.table({"x": [1.0, 2.0]}))
+    table, file = scan(folder), folder / "part-00.parquet"
+    state = file.stat()
+    pq.write_table(pa.table({"x": [3.0, 2.0]}), file)
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))  # as rsync and cp -p leave it
+    assert file.stat().st_size == state.st_size
+    with pytest.raises(FileError, match="has changed"):
+        table.parts[0].columns["x"]
+
+
+def test_a_part_that_was_touched_is_digested_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = written(tmp_path / "a", pa.table({f"x{number}": [1.0, 2.0] for number in range(20)}))
+    table = scan(folder)
+    os.utime(folder / "part-00.parquet", ns=(1, 1))
+    digested: list[Path] = []
+    digests = parquet_part.digests
+
+    def counted(path: Path, groups: tuple[int, ...]) -> dict[str, str]:
+        digested.append(path)
+        return digests(path, groups)
+
+    monkeypatch.setattr(parquet_part, "digests", counted)
+    assert all(table.parts[0].columns[f"x{number}"].tolist() == [1.0, 2.0] for number in range(20))
+    assert len(digested) == 1
 
 
 def test_a_truncated_part_is_refused(tmp_path: Path) -> None:

@@ -1,9 +1,16 @@
 """Engines: results in the order of the parts, kept as they arrive, refused where something is broken."""
 
+import io
 import os
+import pickle
 import sqlite3
+import sys
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +19,9 @@ import pytest
 from numbered_parts import Number
 from sfumato import Engine, EngineError, FileError, ParameterError
 from sfumato.engine import LocalProcesses, Summaries, current
+from sfumato.engine.engine import _unpickled
 from sfumato.engine.memory import in_bytes
+from sfumato.engine.summaries import _computing, _Reading, code
 from sfumato.pair.statistics import Sums
 
 PARTS = [(Number(value),) for value in range(30)]
@@ -91,6 +100,72 @@ def test_a_store_runs_no_code(tmp_path: Path) -> None:
     store.keep("key", Sums({"x": 1.0}))
     assert store.find("key")["x"] == 1.0 and len(store) == 1
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("sfumato.data.atomic", "os.system"),  # what a module of ours has imported
+        ("sfumato.engine.engine", "_unpickled"),  # a function of ours that would read another pickle
+        ("sfumato.engine.engine", "Engine"),  # a class that is no statistic: it would speak to a cluster
+        ("numpy", "fromfile"),
+        ("builtins", "eval"),
+    ],
+)
+def test_a_forged_summary_calls_nothing(module: str, name: str, tmp_path: Path) -> None:
+    """Whoever can write to the file can also make the digest that stands before each summary."""
+    texts = [b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name, f"touch {tmp_path / 'ran'}")]
+    forged = b"\x80\x04" + texts[0] + texts[1] + b"\x93" + texts[2] + b"\x85R."
+    with pytest.raises(pickle.UnpicklingError, match="a summary holds no"):
+        _Reading(io.BytesIO(forged), {"sfumato"}).load()
+    store = Summaries(tmp_path / "a.sqlite")
+    store.keep("key", 1)
+    content = zlib.compress(forged)
+    store._connection.execute("UPDATE summaries SET content = ?", (sha256(content).digest() + content,))
+    assert store.find("key") is None and not (tmp_path / "ran").exists()
+    store.close()
+
+
+def test_an_edited_plug_in_is_not_answered_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in = tmp_path / "counting_plug_in.py"
+    store = tmp_path / "summaries.sqlite"
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    found = []
+    for factor in (1, 1, 2):
+        plug_in.write_text(
+            "from dataclasses import dataclass\nfrom sfumato.pair.statistics import Sums\n"
+            "@dataclass(frozen=True)\nclass Times:\n    power: int\n    def __call__(self, part):\n"
+            f"        return Sums({{'found': {factor} * part.value ** self.power}})\n"
+        )
+        invalidate_caches()
+        made = import_module("counting_plug_in")
+        for cached in (code, _computing, _unpickled):  # as in a process that begins
+            cached.cache_clear()
+        with Engine("here", store=store) as engine:
+            found.append((sum(one["found"] for one in engine.each(made.Times(1), PARTS)), engine.computed))
+        del sys.modules["counting_plug_in"]
+    assert found == [(435, 30), (435, 0), (870, 30)]  # 0 + 1 + ... + 29 = 435
+
+
+def test_what_is_computed_of_a_summary_has_the_same_key_in_the_next_run(tmp_path: Path) -> None:
+    """In this process a summary may share objects that one read from the store does not; tasks are known by pickles."""
+    long = "".join(["a text", " made here"])
+
+    def shared(part: Any) -> Sums:
+        return Sums({long: part.value})
+
+    def counted(texts: tuple[str, ...], part: Any) -> Sums:
+        return Sums({"x": len(texts) * part.value})
+
+    computed = []
+    for _ in range(2):
+        with Engine("here", store=tmp_path / "summaries.sqlite") as engine:
+            found = [list(one.named) for one in engine.each(shared, PARTS)]
+            texts = tuple(name for names in found for name in names)
+            list(engine.each(partial(counted, texts), PARTS))
+            computed.append(engine.computed)
+    assert computed == [60, 0]
 
 
 def test_errors_of_a_part_and_of_the_engine() -> None:

@@ -4,11 +4,12 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from sfumato import EngineError, NotApplicable, ParameterError
-from sfumato.engine import LocalProcesses
+from sfumato.engine import LocalProcesses, worker
 
 
 def test_calls_are_answered_in_whatever_order_they_end() -> None:
@@ -54,6 +55,21 @@ def test_a_call_that_kills_every_process_is_given_up() -> None:
         with pytest.raises(EngineError, match="25 processes died over the same call, the last by exit code 3"):
             processes.submit(die).result()
         assert processes.submit(abs, -2).result() == 2  # and the next call is done
+
+
+def test_an_answer_that_cannot_be_taken_ends_the_call_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    receive, failures = worker.receive, [MemoryError("no room for the answer")]
+
+    def short_of_memory(source: BinaryIO) -> bytes | None:
+        if failures:
+            raise failures.pop()
+        return receive(source)
+
+    monkeypatch.setattr(worker, "receive", short_of_memory)
+    with LocalProcesses(1) as processes:
+        with pytest.raises(EngineError, match="cannot be read: MemoryError: no room for the answer"):
+            processes.submit(abs, -1).result()
+        assert processes.submit(abs, -2).result() == 2
 
 
 def test_shutdown_ends_the_processes() -> None:

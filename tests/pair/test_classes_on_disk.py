@@ -55,7 +55,8 @@ def test_files_hold_the_classes_of_memory(
     assert told(found) == counted(records)
     if len(found) > memory // 8 // 24:
         assert isinstance(found.sizes, np.memmap)
-        assert {file.name for file in (folder / "classes-0").iterdir()} <= {"cells-64", "sizes-64", "weights-64"}
+        (own,) = folder.iterdir()
+        assert {file.name for file in own.iterdir()} <= {"cells-64", "sizes-64", "weights-64"}
     else:
         assert not any(folder.iterdir())
 
@@ -64,11 +65,23 @@ def test_a_full_disk_is_said(tmp_path: Path) -> None:
     codes = np.arange(2000, dtype=np.int32).reshape(-1, 2)
     gathering = KeyClasses.gathering(Room(800, lambda: tmp_path))
     gathering.add(KeyClasses.of_part(codes))
-    for file in (tmp_path / "classes-0").glob("sizes-*"):
+    for file in tmp_path.glob("classes-*/sizes-*"):
         file.unlink()
         file.symlink_to("/dev/full")  # whatever is written to it finds no space
     with pytest.raises(FileError, match=r"cannot be written to .*sizes.*: the disk is full"):
         gathering.add(KeyClasses.of_part(codes))
+
+
+def test_each_goes_to_a_folder_of_its_own_whatever_else_came_and_went(tmp_path: Path) -> None:
+    codes = np.arange(2000, dtype=np.int32).reshape(-1, 2)
+    other = tmp_path / "of somebody else"
+    other.mkdir()
+    for _ in range(2):
+        gathering = KeyClasses.gathering(Room(800, lambda: tmp_path))
+        gathering.add(KeyClasses.of_part(codes))
+        if other.exists():
+            other.rmdir()
+    assert len(list(tmp_path.glob("classes-*"))) == 2
 
 
 def test_measures_over_classes_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

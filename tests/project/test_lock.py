@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sfumato.errors import FileError
+from sfumato.project.in_parts import engine_for
 from sfumato.project.lock import held, is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 
@@ -109,3 +110,16 @@ def test_two_who_look_at_the_same_time_do_not_take_each_other_for_a_sweep(tmp_pa
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)  # as another thread or server that looks just now
         assert not is_locked(tmp_path)
         refuse_running(tmp_path)
+
+
+def test_a_run_that_will_be_refused_leaves_what_the_other_has_put_aside(tmp_path: Path) -> None:
+    """The folder is locked once the work begins; two that look at their tables at the same time know nothing of it."""
+    register = tmp_path / "register"
+    register.mkdir()
+    with engine_for(register, engine="here", out=tmp_path / "out") as first:
+        assert first is not None
+        (first.folder / "column").write_text("values")
+        with engine_for(register, engine="here", out=tmp_path / "out") as second:
+            assert second is not None and second.folder != first.folder
+        assert (first.folder / "column").exists()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["summaries.sqlite"]

@@ -13,7 +13,7 @@ import sqlite3
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from numbers import Real
@@ -248,12 +248,11 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise FileError(f"store {path}: there is no folder {path.parent}; create it or give another path")
     if path.is_dir():
         raise FileError(f"store {path}: this is a folder; give the path of a file in it")
-    new = not path.exists()
+    with suppress(OSError):  # figures by record and the seed are for the owner alone; what is wrong, SQLite says
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
     connection = _opened(path)
     try:
         _prepare(connection, path)
-        if new:
-            path.chmod(0o600)  # figures by record and the seed are for the owner alone
     except BaseException:
         connection.close()
         raise

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +23,9 @@ _REASONS = {
     errno.EISDIR: "it is a folder, not a file",
     errno.ENAMETOOLONG: "its name is too long",
 }
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows, where files are text otherwise
 
 
 def reason(error: OSError) -> str:
@@ -50,22 +52,20 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         name = target.name[:100]
         remove_leftovers(target.parent, f".{literally(name)}.*.part")
         part = target.with_name(f".{name}.{mark()}.{uuid.uuid4().hex[:12]}.part")
-        out = part.open("xb")
+        out = os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o600), "wb")
     except FileError:
         raise
     except OSError as error:
         raise FileError(f"cannot write {path}: {reason(error)}") from error
     try:
         with out:
-            rights = stat.S_IMODE(part.stat().st_mode)
-            part.chmod(0o600)
             yield out
             out.flush()
             os.fsync(out.fileno())
         if target.exists() and not private:
             shutil.copymode(target, part)
         elif not private:
-            part.chmod(rights)
+            _as_new_files(part)
         part.replace(target)
     except FileError:
         raise
@@ -74,3 +74,13 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     finally:
         with suppress(OSError):  # gone already where all went well
             part.unlink()
+
+
+def _as_new_files(part: Path) -> None:
+    """Give a file the rights that new ones have in its folder."""
+    probe = part.with_suffix(".new")
+    try:
+        probe.touch(exist_ok=False)
+        shutil.copymode(probe, part)
+    finally:
+        probe.unlink(missing_ok=True)

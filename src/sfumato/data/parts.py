@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from sfumato.arguments import require, require_whole
 from sfumato.data.file_names import PARQUET, PathLike, a_path
-from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, types
+from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, times, types
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.ids_in_parts import refuse_repeated
 from sfumato.data.learning import Learned, common, learn
@@ -292,7 +292,7 @@ def _placed(file: Path, groups: tuple[int, ...]) -> Place:
         groups,
         sum(metadata.row_group(group).num_rows for group in groups),
         before.st_size,
-        before.st_mtime_ns,
+        times(before),
         found,
         len(groups) == sum(metadata.row_group(group).num_rows > 0 for group in range(metadata.num_row_groups)),
     )

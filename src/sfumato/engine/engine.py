@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.engine.executors import opened
 from sfumato.engine.memory import in_bytes
-from sfumato.engine.summaries import Summaries, key_of
+from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError
 
 AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
@@ -129,7 +129,6 @@ class Engine:
         """
         task = _pickled(of)
         store = self.summaries if stored else None
-        package = getattr(of, "__module__", "").partition(".")[0]
         ahead = 1 if self.executor is None else AHEAD * self.workers
         waiting: deque[_Asked] = deque()
         left = iter(parts)
@@ -137,7 +136,7 @@ class Engine:
         try:
             while True:
                 while len(waiting) < ahead and (part := next(left, None)) is not None:
-                    waiting.append(self._begun(task, part, package, store))
+                    waiting.append(self._begun(task, part, store))
                 if not waiting:
                     return
                 while waiting[0].future is not None:
@@ -154,12 +153,12 @@ class Engine:
                 if asked.future is not None:
                     asked.future.cancel()
 
-    def _begun(self, task: bytes, part: tuple[Part, ...], package: str, store: Summaries | None) -> "_Asked":
+    def _begun(self, task: bytes, part: tuple[Part, ...], store: Summaries | None) -> "_Asked":
         """Send a part out, or find in the store what was made of it before."""
         key = ""
         if store is not None:
             key = key_of(task, (one.fingerprint for one in part))
-            known = store.find(key, (package,))
+            known = store.find(key, packages_of(task))
             if known is not None:
                 return _Asked(key, part, None, found=known)
         return _Asked(key, part, self._sent(task, part))
@@ -187,7 +186,9 @@ class Engine:
             if asked.well:
                 self.computed += 1
                 if store is not None:
-                    store.keep(asked.key, asked.found)
+                    kept = store.keep(asked.key, asked.found)
+                    if self.executor is None:  # as it will be read: what is computed of it is known by its pickle
+                        asked.found = pickle.loads(kept)
 
     def _sent(self, task: bytes, part: tuple[Part, ...]) -> "Future[Any]":
         if self.executor is None:

@@ -108,7 +108,13 @@ class LocalProcesses(Executor):
                 except OSError as error:
                     future.set_exception(EngineError(f"no process can be started: {error}"))
                     break
-                answer = _asked(process, content)
+                try:
+                    answer = _asked(process, content)
+                except Exception as error:  # such as a result too large for what memory is left
+                    self._end(process, kill=True)
+                    process = None
+                    future.set_exception(EngineError(f"what a process sent cannot be read: {_named(error)}"))
+                    break
                 if answer is not None:
                     self._answer(future, answer)
                     break
@@ -127,7 +133,7 @@ class LocalProcesses(Executor):
         try:
             well, result, peak, seconds = pickle.loads(answer)
         except Exception as error:
-            future.set_exception(EngineError(f"what a process sent cannot be read: {error}"))
+            future.set_exception(EngineError(f"what a process sent cannot be read: {_named(error)}"))
             return
         with self._lock:
             self.peak_bytes = max(self.peak_bytes, peak)
@@ -150,9 +156,11 @@ class LocalProcesses(Executor):
             worker.send(cast(BinaryIO, process.stdin), pickle.dumps(sys.path))
         return process
 
-    def _end(self, process: "subprocess.Popen[bytes]") -> int:
+    def _end(self, process: "subprocess.Popen[bytes]", *, kill: bool = False) -> int:
         with self._lock:
             self._running.discard(process)
+        if kill:  # it may be in the middle of an answer
+            process.kill()
         for pipe in (process.stdin, process.stdout):
             with suppress(OSError):
                 cast(BinaryIO, pipe).close()
@@ -166,6 +174,10 @@ def _asked(process: "subprocess.Popen[bytes]", content: bytes) -> bytes | None:
         return worker.receive(cast(BinaryIO, process.stdout))
     except OSError:
         return None
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _killed(how: int) -> str:

@@ -1,17 +1,21 @@
 """The summaries of parts, kept on disk as they arrive, so that a run that was killed goes on where it was.
 
 One SQLite file, each summary committed at once. Its key is a digest of the part's content, of what is computed of it
-and of the code that does so: a changed part or an edited program is never answered from an old file.
+and of the code that does so, that of plug-ins and the versions of libraries too: a changed part or an edited program is
+never answered from an old file.
 """
 
 import io
 import os
 import pickle
+import pickletools
 import sqlite3
+import sys
 import zlib
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,7 @@ DIGEST = 32  # bytes before each summary, the SHA-256 of the rest: a damaged one
 BROKEN = (sqlite3.Error, UnicodeDecodeError)  # of a damaged file even SQLite's own message may be no text
 FAST = 1  # of zlib's levels: a tenth of the size for a second per hundred megabytes
 NUMPY = {"_reconstruct", "ndarray", "dtype", "scalar", "_frombuffer"}
+LIBRARIES = ("numpy", "scipy", "pyarrow", "numba")  # of which another version may round otherwise
 PLAIN = {"complex", "set", "frozenset", "bytearray", "slice", "range"}
 
 
@@ -68,15 +73,17 @@ class Summaries:
         except Exception:  # of another version, or of a class that is no more: computed anew
             return None
 
-    def keep(self, key: str, summary: Any) -> None:
-        """Keep a summary; when this returns it is on disk."""
-        content = zlib.compress(pickle.dumps(summary, protocol=5), FAST)  # counts are small numbers in large arrays
+    def keep(self, key: str, summary: Any) -> bytes:
+        """Keep a summary; when this returns its pickle, it is on disk."""
+        plain = pickle.dumps(summary, protocol=5)
+        content = zlib.compress(plain, FAST)  # counts are small numbers in large arrays
         try:
             self._connection.execute(
                 "INSERT OR REPLACE INTO summaries VALUES (?, ?)", (key, sha256(content).digest() + content)
             )
         except BROKEN as error:
             raise self._unusable(error) from error
+        return plain
 
     def __len__(self) -> int:
         try:
@@ -97,7 +104,10 @@ class Summaries:
 
 
 class _Reading(pickle.Unpickler):
-    """Reads summaries alone: arrays, and classes of the packages that made them; a foreign file cannot run code."""
+    """Reads summaries alone: arrays, and statistics of the packages that made them; a foreign file cannot run code.
+
+    A name with a dot would reach what a module has imported, and a function would be called: neither is read.
+    """
 
     def __init__(self, source: io.BytesIO, packages: set[str]) -> None:
         super().__init__(source)
@@ -105,27 +115,71 @@ class _Reading(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         package = module.partition(".")[0]
-        known = package in self._packages or (package == "numpy" and (name in NUMPY or name.endswith("DType")))
-        if not known and not (module == "builtins" and name in PLAIN):
-            raise pickle.UnpicklingError(f"a summary holds no {module}.{name}")
-        return super().find_class(module, name)
+        plain = module == "builtins" and name in PLAIN
+        if "." not in name:
+            if plain or (package == "numpy" and (name in NUMPY or name.endswith("DType"))):
+                return super().find_class(module, name)
+            if package in self._packages:
+                found = super().find_class(module, name)
+                if isinstance(found, type) and found.__module__ == module and hasattr(found, "merge"):
+                    return found
+        raise pickle.UnpicklingError(f"a summary holds no {module}.{name}")
 
 
 def key_of(task: bytes, parts: Iterable[str]) -> str:
     """Return the key of what a task makes of a part, or of matching parts, by their fingerprints."""
-    digest = sha256(code().encode())
-    digest.update(sha256(task).digest())
+    digest = sha256(_computing(task).encode())
     for part in parts:
         digest.update(part.encode())
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=16)
+def _computing(task: bytes) -> str:
+    """Return a digest of a task and of all that computes it: it is sent once for all parts."""
+    digest = sha256(task)
+    for name in LIBRARIES:
+        digest.update(f"{name} {version(name)}".encode())
+    for package in ("sfumato", *sorted(packages_of(task))):
+        digest.update(code(package).encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=16)
+def packages_of(task: bytes) -> frozenset[str]:
+    """Return the packages, beside this one and the libraries, of which a task names classes or functions."""
+    found: set[str] = set()
+    memo: dict[int, object] = {}
+    texts: list[object] = ["", ""]  # those pushed last: a module and a name in it, where they are put together
+    pushed: object = None
+    for operation, argument, _ in pickletools.genops(task):
+        if operation.name in ("MEMOIZE", "STACK_GLOBAL"):
+            if operation.name == "MEMOIZE":
+                memo[len(memo)] = pushed
+                continue
+            found.add(str(texts[-2]).partition(".")[0])
+            pushed = None
+            continue
+        if operation.name in ("BINGET", "LONG_BINGET"):
+            pushed = memo.get(int(argument or 0))
+        else:
+            pushed = argument if operation.name.endswith("UNICODE") else None
+        if isinstance(pushed, str):
+            texts = [texts[-1], pushed]
+    return frozenset(found - {"sfumato", "cloudpickle", "__main__", *LIBRARIES, *sys.stdlib_module_names})
+
+
 @cache
-def code() -> str:
-    """Return a digest of all code of the package."""
-    digest = sha256()
-    root = Path(__file__).parents[1]
-    for file in sorted(root.rglob("*.py")):
-        digest.update(str(file.relative_to(root)).encode())
-        digest.update(file.read_bytes())
+def code(package: str) -> str:
+    """Return a digest of all code of a package; of one that is no package, nor a file, of its name."""
+    module = sys.modules.get(package)
+    places = [Path(place) for place in getattr(module, "__path__", ())]
+    file = getattr(module, "__file__", None)
+    files = [(place, name) for place in places for name in sorted(place.rglob("*.py"))]
+    if not places and file is not None:
+        files = [(Path(file).parent, Path(file))]
+    digest = sha256(package.encode())
+    for place, name in files:
+        digest.update(str(name.relative_to(place)).encode())
+        digest.update(name.read_bytes())
     return digest.hexdigest()

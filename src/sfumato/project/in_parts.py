@@ -1,6 +1,5 @@
 """What a sweep of a table in parts does otherwise: how it is read, where it is computed, and what its memory was."""
 
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -47,19 +46,18 @@ def engine_for(
         return
     where = engine or "local"
     aside = None if out is None else out / ASIDE
-    if aside is not None:  # what a killed run left
-        shutil.rmtree(aside, ignore_errors=True)
     if out is not None and store is None:
         out.mkdir(parents=True, exist_ok=True)
         store = out / SUMMARIES
     processes = workers if where == "local" else None
-    with Engine(where, processes=processes, store=store, folder=aside, memory=memory, progress=progress) as opened:
-        try:
+    try:
+        with Engine(where, processes=processes, store=store, folder=aside, memory=memory, progress=progress) as opened:
             yield opened
-        finally:
-            if aside is not None:
-                shutil.rmtree(aside, ignore_errors=True)
-        tell(memory_told(opened))
+            tell(memory_told(opened))
+    finally:
+        if aside is not None:
+            with suppress(OSError):  # a run that has begun beside this one, and will be refused, has its own in it
+                aside.rmdir()
 
 
 def memory_told(engine: Engine) -> str:

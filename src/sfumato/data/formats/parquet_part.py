@@ -16,9 +16,12 @@ from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.schema import Variable
 from sfumato.errors import DataError, FileError
 
+Times = tuple[int, int]
+
 BLOCK = 1 << 18  # bytes digested at a time, few enough to stay near the processor
 LENGTH = 32  # of a digest, 128 bits: equal ones of different columns do not occur
 OPEN_FILES = 8
+TOUCHED = 4_096  # parts touched since they were scanned whose digests are kept
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Place:
     groups: tuple[int, ...]
     records: int
     size: int  # bytes of the whole file
-    changed: int  # when, in nanoseconds
+    changed: Times  # when
     digests: Mapping[str, str]  # of the columns: of the bytes of each in the row groups, and of its type
     last: bool = field(default=True, compare=False)  # whether these are all row groups of the file
 
@@ -49,9 +52,9 @@ class Place:
     def check(self) -> None:
         """Refuse a part that is not what it was; a file that was only copied or touched is."""
         now = stated(self.path)
-        if (now.st_size, now.st_mtime_ns) == (self.size, self.changed):
+        if (now.st_size, times(now)) == (self.size, self.changed):
             return
-        if now.st_size != self.size or digests(self.path, self.groups) != self.digests:
+        if now.st_size != self.size or _digests_then(self.path, self.groups, times(now)) != self.digests:
             raise FileError(
                 f"part {self.name} has changed since it was first looked at; scan the table again, and let nobody "
                 "write to its files meanwhile"
@@ -101,20 +104,25 @@ def stated(path: Path) -> Any:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
 
 
+def times(state: Any) -> Times:
+    """Return when a file was written and when anything of it changed, in nanoseconds: the first can be put back."""
+    return state.st_mtime_ns, state.st_ctime_ns
+
+
 def opened(path: Path) -> Any:
     """Open a Parquet file; an empty, truncated or foreign one is refused."""
     now = stated(path)
-    return _opened(path, now.st_size, now.st_mtime_ns)[0]
+    return _opened(path, now.st_size, times(now))[0]
 
 
 def types(path: Path) -> pa.Schema:
     """Return the names and types of the columns of a Parquet file."""
     now = stated(path)
-    return _opened(path, now.st_size, now.st_mtime_ns)[1]
+    return _opened(path, now.st_size, times(now))[1]
 
 
 @lru_cache(maxsize=OPEN_FILES)
-def _opened(path: Path, size: int, _: int) -> tuple[Any, pa.Schema]:
+def _opened(path: Path, size: int, _: Times) -> tuple[Any, pa.Schema]:
     if not size:
         raise FileError(f"{path} is empty")
     try:
@@ -174,6 +182,12 @@ def digests(path: Path, groups: tuple[int, ...]) -> dict[str, str]:
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
     return {name: digest.hexdigest()[:LENGTH] for name, digest in found.items()}
+
+
+@lru_cache(maxsize=TOUCHED)
+def _digests_then(path: Path, groups: tuple[int, ...], _changed: Times) -> dict[str, str]:
+    """Return the digests of a file that was touched or copied: once, and not anew for each column."""
+    return digests(path, groups)
 
 
 def _spans(group: Any, names: Sequence[str]) -> Iterator[tuple[str, int, int]]:

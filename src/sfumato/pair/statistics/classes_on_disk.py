@@ -4,6 +4,7 @@ Equal combinations have equal hashes, so that all parts of a class meet in one f
 mapped into memory: only what is looked at is read.
 """
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,11 @@ def _most(classes: KeyClasses, room: Room) -> int:
 
 class _Files:
     def __init__(self, folder: Path, first: KeyClasses) -> None:
-        number = sum(1 for _ in folder.iterdir())
-        self._folder = folder / f"classes-{number}"
         self._keys, self._weighted = first.cells.shape[1], first.weights is not None
         try:
-            self._folder.mkdir(mode=0o700)
+            self._folder = Path(tempfile.mkdtemp(prefix="classes-", dir=folder))
         except OSError as error:
-            raise _unwritable(self._folder, error) from error
+            raise _unwritable(folder, error) from error
         self.add(first)
 
     def add(self, classes: KeyClasses) -> None:
