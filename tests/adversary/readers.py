@@ -192,7 +192,8 @@ def _from_excel(path: Path, found: Microdata) -> Columns:
                 if kind == "n" and int(cell.attrib.get("s", "0")) in dates:
                     cells[letters] = _of_excel(float(held.text))
             elif cell.attrib.get("t") == "inlineStr":
-                cells[letters] = "".join(part.text or "" for part in cell.iter(f"{_MAIN}t"))
+                (text,) = cell.iter(f"{_MAIN}is")  # of several, which damage makes, no reader knows which is meant
+                cells[letters] = "".join(part.text or "" for part in text.iter(f"{_MAIN}t"))
         rows.append(cells)
     names = {letters: str(name).strip() for letters, name in rows[0].items()}
     full = [row for row in rows[1:] if any(str(cell).strip() for cell in row.values())]
@@ -298,7 +299,10 @@ def named(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as one that can be compared across libraries: a number, a text, a day or moment, or None."""
+    """Return a value as one that can be compared across libraries: a number, a text, a day or moment, or None.
+
+    A time of day is a number of seconds, which damage to its format makes of any number.
+    """
     if (
         value is None
         or value is pd.NaT
@@ -312,4 +316,6 @@ def plain(value: Any) -> Any:
         return value.replace(tzinfo=None)
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
+    if isinstance(value, dt.time):
+        return (dt.datetime.combine(FIRST, value) - dt.datetime.combine(FIRST, dt.time())).total_seconds()
     return value.item() if isinstance(value, np.generic) else value
