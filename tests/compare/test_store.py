@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -168,8 +169,27 @@ def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sqlite3, "connect", lambda file, **how: connect(f"file:{file}?mode=ro", uri=True, **how))
     with pytest.raises(FileError, match="cannot be written; change its permissions"):
         opened(path)
+
+    def nowhere(*_: Any, **__: Any) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(sqlite3, "connect", nowhere)
     with pytest.raises(FileError, match="cannot be opened for writing; check the folder's permissions"):
         opened(tmp_path / "other.db")
+
+
+def test_a_store_is_its_owners_alone_before_anything_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    rights = []
+
+    def seen(path: Any, **how: Any) -> sqlite3.Connection:
+        rights.append(Path(path).stat().st_mode & 0o777)
+        made: sqlite3.Connection = connect(path, **how)
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", seen)
+    opened(tmp_path / "run.db").close()
+    assert rights == [0o600]
 
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:

@@ -218,8 +218,7 @@ class _FullDisk:
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     write(TABLE, tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    opened = Path.open
-    monkeypatch.setattr(Path, "open", lambda self, mode: _FullDisk(opened(self, mode)))
+    monkeypatch.setattr(atomic, "open", lambda *how, **more: _FullDisk(open(*how, **more)), raising=False)  # noqa: PTH123, SIM115
     with pytest.raises(FileError, match="the disk is full"):
         write(TABLE.slice(0, 2), tmp_path / name)
     assert (tmp_path / name).read_bytes() == before

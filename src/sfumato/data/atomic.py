@@ -25,9 +25,6 @@ _REASONS = {
 }
 
 
-_BINARY = getattr(os, "O_BINARY", 0)  # of Windows, where files are text otherwise
-
-
 def reason(error: OSError) -> str:
     """Say in words why the operating system refused."""
     return _REASONS.get(error.errno or 0, error.strerror or str(error))
@@ -52,7 +49,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         name = target.name[:100]
         remove_leftovers(target.parent, f".{literally(name)}.*.part")
         part = target.with_name(f".{name}.{mark()}.{uuid.uuid4().hex[:12]}.part")
-        out = os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o600), "wb")
+        out = open(part, "xb", opener=_private)  # noqa: SIM115 - closed below
     except FileError:
         raise
     except OSError as error:
@@ -74,6 +71,10 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     finally:
         with suppress(OSError):  # gone already where all went well
             part.unlink()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _as_new_files(part: Path) -> None:
