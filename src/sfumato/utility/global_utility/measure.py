@@ -186,6 +186,11 @@ class GlobalDataUtility(Measure):
                 raise parameters.refuse(self, f"a scale is a list of two or more different items; got {items!r}")
         return scales
 
+    def _needed(self) -> set[str]:
+        """Name the variables of models and scales."""
+        models = as_models(self, self.models) if self.models else ()
+        return {*(item for items in self._scales() for item in items), *(name for m in models for name in m.variables)}
+
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names = chosen(self, pair.original.schema)
         there = tuple(name for name in names if name in pair.protected.schema)
@@ -195,8 +200,9 @@ class GlobalDataUtility(Measure):
         if strangers:
             raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
         original = pair.original  # keeps what depends on it alone, whatever is gathered and put in order below
-        columns = side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
-        outcomes = self._multivariate(pair, columns)
+        gathered = pair.gathered({*names, *self._needed()})
+        columns = side_by_side(gathered)
+        outcomes = self._multivariate(gathered, columns)
         weights, said = _weights(columns)
         still = left(columns, there) if self.deletion == "charged" else None
         variables = [

@@ -171,7 +171,7 @@ class Design:
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables the model needs."""
-        return formula.parse(self.model.formula).variables
+        return self.model.variables
 
     @cached_property
     def intercept(self) -> bool:
