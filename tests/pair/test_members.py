@@ -1,5 +1,6 @@
 """What members of a household share, of a table in parts: as in memory, wherever the members lie."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sfumato.pair import Half, Pair, members, sorting
 from sfumato.pair.members import shared_by_members
 from test_contract_parts import cut, same
 
+Record = tuple[int | None, str | None, float | None]
 NAMES = ("region", "rent")
 HOME = st.one_of(st.none(), st.integers(1, 5))
 RECORDS = st.lists(
@@ -26,7 +28,7 @@ RECORDS = st.lists(
 )
 
 
-def table(records: list[tuple[int | None, str | None, float | None]], *, ordered: bool) -> Microdata:
+def table(records: Sequence[Record], *, ordered: bool) -> Microdata:
     found = sorted(records, key=lambda one: one[0] or 0) if ordered else records
     home, region, rent = (
         pa.array(column, kind)
@@ -38,9 +40,7 @@ def table(records: list[tuple[int | None, str | None, float | None]], *, ordered
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), records=RECORDS, ordered=st.booleans(), held=st.sampled_from([1, 3, 1000]))
-def test_any_cut_says_what_the_whole_says(
-    data: st.DataObject, records: list[tuple[int | None, str | None, float | None]], ordered: bool, held: int
-) -> None:
+def test_any_cut_says_what_the_whole_says(data: st.DataObject, records: list[Record], ordered: bool, held: int) -> None:
     whole = table(records, ordered=ordered)
     ends = data.draw(st.lists(st.integers(0, len(whole)), min_size=1, max_size=4), label="cuts")
     parts = data.draw(st.permutations(cut(whole, ends)), label="order")
@@ -108,7 +108,12 @@ def test_the_note_of_memory(measure: Measure, scattered: bool, tmp_path: Path) -
 
 def test_only_scattered_households_are_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(members, "_sorted", lambda _, name: bool(asked.append(name)))
+
+    def seen(_: Half, name: str) -> bool:
+        asked.append(name)
+        return False
+
+    monkeypatch.setattr(members, "_sorted", seen)
     records = [(home, "n", float(home)) for home in range(1, 30) for _ in range(2)]
     with Engine("here"):
         assert shared_by_members(Half.of(scanned(table(records, ordered=True), tmp_path / "a", 5)), NAMES)
