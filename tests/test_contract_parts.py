@@ -112,7 +112,12 @@ def measures(cls: type[Measure]) -> list[Measure]:
     if cls.__name__ == "AverageClassSize":
         return [cls(), cls(k=5)]  # type: ignore[call-arg]
     if cls.__name__ == "GlobalDataUtility":
-        return [cls(), cls(deletion="charged")]  # type: ignore[call-arg]
+        models = ("income ~ age + C(region)", Model("I(health == 'poor') ~ age + sex", family="logistic"))
+        return [
+            sfumato.GlobalDataUtility(),
+            sfumato.GlobalDataUtility(deletion="charged"),
+            sfumato.GlobalDataUtility(variables=("sex", "age"), models=models, scales=("age", "income")),
+        ]
     return [cls()]
 
 

@@ -89,6 +89,7 @@ def test_each_record_is_put_back_once_however_many_batches(tmp_path: Path, monke
 
     def reading(path: Path, dtype: str, first: int, count: int) -> np.ndarray:
         read[path.name, first] += 1
+        assert path.stat().st_mode & 0o077 == 0
         return read_numbers(path, dtype, first, count)
 
     monkeypatch.setattr(blocks, "_batches", lambda sizes, most: batches(sizes, 1).view(Looked))
@@ -96,9 +97,10 @@ def test_each_record_is_put_back_once_however_many_batches(tmp_path: Path, monke
     data = table(200)
     for method in (sfumato.Rounding(10, variables=("age",)), sfumato.CARTSynthesis()):
         monkeypatch.setattr(Looked, "compared", 0)
-        with Engine("here"):
+        with Engine("here") as engine:
             parts = scanned(data, tmp_path / f"{method.family} of", 3)
             method.within(blocks=10).protect(parts, rng=5, folder=tmp_path / method.family)
+            assert not [path.name for path in engine.folder.iterdir() if path.name.startswith("blocks-")]
         assert len({name for name, _ in read if name.startswith("after")}) > 10 * len(data.names)
         assert max(read.values()) == 1  # each stretch of each file
         assert Looked.compared <= len(data)  # not all of them with the number of each batch

@@ -1,5 +1,6 @@
 """Records of tables in parts matched by id: any permutation over any cut gives the figures in memory."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from scanned import scanned
-from sfumato import Engine, Microdata, NotApplicable, Schema, Variable, scan
+from sfumato import Engine, FileError, Microdata, NotApplicable, Schema, Variable, scan
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Half, Pair
 from sfumato.pair.matching import InOrder, put_in_order
@@ -60,6 +61,19 @@ def test_on_disk(kind: str, tmp_path: Path) -> None:
         for measure in MEASURES:
             same(measure.evaluate(before, after, rng=1), measure.evaluate_pair(pair, rng=1))
     assert not NESTED
+
+
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path) -> None:
+    original = scanned(DATA, tmp_path / "original", 4)
+    protected = scanned(MASKED.take(np.arange(150)[::-1]), tmp_path / "protected", 3)
+    with Engine("here", memory="64 MiB"):
+        last = Pair.of(original, protected).protected.parts[-1].columns
+        assert isinstance(last, InOrder) and last.memory == 64 * 2**20
+        last.read("income")
+        (file,) = last.folder.glob("column-*")
+        os.truncate(file, file.stat().st_size - 8)
+        with pytest.raises(FileError, match="is shorter than what was written to it"):
+            last.read("income")
 
 
 def test_the_weights_of_the_original_are_those_of_the_same_people(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ MEASURES = (
     sfumato.CDFMaximum(variables=("education",)),
     sfumato.RankInterval(variables=("age", "income")),
     sfumato.RankInterval(percents=(0.5, 7.0, 100.0), ties="last", variables=("age", "income")),
+    sfumato.ExposedAmounts(variables=("age", "income")),
+    sfumato.ExposedAmounts(3, within=0.2),
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.compare_parts import compare_in_parts, is_in_parts, refuse_others
+from sfumato.cli.compare_parts import compare_in_parts, refuse_others
 from sfumato.cli.options import (
     Audience,
     Decimal,
@@ -85,6 +85,8 @@ def compare(
 
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
+    from sfumato.data.parts import is_in_parts
+
     if is_in_parts(original) or is_in_parts(protected):
         external = audience if audience != "internal" else None
         refuse_others(population=population, records=records, report=report, audience=external)

@@ -1,7 +1,5 @@
 """``sfumato compare`` of tables in parts: files too large for memory, measured part by part on an engine."""
 
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +14,9 @@ if TYPE_CHECKING:
     from sfumato.data.parts import TableInParts
     from sfumato.measurement import Measurement
     from sfumato.pair import Pair
+    from sfumato.project.parts_watch import PartsWatch
 
 Found = dict[str, "Measurement | str"]  # by measure: what it says, or why it says nothing
-
-
-def is_in_parts(path: Path) -> bool:
-    """Tell whether a path means several files: a folder, or a pattern."""
-    return path.is_dir() or (any(mark in str(path) for mark in "*?[") and not path.exists())
 
 
 def refuse_others(**given: object) -> None:
@@ -50,9 +44,10 @@ def compare_in_parts(
     from sfumato.data.parts import scan
     from sfumato.engine import Engine
     from sfumato.pair import Pair
+    from sfumato.project.parts_watch import PartsWatch
     from sfumato.project.protected_parts import beside_original, scan_protected
 
-    watch = _Watch()
+    watch = PartsWatch()
     with Engine(engine, store=store, memory=memory, progress=watch) as where:
         before = scan(original, schema, executor=where.executor)
         after = scan_protected(protected, before, protected_schema, say)
@@ -82,7 +77,7 @@ def _wanted() -> "list[Measure]":
     return [cls() for cls in measures().values() if cls().about.parts == "summaries"]
 
 
-def _measured(pair: "Pair", measures: "Sequence[Measure]", seed: int, watch: "_Watch") -> Found:
+def _measured(pair: "Pair", measures: "Sequence[Measure]", seed: int, watch: "PartsWatch") -> Found:
     found: Found = {}
     for measure in measures:
         watch.what = type(measure).__name__
@@ -130,24 +125,3 @@ def _print(found: Found) -> None:
     out.print(table)
     for text in (*dict.fromkeys(notes), *_refused(found).values()):
         out.print(Text(f"  {text}", style="dim"))
-
-
-class _Watch:
-    """Counts parts on a terminal, with the time that is left of the pass."""
-
-    def __init__(self) -> None:
-        self.what = "scanning"
-        self._shown, self._start = sys.stderr.isatty(), time.monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
-        if done == 1:
-            self._start = time.monotonic()
-        left = (time.monotonic() - self._start) / max(done - 1, 1) * (total - done)
-        if self._shown:
-            sys.stderr.write(f"\r\033[K{self.what}: part {done} of {total}, {left:.0f} s left")
-            sys.stderr.flush()
-
-    def end(self) -> None:
-        """Remove the line."""
-        if self._shown:
-            sys.stderr.write("\r\033[K")

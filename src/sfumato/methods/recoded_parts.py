@@ -13,11 +13,15 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
+from sfumato.pair.ordered import Ordered
+from sfumato.pair.statistics import Values
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 # how a variable is recoded: given the values that occur, each once, and how many records have each
 Recode = Callable[[Variable, NDArray[Any], NDArray[np.int64]], tuple[Variable, NDArray[Any]]]
+# the ranks of the values of a number, beside the ends, that its classes follow from
+Ranks = Callable[[Ordered], Iterable[int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +48,27 @@ class RecodedInParts(Masking):
         return recoded
 
 
-def learned(half: Half, names: Iterable[str], recode: Recode) -> RecodedInParts:
-    """Learn how the variables of a table are recoded, from the values that occur and how often each does."""
+def learned(
+    half: Half, names: Iterable[str], recode: Recode, told: Callable[[Variable], Ranks | None]
+) -> RecodedInParts:
+    """Learn how the variables of a table are recoded, from the values that occur and how often each does.
+
+    Where these take too much memory, from those whose ranks are ``told``; None: all are needed.
+    """
     codes: dict[str, Codes] = {}
     runs: dict[str, tuple[Floats, Codes]] = {}
     changed = []
     for name in names:
         variable = half.schema[name]
         if variable.quantitative:
-            found = half.values(name)
+            ranks, found = told(variable), half.values_if_they_fit(name)
+            few = found is None and ranks is not None
+            if found is None:
+                found = half.values(name) if ranks is None else _some(half, name, ranks)
             made, column = recode(variable, found.values, found.counts)
             if made is not variable:
-                runs[name] = _runs(found.values, column.astype(np.int32, copy=False))
+                codes_of = column.astype(np.int32, copy=False)
+                runs[name] = _between(made) if few else _runs(found.values, codes_of)
         else:
             counts = half.total(partial(category_weights, name, len(variable.categories)))["records"]
             there = np.flatnonzero(counts).astype(np.int32)
@@ -65,6 +78,17 @@ def learned(half: Half, names: Iterable[str], recode: Recode) -> RecodedInParts:
                 codes[name][there] = column
         changed.append(made)
     return RecodedInParts(half.schema.replace(*changed), codes, runs)
+
+
+def _some(half: Half, name: str, ranks: Ranks) -> Values:
+    ordered = Ordered.of(half, name)
+    return ordered.around(ranks(ordered))
+
+
+def _between(classes: Variable) -> tuple[Floats, Codes]:
+    """Return where each class of a number but the first begins, and the codes of all."""
+    number = len(classes.categories)
+    return np.array(classes.treatment.cuts[: number - 1], dtype=np.float64), np.arange(number, dtype=np.int32)
 
 
 def _runs(values: Floats, codes: Codes) -> tuple[Floats, Codes]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -24,7 +25,8 @@ from sfumato.data.treatment import OPEN
 from sfumato.errors import NotApplicable
 from sfumato.methods.bins import checked_bins, of_dates
 from sfumato.methods.key_ladders import checked_hierarchies
-from sfumato.methods.recoded_parts import learned
+from sfumato.methods.recoded_parts import Ranks, learned
+from sfumato.methods.recoded_ranks import ranks_of_bins, ranks_of_groups, ranks_of_level
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
 from sfumato.registry import catalogued, parameter_class
@@ -184,7 +186,17 @@ class GlobalRecoding(Method):
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, self.masked(half.parts[0]), self._recoded)
+        return learned(half, self.masked(half.parts[0]), self._recoded, self._told)
+
+    def _told(self, variable: Variable) -> Ranks | None:
+        """Return what tells of which ranks the values are that a number's classes follow from; None: of all."""
+        name = variable.name
+        if name in (self.bins or {}):
+            return ranks_of_bins((self.bins or {})[name])
+        if name in self._levels():
+            hierarchy = (self.hierarchy or {}).get(name, variable.hierarchy)
+            return None if hierarchy is None else ranks_of_level(hierarchy)
+        return partial(ranks_of_groups, groups=self.groups or 0)
 
     def _recoded(self, variable: Variable, column: NDArray[Any], times: Times = None) -> Column:
         """Recode a column; ``times``: each value stands once, for so many records."""

@@ -24,10 +24,12 @@ from sfumato.methods.ends_in_parts import EndsInParts
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
-from sfumato.pair.statistics import Sums
+from sfumato.pair.ordered import Ordered
+from sfumato.pair.statistics import Sums, Values
 from sfumato.registry import catalogued
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of a sum of weights: it must not put one more value beyond a limit
 FEWEST = 3  # values whose mean or median is published
 Limits = tuple[Any, Any]  # bottom and top; None where there is none
 
@@ -157,9 +159,9 @@ class TopBottomCoding(Method):
         for name in self.masked(half.parts[0]):
             variable = half.schema[name]
             if variable.quantitative:  # each value once, with the weight of all records that have it
-                found = half.values(name, weighted=True)
-                weights = np.ones(0) if found.weights is None else found.weights
-                coded, _ = self._numbers(variable, found.values, weights)
+                found = half.values_if_they_fit(name, weighted=True) or self._some_values(half, name)
+                weights = found.weights if found.weights is not None and found.weights.any() else found.counts
+                coded, _ = self._numbers(variable, found.values, weights.astype(np.float64, copy=False))
                 done = coded.treatment
                 ends = -np.inf if done.bottom is None else done.bottom, np.inf if done.top is None else done.top
                 if coded is not variable:
@@ -173,6 +175,18 @@ class TopBottomCoding(Method):
             changed.append(coded)
         return EndsInParts(half.schema.replace(*changed), limits, codes)
 
+    def _some_values(self, half: Half, name: str) -> Values:
+        """Return the values that the limits of a number follow from, where not all different ones fit into memory."""
+        ordered = Ordered.of(half, name, weighted=half.schema.weight is not None)
+        if self._stated(name):
+            return ordered.around(())
+        weight = ordered.upto(len(ordered))
+        enough = (1 - self._share(name)) * weight * (1 - ROUNDING)
+        return ordered.around((ordered.reaching(enough), ordered.exceeding(weight - enough)))
+
+    def _share(self, name: str) -> float:
+        return self.share.get(name, 0.0) if isinstance(self.share, Mapping) else float(self.share or 0)
+
     def _stated(self, name: str) -> bool:
         return name in (self.top or {}) or name in (self.bottom or {})
 
@@ -180,7 +194,7 @@ class TopBottomCoding(Method):
         """Return the limits of a variable, bottom and top, as stated or by its share."""
         if self._stated(name):
             return (self.bottom or {}).get(name), (self.top or {}).get(name)
-        share = self.share.get(name, 0.0) if isinstance(self.share, Mapping) else float(self.share or 0)
+        share = self._share(name)
         bottom = -upper_limit(-values, weights, share) if self.ends != "top" else None
         return bottom, upper_limit(values, weights, share) if self.ends != "bottom" else None
 
@@ -275,7 +289,7 @@ def upper_limit(values: NDArray[Any], weights: Floats, share: float) -> float:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order] if weights.any() else np.ones(len(order)))
     enough = (1 - share) * reached[-1]
-    place = int(np.searchsorted(reached, enough * (1 - 1e-12)))  # rounding must not put one more value beyond
+    place = int(np.searchsorted(reached, enough * (1 - ROUNDING)))
     return float(values[order[min(place, len(order) - 1)]])
 
 

@@ -28,7 +28,7 @@ from sfumato.data.strata import Strata
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half
-from sfumato.pair.in_file import Filled, InFile, in_file, read_numbers
+from sfumato.pair.in_file import Filled, InFile, in_file, read_numbers, write_numbers
 from sfumato.pair.masking import Masking
 
 Integers = NDArray[np.int64]
@@ -160,22 +160,24 @@ def mask_blocks(
     inner = half.schema.only([name for name in half.schema.names if name not in by])
     most = engine.memory // (2 * engine.workers * HELD * 8 * (len(inner.names) + 2))
     batch_of = _batches(sizes, max(most, 1))
-    folder = Path(tempfile.mkdtemp(dir=engine.folder, prefix="blocks-"))
     try:
-        counts = _put_together(half, of, inner, batch_of, folder)
-        records = np.bincount(batch_of, sizes).astype(np.int64)
-        batches = [Batch(folder, number, int(size)) for number, size in enumerate(records)]
-        origin, notes = half.parts[0].origin, half.parts[0].notes
-        work = _Work(inner, replace(origin, path=None), notes, mask)
-        found: list[Became] = []
-        for batch, became in zip(batches, engine.each(work, [(one,) for one in batches], stored=False), strict=True):
-            found += became
-            for place in range(len(inner.names) + 1):  # not earlier: a worker that dies leaves its batch to another
-                batch.path("before", place).unlink()
-        made = _Result(half, of, inner, tuple(by), batch_of, found, batches, counts)
-        if len({one.kept for one in found}) > 1:
-            raise NotApplicable("some blocks kept their records, and others did not")
-        return made.in_place() if found[0].kept else made.anew(), found
+        with tempfile.TemporaryDirectory(dir=engine.folder, prefix="blocks-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            counts = _put_together(half, of, inner, batch_of, folder)
+            records = np.bincount(batch_of, sizes).astype(np.int64)
+            batches = [Batch(folder, number, int(size)) for number, size in enumerate(records)]
+            origin, notes = half.parts[0].origin, half.parts[0].notes
+            work = _Work(inner, replace(origin, path=None), notes, mask)
+            found: list[Became] = []
+            masked = engine.each(work, [(one,) for one in batches], stored=False)
+            for batch, became in zip(batches, masked, strict=True):
+                found += became
+                for place in range(len(inner.names) + 1):  # not earlier: a worker that dies leaves its batch to another
+                    batch.path("before", place).unlink()
+            made = _Result(half, of, inner, tuple(by), batch_of, found, batches, counts)
+            if len({one.kept for one in found}) > 1:
+                raise NotApplicable("some blocks kept their records, and others did not")
+            return made.in_place() if found[0].kept else made.anew(), found
     except OSError as error:
         raise FileError(f"blocks of records cannot be put into {engine.folder}: {reason(error)}") from error
 
@@ -207,8 +209,7 @@ def _put_together(
             column = blocks if name == BLOCK else part.columns[name]
             for number in np.flatnonzero(np.diff(ends)).tolist():
                 rows = order[ends[number] : ends[number + 1]]
-                with Batch(folder, number, 0).path("before", place).open("ab") as out:
-                    out.write(np.ascontiguousarray(column[rows]).data)
+                write_numbers(Batch(folder, number, 0).path("before", place), column[rows], "ab")
         first += len(part)
     return np.array(counts)
 
@@ -240,7 +241,7 @@ class _Work:
                 anew = np.empty_like(column)
                 anew[order] = column
                 column = anew
-            np.ascontiguousarray(column).tofile(batch.path("after", place))
+            write_numbers(batch.path("after", place), column, "wb")
         return [
             Became(
                 one.schema,

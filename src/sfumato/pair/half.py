@@ -241,18 +241,18 @@ class Half:
 
     def values(self, name: str, *, weighted: bool = False) -> Values:
         """Return the different values of a numeric variable and how often each occurs."""
-        return self.total(
-            lambda part: Values.of(part.columns[name], part.weights() if weighted else None), ("values", name, weighted)
-        )
+        return self.total(_Valued(name, weighted), ("values", name, weighted))
 
-    def values_if_they_fit(self, name: str) -> Values | None:
+    def values_if_they_fit(self, name: str, *, weighted: bool = False) -> Values | None:
         """Return the different values of a numeric variable; None if they take more than their share of the memory."""
+        key = ("values", name, weighted)
 
         def fit() -> bool:
-            found = self.total_if_it_fits(lambda part: Values.of(part.columns[name]))
-            return found is not None and self._kept.get(("values", name, False), lambda: found) is not None
+            found = self.total_if_it_fits(_Valued(name, weighted))
+            return found is not None and self._kept.get(key, lambda: found) is not None
 
-        return self.values(name) if not self.on_disk or self._kept.get(("values fit", name), fit) else None
+        fits = not self.on_disk or self._kept.get(("values fit", name, weighted), fit)
+        return self.values(name, weighted=weighted) if fits else None
 
     def coding(self, name: str) -> Coding:
         """Return how the values of a variable are numbered in this table."""
@@ -297,6 +297,17 @@ class Half:
     def spelled(self, names: Iterable[str], codes: Iterable[int]) -> dict[str, str]:
         """Spell out a combination of codes."""
         return {name: self.coding(name).spelled(int(code)) for name, code in zip(names, codes, strict=True)}
+
+
+@dataclass(frozen=True)
+class _Valued:
+    """Counts the different values of a variable of a part."""
+
+    name: str
+    weighted: bool
+
+    def __call__(self, part: Microdata) -> Values:
+        return Values.of(part.columns[self.name], part.weights() if self.weighted else None)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.frames import Origin
-from sfumato.data.households import differing, in_households, once_per_household
+from sfumato.data.households import once_per_household
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of
 from sfumato.data.parts import TableInParts
@@ -26,7 +26,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.stretches import code_counts
 from sfumato.pair.half import Half
-from sfumato.pair.statistics import Sums
+from sfumato.pair.members import Shared
 
 Integers = NDArray[np.int64]
 
@@ -207,30 +207,13 @@ def _level(table: TableInParts) -> tuple[str, ...]:
     schema = table.schema
     apart = (schema.household, schema.id)
     open_ = tuple(v.name for v in schema if v.name not in apart and v.level is None)
-    found = Half.of(table).total(_Shared(open_))
+    found = Half.of(table).total(Shared(open_))
     shared = {
         name
         for name, together, differ in zip(open_, found["together"], found["differ"], strict=True)
         if together and not differ
     }
     return tuple(v.name for v in schema if v.name not in apart and (v.level == "household" or v.name in shared))
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """Counts how often two members of a household have a value, and how often they differ in it."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, part: Microdata) -> Sums:
-        order, unit = in_households(part)
-        found = [differing(part, name, order, unit)[1] for name in self.names]
-        return Sums(
-            {
-                "together": np.array([len(differ) for differ in found], dtype=np.int64),
-                "differ": np.array([int(differ.sum()) for differ in found], dtype=np.int64),
-            }
-        )
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """Numbers of all records of a table in a file that the parts read, wherever they are computed."""
 
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,12 @@ def in_file(column: Iterable[Column], dtype: np.dtype[Any], folder: Path) -> InF
     for stretch in column:
         filled.add(stretch)
     return filled.done()
+
+
+def write_numbers(path: Path, numbers: Column, mode: Literal["ab", "wb"]) -> None:
+    """Write numbers to a file that is its owner's alone, behind those that are there or anew."""
+    with open(path, mode, opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
+        out.write(np.ascontiguousarray(numbers).data)
 
 
 def read_numbers(path: Path, dtype: str, first: int, count: int) -> Column:

@@ -14,6 +14,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
 from sfumato.pair.half import Half
+from sfumato.pair.members import shared_by_members
 from sfumato.pair.pair import Pair
 from sfumato.pair.statistics import Crosstab, KeyClasses, Sums
 
@@ -135,7 +136,7 @@ def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, .
             "truth: counting them is no valid measure of re-identification; use record linkage"
         )
     household = pair.original.schema.household
-    if household is not None and not pair.original.in_parts and set(kept) <= set(_shared_by_members(pair.original)):
+    if household is not None and _shared_by_members(pair.original, kept):
         notes.append(
             f"records with the same {household!r} have all keys in common, so they agree with each other: counts of "
             "records say less than they seem, as of a person with several records; count units with unit='household'"
@@ -148,9 +149,11 @@ def present_keys(pair: Pair, stated: Iterable[str] | None) -> tuple[tuple[str, .
     return kept, tuple(notes)
 
 
-def _shared_by_members(half: Half) -> tuple[str, ...]:
+def _shared_by_members(half: Half, names: tuple[str, ...]) -> bool:
+    if half.in_parts:
+        return shared_by_members(half, names)
     found: tuple[str, ...] = half.keep("shared by members", lambda: household_level(half.table))
-    return found
+    return set(names) <= set(found)
 
 
 def perturbed_key(pair: Pair, name: str) -> bool:

@@ -27,7 +27,7 @@ from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
 from sfumato.pair.statistics import Room
 
 Integers = NDArray[np.int64]
-MEMORY = 2**30  # bytes that putting a column in order may take, wherever that is done
+MOST = 2**30  # bytes that putting a column in order takes wherever that is done, or less if the engine may take less
 
 
 def in_order_of(original: Half, protected: Half, name: str) -> Half:
@@ -66,7 +66,7 @@ def _laid_out(
     kinds = {variable.name: "<f8" if variable.quantitative else "<i4" for variable in parts[0].schema}
     found, start = [], 0
     for size in sizes:
-        found.append(_like(parts, InOrder(folder, kinds, start, size, whole)))
+        found.append(_like(parts, InOrder(folder, kinds, start, size, whole, min(room.memory, MOST))))
         start += size
     return tuple(found)
 
@@ -100,6 +100,7 @@ class InOrder(OnDemand):
     first: int
     count: int
     whole: str  # a digest of the whole table in its order
+    memory: int  # that putting a column in order may take
 
     @property
     def records(self) -> int:
@@ -125,18 +126,21 @@ class InOrder(OnDemand):
                 with _alone(self.folder / "lock"):
                     if not path.exists():
                         self._put_in_order(name, kind, path)
-            return np.fromfile(path, dtype=kind, count=self.count, offset=kind.itemsize * self.first)
+            found: Column = np.fromfile(path, dtype=kind, count=self.count, offset=kind.itemsize * self.first)
         except OSError as error:
             raise FileError(
                 f"variable {name!r} cannot be put in the order of the original in {self.folder}: {reason(error)}; on a "
                 "cluster give Engine a folder that all workers see"
             ) from error
+        if len(found) < self.count:
+            raise FileError(f"{path} is shorter than what was written to it")
+        return found
 
     def _put_in_order(self, name: str, kind: np.dtype[Any], path: Path) -> None:
         parts: tuple[Microdata, ...] = pickle.loads((self.folder / "parts").read_bytes())
         places = np.memmap(self.folder / "places", dtype=np.int64, mode="r")
         missing = np.array([np.nan if kind.kind == "f" else -1], dtype=kind)
-        room = Room(MEMORY, lambda: self.folder)
+        room = Room(self.memory, lambda: self.folder)
         _write(path, by_record(_told(parts, name, places), len(places), missing, room, f"variable {name!r}"))
 
 

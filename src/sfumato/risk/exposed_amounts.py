@@ -12,6 +12,7 @@ from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
+from sfumato.pair.ordered import middle_of
 from sfumato.pair.statistics import Statistic
 from sfumato.registry import catalogued
 
@@ -160,8 +161,5 @@ def _median_of_halves(pair: Pair, name: str) -> float:
         values = pair.original.table.columns[name]
         present = values[~np.isnan(values)]
         return float(np.median(present / 2)) if present.size else float("nan")
-    found = pair.original.values(name)
-    if not found.present:
-        return float("nan")
-    middle = found.at_rank(np.array([(found.present - 1) // 2, found.present // 2]))
-    return float(np.mean(middle / 2)) if found.present % 2 == 0 else float(middle[0] / 2)
+    found = pair.original.keep(("middle", name), lambda: middle_of(pair.original, name))
+    return float("nan") if found is None else float(np.mean(np.array(found) / 2))

@@ -10,6 +10,7 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure, chosen
 from sfumato.data.microdata import Floats
+from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
@@ -186,6 +187,11 @@ class GlobalDataUtility(Measure):
                 raise parameters.refuse(self, f"a scale is a list of two or more different items; got {items!r}")
         return scales
 
+    def _needed(self) -> set[str]:
+        """Name the variables of models and scales."""
+        models = as_models(self, self.models) if self.models else ()
+        return {*(item for items in self._scales() for item in items), *(name for m in models for name in m.variables)}
+
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         names = chosen(self, pair.original.schema)
         there = tuple(name for name in names if name in pair.protected.schema)
@@ -195,8 +201,9 @@ class GlobalDataUtility(Measure):
         if strangers:
             raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
         original = pair.original  # keeps what depends on it alone, whatever is gathered and put in order below
-        columns = side_by_side(pair.gathered({*names, *(item for items in self._scales() for item in items)}))
-        outcomes = self._multivariate(pair, columns)
+        gathered = pair.gathered({*names, *self._needed()})
+        columns = side_by_side(gathered)
+        outcomes = self._multivariate(gathered, columns, original.schema)
         weights, said = _weights(columns)
         still = left(columns, there) if self.deletion == "charged" else None
         variables = [
@@ -244,8 +251,9 @@ class GlobalDataUtility(Measure):
             return pairs, None, said
         return pairs, sample_size.pair_utilities(found, pairs, self.threshold), said
 
-    def _multivariate(self, pair: Pair, columns: Pair) -> list[Outcome]:
-        found = multivariate.models_compared(as_models(self, self.models), pair.tables()) if self.models else []
+    def _multivariate(self, pair: Pair, columns: Pair, schema: Schema) -> list[Outcome]:
+        models = as_models(self, self.models) if self.models else ()
+        found = multivariate.models_compared(models, pair.tables(), schema) if models else []
         return found + multivariate.scales_compared(self._scales(), columns.tables())
 
     def _measured(self, score: Score, said: tuple[str, ...]) -> Measurement:

@@ -84,10 +84,15 @@ def _ratio(a: float, b: float) -> float:
     return 1.0 if a == b else 1 - abs(a - b) / max(a, b)
 
 
-def models_compared(models: Sequence[Model], tables: tuple[Microdata, Microdata]) -> list[Outcome]:
-    """Fit models to both tables, in the original's coding; what only the protected table refuses is an outcome."""
+def models_compared(
+    models: Sequence[Model], tables: tuple[Microdata, Microdata], schema: Schema | None = None
+) -> list[Outcome]:
+    """Fit models to both tables, in the original's coding; what only the protected table refuses is an outcome.
+
+    ``schema`` is that of the whole original where the tables have some of its variables only.
+    """
     usable = Usable(tables[0], "original"), Usable(tables[1], "protected")
-    coding, found = Coding(usable[0]), []
+    coding, found = Coding(usable[0], schema), []
     for model in models:
         design = coding.design(model)
         before = _strength(design, usable[0], tables[0].schema)

@@ -171,7 +171,7 @@ class Design:
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables the model needs."""
-        return formula.parse(self.model.formula).variables
+        return self.model.variables
 
     @cached_property
     def intercept(self) -> bool:
@@ -203,16 +203,19 @@ class Design:
 
 
 class Coding:
-    """Builds designs from the original's levels and values; factors of several models are learned once."""
+    """Builds designs from the original's levels and values; factors of several models are learned once.
 
-    def __init__(self, usable: Usable) -> None:
-        self.usable = usable
+    ``schema`` is that of the whole original where only some of its variables are at hand.
+    """
+
+    def __init__(self, usable: Usable, schema: Schema | None = None) -> None:
+        self.usable, self.schema = usable, schema or usable.half.schema
         self._expressions: dict[tuple[str, bool, int], Expression] = {}
 
     def design(self, model: Model) -> Design:
         """Build the design of a model."""
         parsed, where = formula.parse(model.formula), f"model {model.label!r}"
-        original = self.usable.half.schema
+        original = self.schema
         _check_variables(parsed.variables, original, self.usable, where)
         rows = self.usable.rows(parsed.variables)
         _check_count(rows, where)

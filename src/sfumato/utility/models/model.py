@@ -50,6 +50,11 @@ class Model:
         """The formula, and the family where it is not linear: how results name the model."""
         return self.formula if self.family == "linear" else f"{self.formula} ({self.family})"
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that the formula needs."""
+        return formula.parse(self.formula).variables
+
 
 def as_models(owner: object, given: "str | Model | Sequence[str | Model]") -> tuple[Model, ...]:
     """Read one model or several; a text is a linear model."""
