@@ -1,4 +1,4 @@
-"""Households that can be counted, and persons with several records: what the others tell does not go out."""
+"""Households that can be counted, or put together again: what the other members tell does not go out."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
 from sfumato.data.present import made_missing
-from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
+from sfumato.restoration.belonging import put_together, sizes_to_count
 from sfumato.restoration.repairs import prepare
 
 
@@ -69,45 +69,8 @@ def test_the_number_of_the_household_stays_if_no_size_is_protected() -> None:
     made = LocalSuppression(3, variables=("sex", "age")).protect(data)
     assert sizes_to_count(data, made) == {} and sizes_to_count(data, data.without(["home"])) == {}
     assert "home" in prepare(data, made, seed=1).table.names
-    assert told_by_others(data, made) == [], "the ages of a family lie apart"
     other = data.without(["size"])  # who has no column of sizes protects none
     assert sizes_to_count(other, LocalSuppression(3, variables=("sex", "age")).protect(other)) == {}
-
-
-def panel(wave: bool) -> Microdata:
-    """Persons in four waves, a year apart."""
-    rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(400), 4)
-    when = np.tile(np.arange(4), 400)
-    table = {"person": who, "sex": rng.choice(["f", "m"], 400)[who], "age": rng.integers(18, 80, 400)[who] + when}
-    table |= {"pay": np.round(rng.lognormal(8, 1, 1600)), "region": rng.choice(list("ABCDEF"), 400)[who]}
-    table |= {"wave": when} if wave else {}
-    keys = (Variable("region", "nominal", role="key"), Variable("sex", "nominal", role="key"))
-    return Microdata.from_frame(pa.table(table), Schema((*keys, Variable("age", role="key")), household="person"))
-
-
-@pytest.mark.parametrize("wave", [True, False])
-def test_an_age_that_other_waves_tell_is_blank_in_all(wave: bool) -> None:
-    data = panel(wave)
-    made = LocalSuppression(3).protect(data)
-    lost = made.missing("age")
-    who = data.columns["person"].astype(int)
-    shown = np.bincount(who[~lost], minlength=400)
-    assert (shown[who[lost]] > 0).any(), "another wave shows it"
-    assert told_by_others(data, made) == ["age"]
-    ready = prepare(data, made, seed=1)
-    assert ready.order is not None
-    blank = ready.table.take(np.argsort(ready.order)).missing("age")
-    np.testing.assert_array_equal(blank, np.isin(who, who[lost]))
-    assert not ready.table.missing("pay").any()
-
-
-def test_a_number_that_moves_freely_is_blank_only_where_it_was() -> None:
-    data = panel(wave=True)
-    blank = np.random.default_rng(1).random(len(data)) < 0.1
-    assert told_by_others(data, made_missing(data, {"pay": blank})) == []
-    ready = prepare(data, made_missing(data, {"pay": blank}), seed=1)
-    assert ready.table.missing("pay").sum() == blank.sum()
 
 
 def test_households_are_put_together_by_what_members_share_wherever_they_stand() -> None:
@@ -121,12 +84,13 @@ def test_households_are_put_together_by_what_members_share_wherever_they_stand()
         }
     )
     data = Microdata.from_frame(frame, Schema(household="home", weight="weight"))
-    share, by = put_together(data, data.without(["home"]))
-    assert share == 5 / 9 and by == ("weight", "region")  # of the nine who live with others, homes 1 and 2
-    assert put_together(data, data) == (0.0, ())  # its households are numbered, and nothing has to be guessed
-    assert put_together(data, data.without(["home", "weight", "region"])) == (0.0, ())
-    coarse = data.without(["home"]).replace({"weight": np.full(10, 2.0)})
-    assert put_together(data, coarse)[0] == 0
+    found = put_together(data, data.without(["home"]))
+    assert found is not None and found.by == ("weight", "region")
+    assert found.share == 5 / 9  # of the nine who live with others, homes 1 and 2
+    assert put_together(data, data) is None  # its households are numbered, and nothing has to be guessed
+    assert put_together(data, data.without(["home", "weight", "region"])) is None
+    coarse = put_together(data, data.without(["home"]).replace({"weight": np.full(10, 2.0)}))
+    assert coarse is not None and coarse.share == 0
 
 
 def test_it_is_said_if_a_release_without_numbers_of_households_gives_them_away() -> None:

@@ -22,8 +22,9 @@ from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.restoration.audit import audit_of
-from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
+from sfumato.restoration.belonging import put_together, sizes_to_count
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
+from sfumato.restoration.histories import told_by_others, with_told_by_others
 from sfumato.restoration.names import copies_of_names
 from sfumato.restoration.of_parts import Seen, with_how_drawn
 from sfumato.restoration.weightless import with_zero_weights
@@ -151,6 +152,7 @@ def prepare(
         if of_parts is None:
             _warn_of_households(work)
         else:
+            found = with_told_by_others(found, work.original, work.table, some=bool(of_parts.notes))
             found = with_how_drawn(found, work.original.without(work.left_out), work.table, of_parts)
     except (DataError, NotApplicable) as refusal:
         return work.prepared(unaudited=str(refusal))
@@ -159,11 +161,11 @@ def prepare(
 
 def _warn_of_households(work: _Work) -> None:
     """Say if households whose numbers are left out can be put together again by what their members share."""
-    share, by = put_together(work.original, work.table)
-    if share >= REBUILT:
+    found = put_together(work.original, work.table)
+    if found is not None and found.share >= REBUILT:
         work.done.append(
-            f"households can still be put together by {listed(by, most=6)}: those of {share:.0%} of the persons who "
-            "live with others; who knows a family finds it among them: coarsen the weight with "
+            f"households can still be put together by {listed(found.by, most=6)}: those of {found.share:.0%} of the "
+            "persons who live with others; who knows a family finds it among them: coarsen the weight with "
             "WeightMasking('classes'), or what members share"
         )
 
