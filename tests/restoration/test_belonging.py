@@ -1,5 +1,6 @@
 """Households that can be counted, or put together again: what the other members tell does not go out."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
 from sfumato.data.present import made_missing
 from sfumato.restoration.belonging import put_together, sizes_to_count
+from sfumato.restoration.of_parts import Seen
 from sfumato.restoration.repairs import prepare
 
 
@@ -110,3 +112,36 @@ def test_it_is_said_if_a_release_without_numbers_of_households_gives_them_away()
         made = GlobalRecoding(bins={"age": 20}).protect(data.replace({"weight": weight}), rng=1)
         done = prepare(data.replace({"weight": weight}), made, seed=1).checked.done
         assert any("households can still be put together by weight" in line for line in done) == said
+
+
+def sized(weights: int) -> Microdata:
+    """Families with the number of members, and so many different weights, which members share."""
+    data = families()
+    home = data.columns["home"].astype(int)
+    weight = np.random.default_rng(5).permutation(np.arange(1_000) % weights)[home - 700] + 5.0
+    table = data.to_arrow().append_column("w", pa.array(weight))
+    return Microdata.from_frame(table, replace(data.schema, weight="w"))
+
+
+@pytest.mark.parametrize("weights", [1_000, 4])
+def test_a_protected_size_that_can_be_counted_without_the_number_is_told(weights: int) -> None:
+    data = sized(weights)
+    made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
+    for of_parts in (None, Seen()):  # at hand are all records of the parts
+        ready = prepare(data, made, seed=1, keep_weights=True, of_parts=of_parts)
+        assert "home" not in ready.table.names and ready.checked.passed
+        told = [said for said in ready.checked.done if "put together" in said]
+        if weights == 4:
+            assert not told
+            continue
+        assert len(told) == 1
+        assert f"size can be counted so, right in 100% of {len(data):,} protected values, where the best" in told[0]
+
+
+def test_of_a_sample_it_is_said_that_nobody_looked() -> None:
+    data = sized(1_000)
+    made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
+    done = prepare(data, made, seed=1, of_parts=Seen(("a sample",))).checked.done
+    said = "whether households can be put together again by size, region and w was not looked at"
+    assert any(line.startswith(said) for line in done)
+    assert not any("can still be put together" in line for line in done)

@@ -13,8 +13,12 @@ from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
 from sfumato.kernels.groups import classes
+from sfumato.restoration import wording
+from sfumato.restoration.aims import aims
+from sfumato.restoration.guess import best_guess
 from sfumato.restoration.names import texts
 
+REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
 COUNTED = 0.99  # of the records must have the number of members as their value, to be a size
 
 Mask = NDArray[np.bool_]
@@ -102,8 +106,7 @@ def put_together(original: Microdata, table: Microdata) -> Rebuilt | None:
         return None
     unit = units(original)
     members = np.bincount(unit)
-    level = {*household_level(original), original.schema.weight}
-    shared = [name for name in table.names if name in level]
+    shared = _shared(original, table)
     together = members[unit] > 1
     if not shared or not together.any():
         return None
@@ -112,3 +115,57 @@ def put_together(original: Microdata, table: Microdata) -> Rebuilt | None:
     units_of, groups_of = np.bincount(pairs[:, 0]), np.bincount(pairs[:, 1])
     whole = (units_of[group] == 1) & (groups_of[unit] == 1) & together
     return Rebuilt(group, whole, float(whole.sum() / together.sum()), tuple(shared))
+
+
+def _shared(original: Microdata, table: Microdata) -> list[str]:
+    level = {*household_level(original), original.schema.weight}
+    return [name for name in table.names if name in level]
+
+
+def told_of_households(original: Microdata, table: Microdata, near: float, margin: float, *, some: bool) -> list[str]:
+    """Say whether households whose numbers are gone can be put together again, and a protected size counted by that.
+
+    A size is told if counting gets right more than ``margin`` above the best guess. ``some``: these are some of the
+    records, of which nothing can be said, because the other members of a household may be elsewhere.
+    """
+    home = original.schema.household
+    if home is None or home in table.columns:
+        return []
+    if some:
+        shared = _shared(original, table)
+        untold = (
+            f"whether households can be put together again by {wording.listed(shared, most=6)} was not looked at: of a "
+            "table in parts not all members are at hand; --sample with the number of all records has it looked at"
+        )
+        return [untold] if shared else []
+    found = put_together(original, table)
+    if found is None:
+        return []
+    counted = _counted(original, table, found, near, margin)
+    if found.share < REBUILT and not counted:
+        return []
+    return [
+        f"households can still be put together by {wording.listed(found.by, most=6)}: those of {found.share:.0%} of "
+        f"the persons who live with others{''.join(counted)}; who knows a family finds it among them: coarsen the "
+        "weight with WeightMasking('classes'), or what members share"
+    ]
+
+
+def _counted(original: Microdata, table: Microdata, found: Rebuilt, near: float, margin: float) -> list[str]:
+    """Say which protected sizes the groups tell, counted."""
+    names = sizes(original)
+    if not names:
+        return []
+    members = np.bincount(found.group)[found.group]
+    said = []
+    for aim in aims(original, table, near):
+        if aim.name not in names:
+            continue
+        right = float((members == _numbers(original, aim.name))[aim.cells].mean())
+        guess = best_guess(aim).share
+        if right - guess > margin:
+            said.append(
+                f"; {aim.name} can be counted so, right in {right:.0%} of {len(aim.cells):,} protected values, where "
+                f"the best guess is in {guess:.0%}"
+            )
+    return said
