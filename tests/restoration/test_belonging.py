@@ -1,5 +1,6 @@
-"""Households that can be counted, and persons with several records: what the others tell does not go out."""
+"""Households that can be counted, or put together again: what the other members tell does not go out."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, TopBottomCoding, Variable, VariableRemoval
 from sfumato.data.present import made_missing
-from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
+from sfumato.restoration.belonging import put_together, sizes_to_count
+from sfumato.restoration.of_parts import Seen
 from sfumato.restoration.repairs import prepare
 
 
@@ -69,45 +71,8 @@ def test_the_number_of_the_household_stays_if_no_size_is_protected() -> None:
     made = LocalSuppression(3, variables=("sex", "age")).protect(data)
     assert sizes_to_count(data, made) == {} and sizes_to_count(data, data.without(["home"])) == {}
     assert "home" in prepare(data, made, seed=1).table.names
-    assert told_by_others(data, made) == [], "the ages of a family lie apart"
     other = data.without(["size"])  # who has no column of sizes protects none
     assert sizes_to_count(other, LocalSuppression(3, variables=("sex", "age")).protect(other)) == {}
-
-
-def panel(wave: bool) -> Microdata:
-    """Persons in four waves, a year apart."""
-    rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(400), 4)
-    when = np.tile(np.arange(4), 400)
-    table = {"person": who, "sex": rng.choice(["f", "m"], 400)[who], "age": rng.integers(18, 80, 400)[who] + when}
-    table |= {"pay": np.round(rng.lognormal(8, 1, 1600)), "region": rng.choice(list("ABCDEF"), 400)[who]}
-    table |= {"wave": when} if wave else {}
-    keys = (Variable("region", "nominal", role="key"), Variable("sex", "nominal", role="key"))
-    return Microdata.from_frame(pa.table(table), Schema((*keys, Variable("age", role="key")), household="person"))
-
-
-@pytest.mark.parametrize("wave", [True, False])
-def test_an_age_that_other_waves_tell_is_blank_in_all(wave: bool) -> None:
-    data = panel(wave)
-    made = LocalSuppression(3).protect(data)
-    lost = made.missing("age")
-    who = data.columns["person"].astype(int)
-    shown = np.bincount(who[~lost], minlength=400)
-    assert (shown[who[lost]] > 0).any(), "another wave shows it"
-    assert told_by_others(data, made) == ["age"]
-    ready = prepare(data, made, seed=1)
-    assert ready.order is not None
-    blank = ready.table.take(np.argsort(ready.order)).missing("age")
-    np.testing.assert_array_equal(blank, np.isin(who, who[lost]))
-    assert not ready.table.missing("pay").any()
-
-
-def test_a_number_that_moves_freely_is_blank_only_where_it_was() -> None:
-    data = panel(wave=True)
-    blank = np.random.default_rng(1).random(len(data)) < 0.1
-    assert told_by_others(data, made_missing(data, {"pay": blank})) == []
-    ready = prepare(data, made_missing(data, {"pay": blank}), seed=1)
-    assert ready.table.missing("pay").sum() == blank.sum()
 
 
 def test_households_are_put_together_by_what_members_share_wherever_they_stand() -> None:
@@ -121,12 +86,13 @@ def test_households_are_put_together_by_what_members_share_wherever_they_stand()
         }
     )
     data = Microdata.from_frame(frame, Schema(household="home", weight="weight"))
-    share, by = put_together(data, data.without(["home"]))
-    assert share == 5 / 9 and by == ("weight", "region")  # of the nine who live with others, homes 1 and 2
-    assert put_together(data, data) == (0.0, ())  # its households are numbered, and nothing has to be guessed
-    assert put_together(data, data.without(["home", "weight", "region"])) == (0.0, ())
-    coarse = data.without(["home"]).replace({"weight": np.full(10, 2.0)})
-    assert put_together(data, coarse)[0] == 0
+    found = put_together(data, data.without(["home"]))
+    assert found is not None and found.by == ("weight", "region")
+    assert found.share == 5 / 9  # of the nine who live with others, homes 1 and 2
+    assert put_together(data, data) is None  # its households are numbered, and nothing has to be guessed
+    assert put_together(data, data.without(["home", "weight", "region"])) is None
+    coarse = put_together(data, data.without(["home"]).replace({"weight": np.full(10, 2.0)}))
+    assert coarse is not None and coarse.share == 0
 
 
 def test_it_is_said_if_a_release_without_numbers_of_households_gives_them_away() -> None:
@@ -146,3 +112,36 @@ def test_it_is_said_if_a_release_without_numbers_of_households_gives_them_away()
         made = GlobalRecoding(bins={"age": 20}).protect(data.replace({"weight": weight}), rng=1)
         done = prepare(data.replace({"weight": weight}), made, seed=1).checked.done
         assert any("households can still be put together by weight" in line for line in done) == said
+
+
+def sized(weights: int) -> Microdata:
+    """Families with the number of members, and so many different weights, which members share."""
+    data = families()
+    home = data.columns["home"].astype(int)
+    weight = np.random.default_rng(5).permutation(np.arange(1_000) % weights)[home - 700] + 5.0
+    table = data.to_arrow().append_column("w", pa.array(weight))
+    return Microdata.from_frame(table, replace(data.schema, weight="w"))
+
+
+@pytest.mark.parametrize("weights", [1_000, 4])
+def test_a_protected_size_that_can_be_counted_without_the_number_is_told(weights: int) -> None:
+    data = sized(weights)
+    made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
+    for of_parts in (None, Seen()):  # at hand are all records of the parts
+        ready = prepare(data, made, seed=1, keep_weights=True, of_parts=of_parts)
+        assert "home" not in ready.table.names and ready.checked.passed
+        told = [said for said in ready.checked.done if "put together" in said]
+        if weights == 4:
+            assert not told
+            continue
+        assert len(told) == 1
+        assert f"size can be counted so, right in 100% of {len(data):,} protected values, where the best" in told[0]
+
+
+def test_of_a_sample_it_is_said_that_nobody_looked() -> None:
+    data = sized(1_000)
+    made = GlobalRecoding(bins={"size": (2, 4)}).protect(data)
+    done = prepare(data, made, seed=1, of_parts=Seen(("a sample",))).checked.done
+    said = "whether households can be put together again by size, region and w was not looked at"
+    assert any(line.startswith(said) for line in done)
+    assert not any("can still be put together" in line for line in done)

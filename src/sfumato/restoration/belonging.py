@@ -1,28 +1,29 @@
-"""What records that belong together tell of each other beyond what they share: how many they are, and where one stands.
+"""Who belongs together in a file, and how many they are: by the number of the household, or without it.
 
-The audit asks the other members of a household for the value that a record lacks. Two things they tell without having
-it: the size of the household, which can be counted from its number; and, of several records of one person, a number
-such as age that goes up from record to record, or hardly moves.
+The audit asks the other members of a household for the value that a record lacks. The size of the household they tell
+without having it: it can be counted, from the number or from what members share.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
 from sfumato.kernels.groups import classes
+from sfumato.restoration import wording
+from sfumato.restoration.aims import aims
+from sfumato.restoration.guess import best_guess
 from sfumato.restoration.names import texts
 
+REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
 COUNTED = 0.99  # of the records must have the number of members as their value, to be a size
-PAIRS = 20  # of records of one unit, at least, to see a rule in how a number moves
-RULED = 0.95  # of these must follow the rule
-NEAR, MOSTLY = 0.05, 0.9  # a number hardly moves if so many pairs lie within so many of the records in rank
 
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Integers = NDArray[np.int64]
 
 
 def sizes_to_count(original: Microdata, table: Microdata) -> dict[str, Mask]:
@@ -84,70 +85,87 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def put_together(original: Microdata, table: Microdata) -> tuple[float, tuple[str, ...]]:
-    """Return the share of persons not alone in their household whose household can be put together again, and by what.
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """Households found without their numbers: the group of each record, which groups are whole households, by what."""
+
+    group: Integers
+    whole: Mask
+    share: float  # of the persons who live with others, those whose household it is
+    by: tuple[str, ...]
+
+
+def put_together(original: Microdata, table: Microdata) -> Rebuilt | None:
+    """Put households together whose numbers are gone; None where the table has them, or nothing that members share.
 
     Records alike in the weight and in what members of a household share are taken for a household, wherever they stand;
     it is put together if these are its members and nobody else. Records are those of the original, in its order.
-    Nothing is said of a table that numbers its households.
     """
     home = original.schema.household
     if home is None or home in table.columns or len(table) != len(original):
-        return 0.0, ()
+        return None
     unit = units(original)
     members = np.bincount(unit)
-    level = {*household_level(original), original.schema.weight}
-    shared = [name for name in table.names if name in level]
+    shared = _shared(original, table)
     together = members[unit] > 1
     if not shared or not together.any():
-        return 0.0, ()
+        return None
     group, _ = classes(np.column_stack([np.unique(table.columns[name], return_inverse=True)[1] for name in shared]))
     pairs = np.unique(np.column_stack([group, unit]), axis=0)
     units_of, groups_of = np.bincount(pairs[:, 0]), np.bincount(pairs[:, 1])
     whole = (units_of[group] == 1) & (groups_of[unit] == 1) & together
-    return float(whole.sum() / together.sum()), tuple(shared)
+    return Rebuilt(group, whole, float(whole.sum() / together.sum()), tuple(shared))
 
 
-def told_by_others(original: Microdata, table: Microdata) -> list[str]:
-    """Name the numbers that are blank in some records of a unit, and told by its other records though these differ.
+def _shared(original: Microdata, table: Microdata) -> list[str]:
+    level = {*household_level(original), original.schema.weight}
+    return [name for name in table.names if name in level]
 
-    In a panel age goes up by as much as the wave does, so that one wave tells all; without the wave it still hardly
-    moves. Among the members of a family it does neither. What members share is for the audit to see.
+
+def told_of_households(original: Microdata, table: Microdata, near: float, margin: float, *, some: bool) -> list[str]:
+    """Say whether households whose numbers are gone can be put together again, and a protected size counted by that.
+
+    A size is told if counting gets right more than ``margin`` above the best guess. ``some``: these are some of the
+    records, of which nothing can be said, because the other members of a household may be elsewhere.
     """
-    if original.schema.household is None or original.schema.household not in table.columns:
+    home = original.schema.household
+    if home is None or home in table.columns:
         return []
-    unit = units(original)
-    order = np.argsort(unit, kind="stable")
-    later = np.flatnonzero(unit[order][1:] == unit[order][:-1]) + 1
-    if len(later) < PAIRS:
+    if some:
+        shared = _shared(original, table)
+        untold = (
+            f"whether households can be put together again by {wording.listed(shared, most=6)} was not looked at: of a "
+            "table in parts not all members are at hand; --sample with the number of all records has it looked at"
+        )
+        return [untold] if shared else []
+    found = put_together(original, table)
+    if found is None:
         return []
-    pairs = order[later - 1], order[later]
-    shown = [name for name in table.schema.analysed("numeric", "date") if name in original.columns]
-    moves = {name: original.columns[name][pairs[1]] - original.columns[name][pairs[0]] for name in shown}
-    found = []
-    for name in shown:
-        lost = table.missing(name) & ~original.missing(name)
-        move = moves[name]
-        if not lost.any() or not original.schema[name].quantitative or not (np.nan_to_num(move) != 0).any():
+    counted = _counted(original, table, found, near, margin)
+    if found.share < REBUILT and not counted:
+        return []
+    return [
+        f"households can still be put together by {wording.listed(found.by, most=6)}: those of {found.share:.0%} of "
+        f"the persons who live with others{''.join(counted)}; who knows a family finds it among them: coarsen the "
+        "weight with WeightMasking('classes'), or what members share"
+    ]
+
+
+def _counted(original: Microdata, table: Microdata, found: Rebuilt, near: float, margin: float) -> list[str]:
+    """Say which protected sizes the groups tell, counted."""
+    names = sizes(original)
+    if not names:
+        return []
+    members = np.bincount(found.group)[found.group]
+    said = []
+    for aim in aims(original, table, near):
+        if aim.name not in names:
             continue
-        ruled = any(_go_alike(move, moves[other]) for other in shown if other != name)
-        if ruled or _hardly_moves(original.columns[name], pairs):
-            found.append(name)
-    return found
-
-
-def _go_alike(move: Floats, other: Floats) -> bool:
-    """Tell whether a number goes up, or down, by as much as another goes up."""
-    there = ~np.isnan(move) & ~np.isnan(other) & (other != 0)
-    if np.count_nonzero(there) < PAIRS:
-        return False
-    return max(float(np.isclose(move[there], sign * other[there]).mean()) for sign in (1, -1)) >= RULED
-
-
-def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:
-    there = ~np.isnan(column)
-    rank = np.full(len(column), np.nan)
-    rank[there] = rankdata(column[there]) / np.count_nonzero(there)
-    apart = np.abs(rank[pairs[1]] - rank[pairs[0]])
-    apart = apart[~np.isnan(apart)]
-    return len(apart) >= PAIRS and float((apart <= NEAR).mean()) >= MOSTLY
+        right = float((members == _numbers(original, aim.name))[aim.cells].mean())
+        guess = best_guess(aim).share
+        if right - guess > margin:
+            said.append(
+                f"; {aim.name} can be counted so, right in {right:.0%} of {len(aim.cells):,} protected values, where "
+                f"the best guess is in {guess:.0%}"
+            )
+    return said

@@ -15,6 +15,7 @@ Integers = NDArray[np.int64]
 
 LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
 MOST_PREFIXES = 6  # lengths of prefixes that are tried
+OWN = 0.5  # of the records have a text of their own, if it is looked at as an id is
 
 
 def column(data: Microdata, name: str, shown: str = "") -> Evidence:
@@ -69,21 +70,37 @@ def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
         return
     texts = [str(category) for category in variable.categories]
     codes = data.columns[name].astype(np.int64)
+    blank = data.missing(name)
+
+    def of(keys: list[str] | list[int], shown: str, *, ordered: bool) -> Evidence:
+        gaps = blank if blank.any() else None
+        return Evidence((shown,), _ranked(keys, codes), ordered, parts=(name,), blank=gaps)
+
     figures = [re.sub(r"\D", "", text) for text in texts]
-    if all(figures):
-        yield Evidence((f"figures of {name}",), _ranked([int(f) for f in figures], codes), ordered=True), False
-    else:
-        yield Evidence((f"{name} in alphabetical order",), _ranked(texts, codes), ordered=True), False
+    alphabet = of(texts, f"{name} in alphabetical order", ordered=True)
+    numbered = of([int(f) for f in figures], f"figures of {name}", ordered=True) if all(figures) else alphabet
+    yield numbered, False
     for length in range(1, MOST_PREFIXES + 1):
-        start = _ranked([text[:length] for text in texts], codes)
-        if 1 < len(np.unique(start)) <= len(data) / 2:
-            named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
-            yield Evidence((named,), start, ordered=False), True
+        named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
+        start = of([text[:length] for text in texts], named, ordered=False)
+        if 1 < len(np.unique(start.codes)) <= len(data) / 2:
+            yield start, True
+    if not np.array_equal(numbered.codes, alphabet.codes):
+        yield alphabet, False
 
 
 def _ranked(keys: list[str] | list[int], codes: Integers) -> Integers:
     place = {key: rank for rank, key in enumerate(sorted(set(keys)), start=1)}  # type: ignore[type-var]
     return np.array([*(place[key] for key in keys), 0], dtype=np.int64)[codes]
+
+
+def counting(data: Microdata, name: str) -> bool:
+    """Tell whether a column is a text of which most records have their own, so that it may be like an id."""
+    codes = data.columns[name]
+    if data.schema[name].kind != "nominal" or _days(data.schema[name].categories) is not None:
+        return False
+    present = codes[codes >= 0]
+    return len(present) > 0 and len(np.unique(present)) > OWN * len(present)
 
 
 def household(original: Microdata, data: Microdata, units: Integers | None) -> tuple[Evidence, str] | None:

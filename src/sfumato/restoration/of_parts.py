@@ -3,8 +3,9 @@
 Up to half of them are records with suppressed values, for these are rare; up to a quarter are others that show the
 same categories, from whom an intruder learns what goes with them; the rest is drawn at random. The audit asks how many
 of a variable's protected values come back, each beside a guess at the same value, so that it does no harm that they are
-more among these records than in the table. Values that were changed are not drawn apart: an intruder does not know
-which they are, and what he would put wrong elsewhere must count as often as in the table.
+more among these records than in the table. Numbers coded at an end count as suppressed, for the file shows which they
+are. Values that were changed are not drawn apart: an intruder does not know which, and what he would put wrong
+elsewhere must count as often as in the table.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -163,7 +164,7 @@ def _drawn(
     random = drawn_records(records, size - len(apart))
     rows = np.union1d(apart, random)
     said = (
-        f"audited in {len(rows):,} of {records:,} records: {_of(len(gone), found.records)} with suppressed values, "
+        f"audited in {len(rows):,} of {records:,} records: {_of(len(gone), found.records)} with {found.what}, "
         f"{len(apart) - len(gone):,} that show the same categories, and a random sample of {len(random):,}"
     )
     witness = np.isin(rows, random)

@@ -49,7 +49,7 @@ class Evidence:
         if len(rows) == len(self.codes):
             return self
         blank = None if self.blank is None else self.blank[rows]
-        return Evidence(self.shown, self.codes[rows], self.ordered, blank=blank)
+        return Evidence(self.shown, self.codes[rows], self.ordered, self.parts, blank)
 
 
 @dataclass(frozen=True, eq=False)

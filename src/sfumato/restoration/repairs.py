@@ -22,8 +22,9 @@ from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import DataError, NotApplicable
 from sfumato.restoration.audit import audit_of
-from sfumato.restoration.belonging import put_together, sizes_to_count, told_by_others
+from sfumato.restoration.belonging import sizes_to_count, told_of_households
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
+from sfumato.restoration.histories import told_by_others, with_told_by_others
 from sfumato.restoration.names import copies_of_names
 from sfumato.restoration.of_parts import Seen, with_how_drawn
 from sfumato.restoration.weightless import with_zero_weights
@@ -31,7 +32,6 @@ from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
-REBUILT = 0.05  # of the persons who live with others: the share from which it is worth a word
 _NUMBERS = "The numbers of {} tell who belongs together and nothing else."
 Order = NDArray[np.intp]
 
@@ -148,24 +148,14 @@ def prepare(
             _follow(work)
             found = _audited(work)
         found = with_zero_weights(found, work.original.without(work.left_out), work.table)
-        if of_parts is None:
-            _warn_of_households(work)
-        else:
+        some = of_parts is not None and bool(of_parts.notes)
+        work.done += told_of_households(work.original, work.table, found.near, found.margin, some=some)
+        if of_parts is not None:
+            found = with_told_by_others(found, work.original, work.table, some=some)
             found = with_how_drawn(found, work.original.without(work.left_out), work.table, of_parts)
     except (DataError, NotApplicable) as refusal:
         return work.prepared(unaudited=str(refusal))
     return work.prepared(found)
-
-
-def _warn_of_households(work: _Work) -> None:
-    """Say if households whose numbers are left out can be put together again by what their members share."""
-    share, by = put_together(work.original, work.table)
-    if share >= REBUILT:
-        work.done.append(
-            f"households can still be put together by {listed(by, most=6)}: those of {share:.0%} of the persons who "
-            "live with others; who knows a family finds it among them: coarsen the weight with "
-            "WeightMasking('classes'), or what members share"
-        )
 
 
 def _follow(work: _Work) -> None:

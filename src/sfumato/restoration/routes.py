@@ -53,10 +53,20 @@ class Setting:
     @cached_property
     def columns(self) -> list[Evidence]:
         """The columns that are neither weight nor id, as evidence; those with one value tell nothing."""
+        return [one for one in (held.column(self.protected, name) for name in self._named) if held.informative(one)]
+
+    @cached_property
+    def patterns(self) -> list[tuple[Evidence, bool]]:
+        """What texts may tell of which most records have their own, and whether records that share it count."""
+        texts = [name for name in self._named if held.counting(self.protected, name)]
+        found = [entry for name in texts for entry in held.ids(self.protected, name)]
+        return [entry for entry in found if held.informative(entry[0])]
+
+    @property
+    def _named(self) -> list[str]:
         apart = {*held.id_names(self.original, self.protected)}
         apart |= {name for table in (self.original, self.protected) if (name := table.schema.weight) is not None}
-        names = [name for name in self.protected.names if name not in apart]
-        return [one for one in (held.column(self.protected, name) for name in names) if held.informative(one)]
+        return [name for name in self.protected.names if name not in apart]
 
 
 def weight(setting: Setting) -> Found:
@@ -114,11 +124,16 @@ def ids(setting: Setting) -> Found:
 
 
 def columns(setting: Setting) -> Found:
-    """Every other column by itself: copies, and what another column determines."""
-    offered = setting.columns
-    found = (best_of(t, (one for one in offered if one.shown != (t.aim.name,))) for t in setting.targets)
-    trials = [trial for trial in found if trial is not None]
-    return trials or "there is no other column that tells records apart"
+    """Every other column by itself: copies, what another column determines, and the order of texts."""
+    shared = [*setting.columns, *(one for one, ties in setting.patterns if ties)]
+    ordered = [one for one, ties in setting.patterns if not ties]
+    found = []
+    for target in setting.targets:
+        own = (target.aim.name,)
+        best = best_of(target, (one for one in shared if one.columns != own))
+        order = best_of(target, (one for one in ordered if one.columns != own), Way(ties=False, apart=setting.apart))
+        found += _best([best, order])
+    return found or "there is no other column that tells records apart"
 
 
 def combinations_of(setting: Setting) -> Found:
@@ -234,11 +249,16 @@ def beside(setting: Setting) -> Found:
         for one in setting.beside:
             answers = one.read_off(target.aim)
             trials += [None if answers is None else read_off(target, answers, *one.evidence.shown)]
-        made = [trial for trial in trials if trial is not None]
-        if made:
-            best = max(made, key=lambda trial: trial.share)
-            found.append(replace(best, tests=sum(trial.tests for trial in made)))
+        found += _best(trials)
     return found or "the other releases cannot be linked to this one, or tell nothing"
+
+
+def _best(trials: list[Trial | None]) -> list[Trial]:
+    """Return the best of some trials, if there is any, as the best of all that was tried."""
+    made = [trial for trial in trials if trial is not None]
+    if not made:
+        return []
+    return [replace(max(made, key=lambda trial: trial.share), tests=sum(trial.tests for trial in made))]
 
 
 ROUTES: Mapping[Name, Any] = {

@@ -2,7 +2,8 @@
 
 Suppressed values are rare: a random sample of a large register may hold none of them, and of the small town that they
 were suppressed in nobody else, from whom an intruder learns what goes with it. So both are looked for in all parts.
-Which of them are drawn follows from draws that are numbered by record, so that no cut changes it.
+Numbers coded at an end are rare too, and are looked for likewise: whoever has the file sees which they are. Which of
+them are drawn follows from draws that are numbered by record, so that no cut changes it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 MATES = 3  # records that show the category of a suppressed value, of each category
+CODED = 200  # records whose number was coded at an end, of each variable: more would crowd the ranks there
 LOOKED_THROUGH = 200_000  # gaps of a variable, where it is not known which of them were in the original
 
 
@@ -52,6 +54,7 @@ class Suppressed:
 
     records: int | None  # None: nobody knows
     drawn: Mapping[str, Drawn]
+    what: str = "suppressed values"
 
     def chosen(self, most: int) -> dict[str, Rows]:
         """Return at most so many records by variable: of the rare ones all, of the others as many as of each other."""
@@ -65,12 +68,13 @@ class Suppressed:
 
 def suppressed(original: TableInParts, protected: TableInParts, most: int) -> Suppressed:
     """Find the records whose values were suppressed, of each variable at most so many; record i is record i."""
-    names = _offered(original, protected)
-    if not names:
+    sought = _sought(original, protected)
+    if not sought:
         return Suppressed(0, {})
-    before, after = cut_alike(original.only(names), protected.only(names))
+    before, after = cut_alike(original.only(sought), protected.only(sought))
     draws = Draws(len(original), "records with suppressed values")
-    return _merged(_each(_Gone(names, draws, most), before, after), most)
+    found = _merged(_each(_Gone(sought, draws, most), before, after), most)
+    return _few_coded(found, sought)
 
 
 def suppressed_in_order(
@@ -80,27 +84,28 @@ def suppressed_in_order(
 
     Of very many places without a value only some are looked at, to see whether the original had one.
     """
-    names = _offered(original, protected)
-    if not names:
+    sought = _sought(original, protected)
+    if not sought:
         return Suppressed(0, {})
     draws = Draws(len(original), "records with suppressed values")
     looked = max(LOOKED_THROUGH, most)
-    blank = _merged(_each(_Gone(names, draws, looked), protected.only(names)), looked)
+    blank = _merged(_each(_Gone(sought, draws, looked), protected.only(sought)), looked)
     if not blank.drawn:
         return blank
     places = np.unique(np.concatenate([found.rows for found in blank.drawn.values()]))
     record = record_of(places)
     ascending = np.sort(record)
-    there = taken(original.only(names), ascending)
+    there = taken(original.only(sought), ascending)
     drawn = {}
     for name, found in blank.drawn.items():
         records = record[np.searchsorted(places, found.rows)]
-        gone = ~there.missing(name)[np.searchsorted(ascending, records)]
+        gone = sought[name].had(there, name)[np.searchsorted(ascending, records)]
         drawn[name] = Drawn(records[gone], found.draws[gone])
     there_are = None
     if len(places) == blank.records:
         there_are = len(np.unique(np.concatenate([found.rows for found in drawn.values()])))
-    return Suppressed(there_are, {name: found.least(most) for name, found in drawn.items() if len(found.rows)})
+    least = {name: found.least(most) for name, found in drawn.items() if len(found.rows)}
+    return _few_coded(Suppressed(there_are, least), sought)
 
 
 def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, Rows], most: int) -> dict[str, Rows]:
@@ -130,11 +135,46 @@ def mates(original: TableInParts, protected: TableInParts, chosen: Mapping[str, 
     return {name: drawn.rows for name, drawn in shown.items()}
 
 
+@dataclass(frozen=True)
+class _Sought:
+    """What is looked for of a variable: values that are gone, and numbers coded at an end, beyond which they lay."""
+
+    blanks: bool
+    bottom: float = -np.inf
+    top: float = np.inf
+
+    def lacks(self, table: Microdata, name: str) -> NDArray[np.bool_]:
+        """Tell which records of a protected table have no value, or show an end."""
+        gone = table.missing(name) if self.blanks else np.zeros(len(table), dtype=bool)
+        return np.asarray(gone | self._at_an_end(table, name)) if self.coded else gone
+
+    def had(self, table: Microdata, name: str) -> NDArray[np.bool_]:
+        """Tell which records of an original had a value, if only ends are looked for one beyond them.
+
+        A value that is an end itself was not coded, and tells nothing if it was made missing.
+        """
+        if not self.coded:
+            return ~table.missing(name)
+        column = table.columns[name]
+        if not self.blanks:
+            return np.asarray((column < self.bottom) | (column > self.top))
+        return np.asarray(~table.missing(name) & (column != self.bottom) & (column != self.top))
+
+    def _at_an_end(self, table: Microdata, name: str) -> NDArray[np.bool_]:
+        column = table.columns[name]
+        return np.asarray((column <= self.bottom) | (column >= self.top))
+
+    @property
+    def coded(self) -> bool:
+        """Whether there are ends."""
+        return bool(np.isfinite(self.bottom) or np.isfinite(self.top))
+
+
 @dataclass(frozen=True, eq=False)
 class _Gone:
-    """Finds the records of a part that have no value, though they had one if the original's part is given."""
+    """Finds the records of a part that lack a value, though they had it if the original's part is given."""
 
-    names: tuple[str, ...]
+    sought: Mapping[str, _Sought]
     draws: Draws
     most: int
 
@@ -143,10 +183,10 @@ class _Gone:
         draw = self.draws.uniform("which", first.value, len(after))
         some = np.zeros(len(after), dtype=bool)
         drawn = {}
-        for name in self.names:
-            gone = after.missing(name)
+        for name, sought in self.sought.items():
+            gone = sought.lacks(after, name)
             for part in before:
-                gone &= ~part.missing(name)
+                gone &= sought.had(part, name)
             rows = np.flatnonzero(gone)
             if len(rows):
                 some |= gone
@@ -178,6 +218,15 @@ class _Showing:
         return found
 
 
+def _few_coded(found: Suppressed, sought: Mapping[str, _Sought]) -> Suppressed:
+    """Return what was found with a few records of each variable of which nothing was made missing."""
+    drawn = {name: one if sought[name].blanks else one.least(CODED) for name, one in found.drawn.items()}
+    coded = any(sought[name].coded for name in drawn)
+    blanks = any(sought[name].blanks for name in drawn)
+    what = " or ".join([*(["suppressed values"] if blanks or not coded else []), *(["coded ends"] if coded else [])])
+    return Suppressed(found.records, drawn, what)
+
+
 def _merged(found: Iterable[Suppressed], most: int) -> Suppressed:
     drawn: dict[str, Drawn] = {}
     records = 0
@@ -196,6 +245,23 @@ def _each(of: Callable[..., Any], *tables: TableInParts) -> Iterator[Any]:
     if all(part.on_disk for table in tables for part in table.parts):
         return current(len(last)).each(of, parts, stored=False)
     return (of(*part) for part in parts)
+
+
+def _sought(original: TableInParts, protected: TableInParts) -> dict[str, _Sought]:
+    """Return by variable what is looked for."""
+    blanks = _offered(original, protected)
+    found = {}
+    for name in original.schema.analysed():
+        if name not in protected.schema:
+            continue
+        before, after = original.schema[name], protected.schema[name]
+        ends = {}
+        if before.quantitative and after.quantitative:
+            new = {end: (getattr(after.treatment, end), getattr(before.treatment, end)) for end in ("bottom", "top")}
+            ends = {end: limit for end, (limit, old) in new.items() if limit is not None and limit != old}
+        if name in blanks or ends:
+            found[name] = _Sought(name in blanks, **ends)
+    return found
 
 
 def _offered(original: TableInParts, protected: TableInParts) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.guess import Guess, exact_guess
 from sfumato.restoration.prediction import Evidence, Lesson, lesson_of, predicted
+from sfumato.restoration.recoded import Unseen
 from sfumato.restoration.unaware import unaware_guess
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,11 @@ class Target:
     def screened(self) -> bool:
         """Whether looking through many columns is done on a sample."""
         return len(self.aim.band) > SCREENED[0] or len(self.aim.cells) > SCREENED[1]
+
+    @cached_property
+    def unseen(self) -> Unseen | None:
+        """The protected values of which no record shows the category."""
+        return Unseen.of(self.aim)
 
     @cached_property
     def guessed_exactly(self) -> Mask:
@@ -160,18 +166,29 @@ def tried(target: Target, evidence: Evidence, way: Way = USUAL) -> Trial:
     unchanged = target.sample.of(target.unchanged, CHECKED)
     if unchanged.size:
         trial = _elsewhere(trial, unchanged, _answers(target.aim, evidence, way, lesson, unchanged))
-    if not target.aim.taught:
-        return trial
-    known = target.sample.of(np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True), CHECKED)
+    known = target.sample.of(_checked_on(target, evidence, way, lesson), CHECKED)
     if not known.size:
         return trial
-    found = _answers(target.aim, evidence, way, lesson, known)
+    if target.aim.taught:
+        found = _answers(target.aim, evidence, way, lesson, known)
+    else:
+        found = predicted(target.aim, evidence, published_lesson(target.aim, own=False), known, banded=False)
     answered = ~np.isnan(found) if target.aim.number else found >= 0
     if not answered.any():
         return trial
     right = target.aim.right(known[answered], found[answered])[0]
     usual = _usual(target.aim, known[answered])
     return replace(trial, holds=float(right.mean()), checked=len(right), usual=usual)
+
+
+def _checked_on(target: Target, evidence: Evidence, way: Way, lesson: Lesson) -> Rows:
+    """Return the unprotected rows on which a relation is checked: of one taken as known, of a recoding only."""
+    if target.aim.taught:
+        return np.setdiff1d(lesson.learners, target.aim.cells, assume_unique=True)
+    by_code = _by_code(target, evidence, way)
+    if target.unseen is None or by_code is None or not by_code.any():
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(target.unseen.shown)
 
 
 def published_lesson(aim: Aim, *, own: bool) -> Lesson:
@@ -221,7 +238,15 @@ def _elsewhere(trial: Trial, rows: Rows, found: NDArray[Any]) -> Trial:
 
 def _asked(target: Target, evidence: Evidence, way: Way, lesson: Lesson, rows: Rows) -> Trial:
     found = _answers(target.aim, evidence, way, lesson, rows)
+    by_code = _by_code(target, evidence, way)
+    if by_code is not None:
+        found = np.where(by_code[rows], target.aim.truth.codes[rows], found)
     return _judged(target, evidence, rows, found, from_file=target.aim.taught or way.published)
+
+
+def _by_code(target: Target, evidence: Evidence, way: Way) -> Mask | None:
+    """Tell which values a code of their own tells that no record shows any more."""
+    return None if target.unseen is None or way.published else target.unseen.told(evidence)
 
 
 def _judged(target: Target, evidence: Evidence, rows: Rows, found: NDArray[Any], *, from_file: bool) -> Trial:
