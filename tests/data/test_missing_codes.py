@@ -1,5 +1,6 @@
 """Declared missing codes: numbers are compared as numbers, in every type of column and kind of file."""
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,45 @@ def test_a_code_is_recognised_in_frames_and_files(code: float, tmp_path: Path) -
         tables.append(read(tmp_path / name, schema))
     for table in tables:
         assert np.isnan(Microdata.from_frame(table, schema).columns["x"]).tolist() == [True, False, True]
+
+
+WRITTEN = [(-9.0, "-9"), (-9.0, "-9.0"), (-9.0, " -9e0 "), (1e10, "1e10"), (1e-05, "0.00001"), (99.0, "099")]
+
+
+@pytest.mark.parametrize(("code", "written"), WRITTEN)
+@pytest.mark.parametrize("kind", ["numeric", "nominal"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+def test_a_code_written_as_text_is_its_number_in_every_file(
+    code: float, written: str, kind: Any, suffix: str, tmp_path: Path
+) -> None:
+    write(pa.table({"x": [code, 1.5, code]}), tmp_path / f"t.{suffix}")
+    data = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind=kind, missing=(written,)),)))
+    assert data.missing("x").tolist() == [True, False, True]
+    assert pa.array([None, 1.5, None]).equals(data.to_arrow()["x"].combine_chunks())
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xpt"])
+def test_text_of_labelled_files_holds_codes_as_text_and_as_numbers(suffix: str, tmp_path: Path) -> None:
+    write(pa.table({"x": ["9", "09", "3"]}), tmp_path / f"t.{suffix}")
+    named = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="nominal", missing=(9,)),)))
+    assert named.missing("x").tolist() == [True, False, False]
+    counted = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="numeric", missing=("9.0",)),)))
+    assert counted.missing("x").tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "sav", "dta", "xpt"])
+def test_a_date_that_stands_for_missing_is_compared_as_a_date(suffix: str, tmp_path: Path) -> None:
+    write(pa.table({"x": [date(2020, 1, 1), date(2999, 12, 31)]}), tmp_path / f"t.{suffix}")
+    data = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="date", missing=("2999-12-31",)),)))
+    assert data.missing("x").tolist() == [False, True]
+
+
+def test_a_code_written_as_text_is_put_back_into_the_file(tmp_path: Path) -> None:
+    write(pa.table({"x": [99.0, 1.5, 2.0]}), tmp_path / "in.sav")
+    data = read(tmp_path / "in.sav", Schema((Variable("x", kind="numeric", missing=("99",)),)))
+    write(data, tmp_path / "out.sav")
+    again = read(tmp_path / "out.sav")  # which now declares the code itself
+    assert again.missing("x").tolist() == [True, False, False] and again.schema["x"].missing == (99,)
 
 
 @pytest.mark.parametrize("written", ["-9", "-9.0", "-9.00", " -9 ", "-09", "-0.9e1"])

@@ -30,6 +30,23 @@ def declared(values: Any, codes: Iterable[object], *, numeric: bool) -> Any:
     return pc.or_(text, _float_is_in(pc.cast(numbers, pa.float64()), codes))
 
 
+def as_values(codes: Iterable[object], *, text: bool) -> tuple[object, ...]:
+    """Return codes as a column of text or of numbers holds them, each once; what is no number stays in numbers.
+
+    >>> as_values(("99", 99.0, ".a", "-0.50"), text=False), as_values((9, "x"), text=True)
+    ((99, '.a', -0.5), ('9', 'x'))
+    """
+    if text:
+        return tuple(dict.fromkeys(str(code) for code in codes))
+    return tuple(dict.fromkeys(_as_number(code) for code in codes))
+
+
+def _as_number(code: object) -> object:
+    for number in _numbers([code]):
+        return int(number) if number == number.to_integral_value() else float(number)
+    return code
+
+
 def _as_text(values: Any) -> Any:
     try:
         return pc.cast(values, pa.string())
