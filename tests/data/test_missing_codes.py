@@ -107,6 +107,20 @@ def test_categories_of_numbers_keep_their_order_without_the_code() -> None:
     assert found.schema["x"].categories == (3.0, 1.0) and found.columns["x"].tolist() == [0, -1, 1, -1]
 
 
+@pytest.mark.parametrize("kind", ["numeric", "nominal"])
+@pytest.mark.parametrize("code", [0, 0.0, -0.0, "0", "-0", "-0.0"])
+def test_zero_has_no_sign(code: Any, kind: Any, tmp_path: Path) -> None:
+    schema = Schema((Variable("x", kind=kind, missing=(code,)),))
+    values = [1.5, -0.0, 0.0]
+    tables: list[Any] = [pd.DataFrame({"x": values}), pl.DataFrame({"x": values})]
+    tables += [pa.table({"x": pa.array(values, width)}) for width in (pa.float32(), pa.float64())]
+    tables.append(pa.table({"x": pa.array(values).dictionary_encode()}))
+    (tmp_path / "t.csv").write_text("x\n1.5\n-0.0\n0\n")
+    tables.append(read(tmp_path / "t.csv", schema))
+    for table in tables:
+        assert Microdata.from_frame(table, schema).missing("x").tolist() == [False, True, True]
+
+
 @given(
     code=st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False)),
     others=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),

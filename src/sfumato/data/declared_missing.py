@@ -59,12 +59,13 @@ def _is_in(values: Any, listed: Any) -> Any:
 
 
 def _float_is_in(values: Any, codes: Iterable[object]) -> Any:
-    """Compare floats; a code such as 0.1 is in shorter floats what they hold of it."""
+    """Compare floats; a code such as 0.1 is in shorter floats what they hold of it, and zero has no sign."""
     kind = values.type.to_pandas_dtype()
     floats = [float(number) for code in codes for number in _numbers([code]) if _floats_hold(code, number)]
     with np.errstate(over="ignore"):
         shorter = np.array(floats, dtype=np.float64).astype(kind).astype(np.float64)
-    return _is_in(pc.cast(values, pa.float64()), pa.array(shorter[np.isfinite(shorter)]))
+    unsigned = pc.add(pc.cast(values, pa.float64()), 0.0)  # -0.0 + 0.0 is 0.0
+    return _is_in(unsigned, pa.array(shorter[np.isfinite(shorter)] + 0.0))
 
 
 def _floats_hold(code: object, number: Decimal) -> bool:
