@@ -196,7 +196,7 @@ def more_than_read(column: Any, variable: Variable) -> Any:
 
 
 def _has_minus_zero(column: Any) -> bool:
-    values = column.to_numpy(zero_copy_only=False)
+    values = _to_numpy(column)
     return bool((np.signbit(values) & (values == 0)).any())
 
 
