@@ -1,5 +1,6 @@
 """Declared missing codes: numbers are compared as numbers, in every type of column and kind of file."""
 
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,45 @@ def test_a_code_is_recognised_in_frames_and_files(code: float, tmp_path: Path) -
         assert np.isnan(Microdata.from_frame(table, schema).columns["x"]).tolist() == [True, False, True]
 
 
+WRITTEN = [(-9.0, "-9"), (-9.0, "-9.0"), (-9.0, " -9e0 "), (1e10, "1e10"), (1e-05, "0.00001"), (99.0, "099")]
+
+
+@pytest.mark.parametrize(("code", "written"), WRITTEN)
+@pytest.mark.parametrize("kind", ["numeric", "nominal"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx", "sav", "dta", "xpt"])
+def test_a_code_written_as_text_is_its_number_in_every_file(
+    code: float, written: str, kind: Any, suffix: str, tmp_path: Path
+) -> None:
+    write(pa.table({"x": [code, 1.5, code]}), tmp_path / f"t.{suffix}")
+    data = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind=kind, missing=(written,)),)))
+    assert data.missing("x").tolist() == [True, False, True]
+    assert pa.array([None, 1.5, None]).equals(data.to_arrow()["x"].combine_chunks())
+
+
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xpt"])
+def test_text_of_labelled_files_holds_codes_as_text_and_as_numbers(suffix: str, tmp_path: Path) -> None:
+    write(pa.table({"x": ["9", "09", "3"]}), tmp_path / f"t.{suffix}")
+    named = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="nominal", missing=(9,)),)))
+    assert named.missing("x").tolist() == [True, False, False]
+    counted = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="numeric", missing=("9.0",)),)))
+    assert counted.missing("x").tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "sav", "dta", "xpt"])
+def test_a_date_that_stands_for_missing_is_compared_as_a_date(suffix: str, tmp_path: Path) -> None:
+    write(pa.table({"x": [date(2020, 1, 1), date(2999, 12, 31)]}), tmp_path / f"t.{suffix}")
+    data = read(tmp_path / f"t.{suffix}", Schema((Variable("x", kind="date", missing=("2999-12-31",)),)))
+    assert data.missing("x").tolist() == [False, True]
+
+
+def test_a_code_written_as_text_is_put_back_into_the_file(tmp_path: Path) -> None:
+    write(pa.table({"x": [99.0, 1.5, 2.0]}), tmp_path / "in.sav")
+    data = read(tmp_path / "in.sav", Schema((Variable("x", kind="numeric", missing=("99",)),)))
+    write(data, tmp_path / "out.sav")
+    again = read(tmp_path / "out.sav")  # which now declares the code itself
+    assert again.missing("x").tolist() == [True, False, False] and again.schema["x"].missing == (99,)
+
+
 @pytest.mark.parametrize("written", ["-9", "-9.0", "-9.00", " -9 ", "-09", "-0.9e1"])
 def test_text_that_a_schema_says_are_numbers_holds_codes_as_numbers(written: str) -> None:
     assert np.isnan(read_with(pa.array([written, "3"]), -9).columns["x"]).tolist() == [True, False]
@@ -65,6 +105,20 @@ def test_categories_of_numbers_keep_their_order_without_the_code() -> None:
     column = pa.DictionaryArray.from_arrays([0, 1, 2, 1], pa.array([3.0, 1e10, 1.0]), ordered=True)
     found = read_with(column, 10**10, kind="ordinal")
     assert found.schema["x"].categories == (3.0, 1.0) and found.columns["x"].tolist() == [0, -1, 1, -1]
+
+
+@pytest.mark.parametrize("kind", ["numeric", "nominal"])
+@pytest.mark.parametrize("code", [0, 0.0, -0.0, "0", "-0", "-0.0"])
+def test_zero_has_no_sign(code: Any, kind: Any, tmp_path: Path) -> None:
+    schema = Schema((Variable("x", kind=kind, missing=(code,)),))
+    values = [1.5, -0.0, 0.0]
+    tables: list[Any] = [pd.DataFrame({"x": values}), pl.DataFrame({"x": values})]
+    tables += [pa.table({"x": pa.array(values, width)}) for width in (pa.float32(), pa.float64())]
+    tables.append(pa.table({"x": pa.array(values).dictionary_encode()}))
+    (tmp_path / "t.csv").write_text("x\n1.5\n-0.0\n0\n")
+    tables.append(read(tmp_path / "t.csv", schema))
+    for table in tables:
+        assert Microdata.from_frame(table, schema).missing("x").tolist() == [False, True, True]
 
 
 @given(

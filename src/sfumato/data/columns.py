@@ -132,7 +132,7 @@ def _plain(column: Any) -> Any:
         column = pa.DictionaryArray.from_arrays(indices, kept, ordered=column.type.ordered)
     if pa.types.is_floating(column.type) and pc.any(undefined := pc.is_nan(column)).as_py():
         column = pc.if_else(undefined, pa.scalar(None, column.type), column)
-    return column
+    return decimals.computable(column)
 
 
 def _without(column: Any, variable: Variable) -> Any:
@@ -188,11 +188,16 @@ def more_than_read(column: Any, variable: Variable) -> Any:
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     kind = column.type
     if pa.types.is_floating(kind):
-        if not pc.any(pc.is_nan(column)).as_py():
+        if not pc.any(pc.is_nan(column)).as_py() and (variable.quantitative or not _has_minus_zero(column)):
             return None
     elif not pa.types.is_decimal(kind):
         return None
-    return _without(column, variable) if variable.missing else column
+    return _without(decimals.computable(column), variable) if variable.missing else column
+
+
+def _has_minus_zero(column: Any) -> bool:
+    values = _to_numpy(column)
+    return bool((np.signbit(values) & (values == 0)).any())
 
 
 def still_read_as(variable: Variable, column: Any, values: NDArray[Any]) -> bool:
@@ -260,7 +265,10 @@ def _parsed(name: str, column: Any) -> Any:
 def _categories(variable: Variable, column: Any, *, stated: bool) -> tuple[Variable, NDArray[np.int32]]:
     if pa.types.is_decimal(column.type):
         column = pc.cast(column, pa.string())  # by their digits
+    if pa.types.is_time64(column.type):
+        column = _to_microseconds(variable.name, column)
     if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # zero and minus zero are one category
         whole = pc.cast(column, pa.int64(), safe=False)
         if pc.all(pc.equal(pc.cast(whole, pa.float64(), safe=False), column), skip_nulls=True).as_py() is not False:
             column = whole  # codes such as 1.0 and 2.0, floats only because some are missing
@@ -283,6 +291,17 @@ def _categories(variable: Variable, column: Any, *, stated: bool) -> tuple[Varia
     recode = np.full(len(order) + 1, -1, dtype=np.int32)  # the last one is for missing values, coded -1
     recode[order.to_numpy()] = np.arange(len(order))
     return replace(variable, categories=tuple(values.take(order).to_pylist())), recode[raw]
+
+
+def _to_microseconds(name: str, column: Any) -> Any:
+    """Return times of day as Python holds them; finer ones, two of which may be the same to it, are refused."""
+    try:
+        return pc.cast(column, pa.time64("us"))
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"variable {name!r} is of type {column.type} and holds times finer than a microsecond, which no category "
+            'can be; round them to microseconds (type time64("us")), or make them whole numbers or text'
+        ) from None
 
 
 def _placed(variable: Variable, found: list[Any], raw: NDArray[np.int32]) -> NDArray[np.int32]:

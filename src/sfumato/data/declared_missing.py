@@ -30,6 +30,23 @@ def declared(values: Any, codes: Iterable[object], *, numeric: bool) -> Any:
     return pc.or_(text, _float_is_in(pc.cast(numbers, pa.float64()), codes))
 
 
+def as_values(codes: Iterable[object], *, text: bool) -> tuple[object, ...]:
+    """Return codes as a column of text or of numbers holds them, each once; what is no number stays in numbers.
+
+    >>> as_values(("99", 99.0, ".a", "-0.50"), text=False), as_values((9, "x"), text=True)
+    ((99, '.a', -0.5), ('9', 'x'))
+    """
+    if text:
+        return tuple(dict.fromkeys(str(code) for code in codes))
+    return tuple(dict.fromkeys(_as_number(code) for code in codes))
+
+
+def _as_number(code: object) -> object:
+    for number in _numbers([code]):
+        return int(number) if number == number.to_integral_value() else float(number)
+    return code
+
+
 def _as_text(values: Any) -> Any:
     try:
         return pc.cast(values, pa.string())
@@ -42,12 +59,13 @@ def _is_in(values: Any, listed: Any) -> Any:
 
 
 def _float_is_in(values: Any, codes: Iterable[object]) -> Any:
-    """Compare floats; a code such as 0.1 is in shorter floats what they hold of it."""
+    """Compare floats; a code such as 0.1 is in shorter floats what they hold of it, and zero has no sign."""
     kind = values.type.to_pandas_dtype()
     floats = [float(number) for code in codes for number in _numbers([code]) if _floats_hold(code, number)]
     with np.errstate(over="ignore"):
         shorter = np.array(floats, dtype=np.float64).astype(kind).astype(np.float64)
-    return _is_in(pc.cast(values, pa.float64()), pa.array(shorter[np.isfinite(shorter)]))
+    unsigned = pc.add(pc.cast(values, pa.float64()), 0.0)  # -0.0 + 0.0 is 0.0
+    return _is_in(unsigned, pa.array(shorter[np.isfinite(shorter)] + 0.0))
 
 
 def _floats_hold(code: object, number: Decimal) -> bool:

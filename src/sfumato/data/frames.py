@@ -148,6 +148,8 @@ def _arrow_back(column: Any, kind: pa.DataType) -> Any:
         return column
     try:
         if pa.types.is_decimal(kind) and pa.types.is_floating(column.type):
+            if decimals.beyond_exact(column):  # whole numbers of which the last digits are made up would name something
+                return column
             return decimals.from_floats(column, kind)
         back = _arrow_cast(column, kind)
         rounded = pa.types.is_floating(column.type) and pa.types.is_floating(kind)

@@ -279,7 +279,14 @@ class Microdata:
 
     def loaded(self) -> "Microdata":
         """Return the table in memory."""
-        return replace(self, columns=dict(self.columns)) if self.on_disk else self
+        if not self.on_disk:
+            return self
+        exact = {name: came for name in self.names if (came := self.exact(name)) is not None}
+        return replace(self, columns=dict(self.columns), origin=replace(self.origin, exact=exact))
+
+    def exact(self, name: str) -> Any:
+        """Return a column of arrow as it came, where its values do not tell all of it: digits, or NaN; else None."""
+        return self.columns.exact(name) if isinstance(self.columns, OnDemand) else self.origin.exact.get(name)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -4,12 +4,15 @@ They are read anew each time, so that a table in parts never takes more memory t
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+
+from sfumato.data import decimals
 
 Column = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -42,6 +45,10 @@ class OnDemand(Mapping[str, Column], ABC):
 
         None: nobody can tell without reading it.
         """
+        return None
+
+    def exact(self, name: str) -> Any:
+        """One column of arrow as it came, where what is read of it does not tell all: digits, or NaN; else None."""
         return None
 
     def __getitem__(self, name: str) -> Column:
@@ -89,6 +96,10 @@ class Held(OnDemand):
             self._held[name] = self.columns.read(name)
         return self._held[name]
 
+    def exact(self, name: str) -> Any:
+        """One column as it came."""
+        return self.columns.exact(name)
+
 
 class Taken(OnDemand):
     """Some records of columns that are read on demand: a run of them, or any in an order of their own."""
@@ -118,6 +129,11 @@ class Taken(OnDemand):
         taken: Column = self.columns.read(name)[rows].copy()  # the whole column is not held on to
         return taken
 
+    def exact(self, name: str) -> Any:
+        """One column as it came."""
+        came = self.columns.exact(name)
+        return None if came is None else came.take(pa.array(np.asarray(self.rows)))
+
 
 class Chosen(OnDemand):
     """Some of the columns that are read on demand."""
@@ -143,6 +159,10 @@ class Chosen(OnDemand):
     def read(self, name: str) -> Column:
         """Read one column."""
         return self.columns.read(name)
+
+    def exact(self, name: str) -> Any:
+        """One column as it came."""
+        return self.columns.exact(name)
 
 
 class Borrowing(OnDemand):
@@ -183,6 +203,22 @@ def placed(column: Column, place: Rows | None) -> Column:
     moved = np.empty_like(column)
     moved[place] = column
     return moved
+
+
+def in_one(found: Sequence[Any], values: Iterable[Column]) -> Any:
+    """Put the pieces of a column as they came together; None: of no piece, or not without a loss, is more known.
+
+    ``values`` are what is read of the pieces, which is all that floats without NaN tell.
+    """
+    kind = decimals.common({piece.type for piece in found if piece is not None})
+    if kind is None:
+        return None
+    pieces = []
+    for piece, read in zip(found, values, strict=True):
+        if piece is None and not (pa.types.is_floating(kind) and read.dtype.kind == "f"):
+            return None
+        pieces.append((pa.array(read, from_pandas=True) if piece is None else piece).cast(kind))
+    return pa.concat_arrays(pieces)
 
 
 def digest_of(*parts: bytes | str) -> str:

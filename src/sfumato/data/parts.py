@@ -30,7 +30,7 @@ from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.ids_in_parts import refuse_repeated
 from sfumato.data.learning import Learned, common, learn
 from sfumato.data.microdata import Microdata, check_names
-from sfumato.data.on_demand import Chosen, OnDemand, Taken
+from sfumato.data.on_demand import Chosen, OnDemand, Taken, in_one
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
@@ -106,8 +106,15 @@ class TableInParts:
         import numpy as np
 
         first = self.parts[0]
-        columns = {name: np.concatenate([part.columns[name] for part in self.parts]) for name in self.schema.names}
-        return Microdata(self.schema, columns, replace(first.origin, path=None), first.notes, self.matched, self.drawn)
+        columns, exact = {}, {}
+        for name in self.schema.names:
+            read = [part.columns[name] for part in self.parts]
+            columns[name] = np.concatenate(read)
+            came = in_one([part.exact(name) for part in self.parts], read)
+            if came is not None:
+                exact[name] = came
+        origin = replace(first.origin, path=None, exact=exact)
+        return Microdata(self.schema, columns, origin, first.notes, self.matched, self.drawn)
 
 
 def is_in_parts(path: PathLike) -> bool:
@@ -171,7 +178,7 @@ def scan(
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
     if not cuts:
         raise DataError(f"{files[0]}: the table has no records")
-    origin = _origin(files[0])
+    origin = _origin(files[0], text=bool(text))
     names = tuple(types(files[0]).names)
     if told is not None and beside is None:
         check_names(told, names)
@@ -298,14 +305,19 @@ def _placed(file: Path, groups: tuple[int, ...]) -> Place:
     )
 
 
-def _origin(file: Path) -> Origin:
-    """Remember the types of the columns, so that a protected part goes back as the same; refuse what is no table."""
+def _origin(file: Path, *, text: bool) -> Origin:
+    """Remember the types of the columns, so that a protected part goes back as the same; refuse what is no table.
+
+    Decimals that stand for the digits of text are not remembered: masked, these are floats.
+    """
     schema = types(file).remove_metadata()
     empty = pa.table([pa.nulls(0, entry.type) for entry in schema], schema)  # an empty_table would load pandas
     try:
-        return replace(to_arrow(empty)[1], path=file)
+        origin = replace(to_arrow(empty)[1], path=file)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
+    kept = {name: kind for name, kind in origin.native.items() if not (text and pa.types.is_decimal(kind))}
+    return replace(origin, native=kept)
 
 
 def _known(variable: Variable | None) -> Variable:

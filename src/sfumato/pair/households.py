@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.data.frames import Origin
 from sfumato.data.households import once_per_household
 from sfumato.data.microdata import Microdata
-from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of
+from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of, in_one
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema
@@ -257,6 +257,10 @@ class Together(OnDemand):
         """Read one column of all pieces."""
         return np.concatenate([piece.read(name) for piece in self.pieces])
 
+    def exact(self, name: str) -> Any:
+        """One column of all pieces as it came."""
+        return in_one([piece.exact(name) for piece in self.pieces], (piece.read(name) for piece in self.pieces))
+
 
 class HomeColumns(OnDemand):
     """The columns of the households of a part, in the order of their first members."""
@@ -313,6 +317,10 @@ class Given(OnDemand):
         column[self.part.missing(name)] = np.nan if self.homes.schema[name].quantitative else -1
         return column
 
+    def exact(self, name: str) -> Any:
+        """One column as it came, unless it is that of the households."""
+        return None if name in self.given else self.part.exact(name)
+
 
 class ForAll(OnDemand):
     """The columns of a protected part in which what one member lost is missing for the others too."""
@@ -358,3 +366,7 @@ class ForAll(OnDemand):
                 recode[code] = anew
             column = recode[column]
         return column
+
+    def exact(self, name: str) -> Any:
+        """One column as it came, unless members share it."""
+        return None if name in self.shared else self.after.exact(name)

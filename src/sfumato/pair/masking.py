@@ -96,6 +96,10 @@ class MaskedColumns(OnDemand):
             refuse_weights(name, column)
         return column
 
+    def exact(self, name: str) -> Any:
+        """One column as it came, unless it is masked."""
+        return None if name in self.masking.changes else self.part.exact(name)
+
 
 def protect_parts(
     table: TableInParts,

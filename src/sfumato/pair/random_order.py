@@ -17,12 +17,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data import decimals
 from sfumato.data.appearing import appearing
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.draws import Draws
 from sfumato.data.formats.parquet import write_parquet
 from sfumato.data.frames import to_arrow
 from sfumato.data.microdata import Microdata
+from sfumato.data.on_demand import in_one
 from sfumato.data.parts import RECORDS, TableInParts
 from sfumato.engine import current
 from sfumato.errors import FileError
@@ -156,27 +158,46 @@ class _Deal:
         else:
             drawn = self.order.draws(place.number, len(part))
         rows = np.argsort(drawn, kind="stable")
+        types = {}
         try:
             place.path.mkdir(mode=0o700, exist_ok=True)
             drawn[rows].tofile(place.path / "draws")
             for column, name in enumerate(part.names):
-                np.ascontiguousarray(part.columns[name])[rows].tofile(place.path / f"{column:05d}")
+                one = _single(part, name)
+                np.ascontiguousarray(one.columns[name])[rows].tofile(place.path / f"{column:05d}")
+                if name in one.origin.exact:
+                    _put_aside(one.origin.exact[name].take(pa.array(rows)), place.path / f"{column:05d}.arrow")
+                written = _plain(_arrow(one)[name])
+                if written.null_count < len(written):
+                    types[name] = written.type
         except FileError:
             raise
         except OSError as error:
             raise FileError(f"the records of a part cannot be put into {place.path}: {reason(error)}") from error
         ends = np.searchsorted(drawn[rows], np.arange(self.files + 1) / self.files)
         ends[-1] = len(part)
-        return _Dealt(tuple(map(int, ends)), dict(_typed(part)))
+        return _Dealt(tuple(map(int, ends)), types)
 
 
-def _typed(part: Microdata) -> Iterator[tuple[str, pa.DataType]]:
-    """Yield the type of each column that has a value, a column at a time."""
-    for name in part.names:
-        one = Microdata(part.schema.only([name]), {name: part.columns[name]}, part.origin, part.notes, part.matched)
-        column = _plain(_arrow(one)[name])
-        if column.null_count < len(column):
-            yield name, column.type
+def _single(part: Microdata, name: str) -> Microdata:
+    """Return one variable of a part in memory."""
+    came = part.exact(name)
+    origin = replace(part.origin, exact={} if came is None else {name: came})
+    return Microdata(part.schema.only([name]), {name: part.columns[name]}, origin, part.notes, part.matched)
+
+
+def _put_aside(column: Any, path: Path) -> None:
+    batch = pa.record_batch([column], names=["column"])
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _put_back(path: Path, start: int, stop: int) -> Any:
+    """Return some records of a column that was put aside; None: none was."""
+    if not path.exists():
+        return None
+    with pa.memory_map(str(path)) as file:
+        return pa.ipc.open_file(file).get_batch(0).column(0).slice(start, stop - start)
 
 
 def _arrow(table: Microdata) -> pa.Table:
@@ -199,6 +220,8 @@ def _widest(types: set[pa.DataType]) -> pa.DataType:
         return next(iter(types))
     if all(map(pa.types.is_integer, types)):
         return pa.int64()
+    if all(map(pa.types.is_decimal, types)):
+        return decimals.common(types) or pa.float64()
     numbers = all(pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t) for t in types)
     return pa.float64() if numbers else pa.string()
 
@@ -213,21 +236,32 @@ class _Gather:
     shape: dict[str, pa.DataType]
 
     def __call__(self, target: Place) -> int:
-        rows = np.argsort(self._read("draws", np.dtype(np.float64), target.number), kind="stable")
-        columns = {}
+        rows = np.argsort(np.concatenate(self._read("draws", np.dtype(np.float64), target.number)), kind="stable")
+        columns, exact = {}, {}
         for place, variable in enumerate(self.like.schema):
             kind = np.dtype(np.float64 if variable.quantitative else np.int32)
-            columns[variable.name] = self._read(f"{place:05d}", kind, target.number)[rows]
-        table = _arrow(replace(self.like, columns=columns))
+            found = self._read(f"{place:05d}", kind, target.number)
+            columns[variable.name] = np.concatenate(found)[rows]
+            came = in_one(self._came(f"{place:05d}.arrow", target.number), found)
+            if came is not None:
+                exact[variable.name] = came.take(pa.array(rows))
+        table = _arrow(replace(self.like, columns=columns, origin=replace(self.like.origin, exact=exact)))
         plain = {name: _plain(table[name]) for name in table.column_names}
         shaped = {name: column.cast(self.shape.get(name, column.type)) for name, column in plain.items()}
         with replacing(target.path, private=True) as out:
             write_parquet(pa.table(shaped), out)
         return len(rows)
 
-    def _read(self, name: str, kind: np.dtype[Any], file: int) -> NDArray[Any]:
+    def _read(self, name: str, kind: np.dtype[Any], file: int) -> list[NDArray[Any]]:
         found = []
         for folder, ends in zip(self.dealt, self.ends, strict=True):
             start, stop = int(ends[file]), int(ends[file + 1])
             found.append(np.fromfile(folder / name, dtype=kind, count=stop - start, offset=start * kind.itemsize))
-        return np.concatenate(found)
+        return found
+
+    def _came(self, name: str, file: int) -> list[Any]:
+        """Return a column as it came, of the records of each part that fall into a file."""
+        return [
+            _put_back(folder / name, int(ends[file]), int(ends[file + 1]))
+            for folder, ends in zip(self.dealt, self.ends, strict=True)
+        ]

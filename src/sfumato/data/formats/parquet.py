@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from sfumato.errors import FileError
+from sfumato.errors import DataError, FileError
 
 
 def read_parquet(path: Path, content: bytes) -> pa.Table:
@@ -28,4 +28,18 @@ def write_parquet(table: pa.Table, out: BinaryIO) -> None:
     """Write an arrow table as Parquet."""
     import pyarrow.parquet as pq
 
-    pq.write_table(table, out)
+    try:
+        pq.write_table(table, out)
+    except pa.ArrowNotImplementedError as error:
+        entry = next((entry for entry in table.schema if _short(entry.type)), None)
+        if entry is None:
+            raise
+        name, kind = entry.name, entry.type
+        raise DataError(
+            f"variable {name!r} is of type {kind}, which pyarrow {pa.__version__} cannot write as Parquet ({error}); "
+            f"make it decimal128({kind.precision}, {kind.scale}), or install a newer pyarrow"
+        ) from None
+
+
+def _short(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind))

@@ -95,6 +95,14 @@ class ParquetColumns(OnDemand):
         except DataError as error:
             raise type(error)(f"part {self.place.name}: {error}") from None
 
+    def exact(self, name: str) -> Any:
+        """Return one column as it lies there, where what is read of it does not tell all."""
+        kind = types(self.place.path).field(name).type
+        if not (pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            return None
+        self.place.check()
+        return read_columns.more_than_read(raw(self.place.path, self.place.groups, name), self.variables[name])
+
 
 def stated(path: Path) -> Any:
     """Return what the file system says of a file."""

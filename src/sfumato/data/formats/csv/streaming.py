@@ -1,7 +1,8 @@
 """Delimited text of any length to Parquet, a block at a time: twice through the file, never the whole of it in memory.
 
 The first time tells the type of each column, by the rule of ``sfumato.read``: whole numbers if every cell is one,
-numbers if every cell is one, else text. The second time writes. The decimal sign is told from the first block.
+numbers if every cell is one, else text. Numbers up to 2^53 with more digits than a float holds are decimals. The second
+time writes. The decimal sign is told from the first block.
 """
 
 import atexit
@@ -21,6 +22,7 @@ from sfumato.data.atomic import reason, replacing
 from sfumato.data.formats.compression import inner_name
 from sfumato.data.formats.csv.cells import MISSING, detect_decimal, has_decimals, typed, without_markers
 from sfumato.data.formats.csv.detection import detect_delimiter, first_records
+from sfumato.data.formats.csv.digits import Digits, to_decimals
 from sfumato.data.formats.csv.reading import SAMPLE_BYTES, header, header_span
 from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.errors import FileError
@@ -53,6 +55,17 @@ class _Form:
     delimiter: str
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What the first time through a text file tells."""
+
+    form: _Form
+    target: Path
+    decimal: str | None  # the sign of all files so far; None: none has shown one
+    kinds: dict[str, pa.DataType]
+    digits: dict[str, Digits]
+
+
 def converted(files: Sequence[Path], folder: Path | None, records: int, options: TextOptions) -> list[Path]:
     """Convert text files to Parquet files of a folder that only its owner can read, with row groups of so many records.
 
@@ -66,7 +79,8 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot write to {folder}: {reason(error)}") from None
-    made, names, decimal = [], set(), options.decimal
+    found: list[_Found] = []
+    names, decimal = set(), options.decimal
     for file in files:
         if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
             known = ", ".join(("Parquet", *TEXT, *(f".csv{ending}" for ending in STREAMED)))
@@ -77,9 +91,11 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
         names.add(target.name)
         if target.exists() and not _is_copy(target):
             raise FileError(f"{target} is there already and no copy of {file}; name a folder of its own for the copies")
-        decimal = _convert(_form(file, options), target, records, options, decimal)
-        made.append(target)
-    return made
+        found.append(_looked_through(_form(file, options), target, options, decimal))
+        decimal = found[-1].decimal
+    for one in found:
+        _write(one, _kinds(one, found), records, options)
+    return [one.target for one in found]
 
 
 def _is_copy(target: Path) -> bool:
@@ -153,21 +169,39 @@ def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
         )
 
 
-def _convert(form: _Form, target: Path, records: int, options: TextOptions, decimal: str | None) -> str | None:
-    """Convert one file, and return the decimal sign of all files so far; None: none has shown one."""
+def _looked_through(form: _Form, target: Path, options: TextOptions, decimal: str | None) -> _Found:
+    """Tell the type of each column, and the decimal sign."""
     kinds = dict.fromkeys(form.names, pa.null())
+    digits = {name: Digits() for name in form.names}
     for block in _blocks(form, options):
         if options.decimal is None:
             decimal = _one_decimal(form, block, options.numeric, decimal)
         for name, text in block.items():
             if not pa.types.is_string(kinds[name]):
-                kinds[name] = _wider(kinds[name], typed(text, decimal or ".")[0].type)
-    schema = pa.schema([(name, kind) for name, kind in kinds.items()])
-    with replacing(target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
+                found = typed(text, decimal or ".")[0]
+                kinds[name] = _wider(kinds[name], found.type)
+                if not pa.types.is_string(found.type):
+                    digits[name].see(text, found, decimal or ".")
+    return _Found(form, target, decimal, kinds, digits)
+
+
+def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
+    """Return the types of a file's columns: decimals where a number of any file has more digits than a float holds."""
+    kinds = dict(one.kinds)
+    for name, kind in kinds.items():
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            kinds[name] = Digits.together(each.digits[name] for each in found if name in each.digits).kind or kind
+    return kinds
+
+
+def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: TextOptions) -> None:
+    """Convert a file."""
+    schema = pa.schema(list(kinds.items()))
+    with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
         held: list[pa.RecordBatch] = []
         count = 0
-        for block in _blocks(form, options):
-            columns = [_as(text, kinds[name], decimal or ".") for name, text in block.items()]
+        for block in _blocks(one.form, options):
+            columns = [_as(text, kinds[name], one.decimal or ".") for name, text in block.items()]
             held.append(pa.record_batch(columns, schema=schema))
             count += len(held[-1])
             while count >= records:
@@ -178,7 +212,6 @@ def _convert(form: _Form, target: Path, records: int, options: TextOptions, deci
         if count:
             writer.write_table(pa.Table.from_batches(held), row_group_size=records)
         writer.add_key_value_metadata({CONVERTED: "yes"})
-    return decimal
 
 
 def _one_decimal(form: _Form, block: dict[str, Any], numeric: frozenset[str], before: str | None) -> str | None:
@@ -207,4 +240,6 @@ def _as(text: Any, kind: pa.DataType, decimal: str) -> Any:
     """Return a column of text as the type of the whole column."""
     if pa.types.is_string(kind):
         return text
+    if pa.types.is_decimal(kind):
+        return to_decimals(text, kind, decimal)
     return typed(text, decimal)[0].cast(kind)

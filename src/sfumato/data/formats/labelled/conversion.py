@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.decimals import EXACT
+from sfumato.data.declared_missing import as_values
 from sfumato.data.file_form import Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled.dates import from_dates, from_days, moment_in, moment_of, usual_format
 from sfumato.data.formats.labelled.missing_codes import Range, declare, is_letter, letter, put_back
@@ -154,7 +155,8 @@ def _texts(variable: Variable, column: NDArray[Any]) -> Stored:
 
 def _numbered(variable: Variable, column: NDArray[Any], form: LabelledForm | None) -> Stored:
     """Give categories that are words the codes 1, 2, ... in their order, and the words as labels."""
-    codes = _free_codes(len(variable.categories), variable.missing, form.ranges if form else ())
+    taken = as_values(variable.missing, text=False)
+    codes = _free_codes(len(variable.categories), taken, form.ranges if form else ())
     labels: dict[Category, str] = dict(zip(codes, map(variable.spelled, variable.categories), strict=True))
     labels |= {value: label for value, label in variable.labels if value in variable.missing}
     numbers = _spread(np.array(codes, np.float64), column)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.columns import short
+from sfumato.data.declared_missing import as_values, declared
 from sfumato.data.file_form import Cells, Family, LabelledForm
 from sfumato.data.formats.labelled.stored import Losses, Stored
 from sfumato.data.schema import Category, Variable
@@ -30,11 +31,11 @@ class Declared:
         return value in self.codes or (number and any(low <= value <= high for low, high in self.ranges))  # type: ignore[operator]
 
 
-def without_codes(numbers: Floats, marks: NDArray[np.uint8] | None, declared: Declared) -> tuple[Floats, Cells | None]:
+def without_codes(numbers: Floats, marks: NDArray[np.uint8] | None, said: Declared) -> tuple[Floats, Cells | None]:
     """Make the declared codes of a numeric column missing, and keep which one stood where."""
     missing = np.isnan(numbers)
-    coded = np.isin(numbers, [code for code in declared.codes if isinstance(code, int | float)])
-    for low, high in declared.ranges:
+    coded = _are_codes(pa.array(numbers), said.codes, numeric=True)
+    for low, high in said.ranges:
         coded |= (numbers >= low) & (numbers <= high)
     tagged = marks is not None and bool(marks.any())
     if not tagged and not coded.any():
@@ -50,26 +51,33 @@ def without_codes(numbers: Floats, marks: NDArray[np.uint8] | None, declared: De
     return np.where(coded, np.nan, numbers), Cells(tuple(listed), place)
 
 
-def text_without_codes(column: Any, codes: Iterable[Category]) -> tuple[Any, Cells | None]:
+def text_without_codes(column: Any, codes: Iterable[Category], *, numeric: bool) -> tuple[Any, Cells | None]:
     """Make empty text and the declared codes missing, and keep which one stood where."""
     column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-    listed = tuple(code for code in codes if isinstance(code, str))
-    which = pc.index_in(column, value_set=pa.array(listed, pa.string()))
-    if which.null_count == len(which):
+    coded = _are_codes(column, codes, numeric=numeric)
+    if not coded.any():
         return column, None
-    place = which.fill_null(-1).to_numpy(zero_copy_only=False).copy()
-    place[column.is_null().to_numpy(zero_copy_only=False)] = -2
-    return pc.if_else(which.is_valid(), pa.scalar(None, pa.string()), column), Cells(listed, place.astype(np.int32))
+    found = pc.dictionary_encode(column.filter(pa.array(coded)))
+    place = np.where(column.is_null().to_numpy(zero_copy_only=False), -2, -1).astype(np.int32)
+    place[coded] = found.indices.to_numpy()
+    kept = pc.if_else(pa.array(coded), pa.scalar(None, pa.string()), column)
+    return kept, Cells(tuple(found.dictionary.to_pylist()), place)
+
+
+def _are_codes(column: Any, codes: Iterable[Category], *, numeric: bool) -> NDArray[np.bool_]:
+    told: NDArray[np.bool_] = declared(column, codes, numeric=numeric).to_numpy(zero_copy_only=False)
+    return told
 
 
 def declare(result: Stored, variable: Variable, form: LabelledForm | None, losses: Losses) -> None:
     """Declare the missing codes and ranges that an SPSS file can: three codes, or a range and one code."""
+    codes = as_values(variable.missing, text=result.text)
     if result.text:
-        wanted = [code for code in variable.missing if isinstance(code, str)]
+        wanted = [code for code in codes if isinstance(code, str)]
         single = [code for code in wanted if 0 < len(code.encode()) <= 8]
         ranges: list[Range] = []
     else:
-        wanted = [code for code in variable.missing if type(code) in (int, float)]  # type: ignore[misc]
+        wanted = [code for code in codes if type(code) in (int, float)]  # type: ignore[misc]
         single = list(wanted)
         ranges = list(form.ranges) if form and not form.text else []
     if _values_among(result, single, ranges):

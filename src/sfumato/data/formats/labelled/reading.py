@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from sfumato.data import frames
 from sfumato.data.columns import inferred_kind, short
 from sfumato.data.decimals import EXACT
+from sfumato.data.declared_missing import as_values
 from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled import raw_file
 from sfumato.data.formats.labelled.dates import moment_of, to_dates
@@ -48,8 +49,9 @@ def read_labelled(path: Path, stated: Schema | None = None, encoding: str | None
     try:
         table, schema, labelled, notes = _read(path, stated, encoding)
         arrow, origin = frames.to_arrow(table)
-        # the missing codes are out of the table by now, and need not be looked for again
-        plain = replace(schema, variables=tuple(replace(variable, missing=()) for variable in schema))
+        # codes are out of the table by now; only what became dates and times is compared as such
+        timed = {name for name, form in labelled.forms.items() if form.moment}
+        plain = schema.replace(*(replace(variable, missing=()) for variable in schema if variable.name not in timed))
         data = Microdata.from_arrow(arrow, replace(origin, path=path.resolve(), labelled=labelled), plain)
     except DataError as error:
         raise type(error)(f"{path}: {error}") from None
@@ -97,11 +99,11 @@ def _column(
     present = [value for value, _ in labels if value not in declared]
     moment: Moment | None = None
     if text:
-        values, cells = text_without_codes(parts, declared.codes)
+        values, cells = text_without_codes(parts, declared.codes, numeric=_as_numbers(stated))
     else:
         raw, marks = parts
         numbers, cells = without_codes(raw, marks, declared)
-        as_number = bool(present) or (stated is not None and stated.kind == "numeric" and not stated.kind_by_rule)
+        as_number = bool(present) or _as_numbers(stated)
         values, moment = _dated(family, "" if as_number else meta.original_variable_types[name] or "", numbers)
     form = _form(meta, name, declared, moment, labels)
     form = replace(form, kind=_kind(form, values, present))
@@ -117,6 +119,10 @@ def _column(
         labels=labels,
     )
     return _overridden(variable, stated), form, values, cells
+
+
+def _as_numbers(stated: Variable | None) -> bool:
+    return stated is not None and stated.kind == "numeric" and not stated.kind_by_rule
 
 
 def _dated(family: Family, form: str, numbers: Floats) -> tuple[Any, Moment | None]:
@@ -210,8 +216,9 @@ def _declared(meta: Any, name: str, labels: _Labels, stated: Variable | None) ->
     """Return what is missing: what an SPSS file declares, what a schema states, and the letters of Stata and SAS."""
     bounds = [(entry["lo"], entry["hi"]) for entry in meta.missing_ranges.get(name, ())]
     codes: list[Category] = [low if isinstance(low, str) else short(low) for low, high in bounds if low == high]
-    codes += stated.missing if stated else ()
-    if meta.readstat_variable_types[name] != "string":
+    text = meta.readstat_variable_types[name] == "string"
+    codes += as_values(stated.missing, text=text) if stated else ()
+    if not text:
         codes += [f".{letter}" for letter in meta.missing_user_values.get(name, ())]
         codes += [value for value, _ in labels if isinstance(value, str)]
     return Declared(tuple(dict.fromkeys(codes)), tuple((low, high) for low, high in bounds if low != high))
