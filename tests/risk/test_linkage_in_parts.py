@@ -15,6 +15,7 @@ from sfumato.pair import Pair
 from sfumato.pair.sample import Sample, taken
 from tables import numbers, persons
 from test_contract_parts import cut, same, with_gaps
+from unseen import error_of_sample, variance_of_unseen
 
 DATA = with_gaps(persons(200), 0.05, seed=2)
 MASKED = (sfumato.Rounding(10, variables=("age",)) + sfumato.Noise(0.4, variables=("income",))).protect(DATA, rng=1)
@@ -35,7 +36,7 @@ def test_a_sample_is_a_sample_of_the_links_of_all(measure: DistanceLinkage) -> N
     for ends in ([90], [0, 3, 3, 120]):
         found = drawn.evaluate_pair(Pair.of(cut(DATA, ends), cut(MASKED, ends)), rng=4)
         assert found.value == pytest.approx(whole.by_record[rows].mean(), rel=1e-12)
-        error = np.sqrt(whole.by_record[rows].var(ddof=1) / 50 * (1 - 50 / 200))
+        error = error_of_sample(whole.by_record[rows], 200)
         assert found.parts["standard error"] == pytest.approx(error, rel=1e-9)
         assert found.by_record is None
         same(drawn.evaluate(DATA, MASKED, rng=4), found)
@@ -71,8 +72,9 @@ def test_over_many_samples_the_standard_error_is_right() -> None:
     pair = Pair.of(cut(before, [30]), cut(after, [30]))
     found = [DistanceLinkage(known=(("x", "y"),), sample=25).evaluate_pair(pair, rng=seed) for seed in range(300)]
     variance = truth.by_record.var(ddof=1) / 25 * (1 - 25 / 100)
+    unseen = np.mean([variance_of_unseen(one.value, 25, 100) for one in found])
     assert abs(np.mean([one.value for one in found]) - truth.value) < 4 * np.sqrt(variance / 300)
-    assert np.mean([one.parts["standard error"] ** 2 for one in found]) == pytest.approx(variance, rel=0.1)
+    assert np.mean([one.parts["standard error"] ** 2 for one in found]) == pytest.approx(variance + unseen, rel=0.1)
 
 
 def test_records_by_number_from_any_parts() -> None:

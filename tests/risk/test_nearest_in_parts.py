@@ -17,6 +17,7 @@ from sfumato.risk import nearest_in_parts
 from sfumato.risk.nearest_record import less_near
 from tables import incomes, numbers, persons
 from test_contract_parts import cut, same, with_gaps
+from unseen import error_of_sample
 
 Floats = NDArray[np.float64]
 DATA = with_gaps(persons(200), 0.05, seed=2)
@@ -86,11 +87,11 @@ def test_by_hand_a_sample_of_both_sides() -> None:
     nearer = near[:, None] < others - 1e-9
     ties = np.abs(near[:, None] - others) <= 1e-9
     shares = nearer + ties / 2
-    variance = shares.mean(axis=1).var(ddof=1) / 40 + shares.mean(axis=0).var(ddof=1) / 40
+    error = 2 * np.hypot(error_of_sample(shares.mean(axis=1), 120), error_of_sample(shares.mean(axis=0), 120))
     for ends in ([], [50], [0, 3, 3, 80]):
         found = NearestRecord(sample=40).evaluate_pair(Pair.of(cut(before, ends), cut(after, ends)), rng=8)
         assert found.value == pytest.approx(max(2 * shares.mean() - 1, 0.0), rel=1e-12)
-        assert found.parts["standard error"] == pytest.approx(2 * np.sqrt(variance * (1 - 40 / 120)), rel=1e-9)
+        assert found.parts["standard error"] == pytest.approx(error, rel=1e-9)
         assert found.parts["copies of an original"] == (near == 0).mean()
         assert found.by_record is None
         assert any("40 of 120 protected records and of 40 of 120 originals" in note for note in found.notes)

@@ -108,11 +108,7 @@ def choose(
     if by_hand is not None:
         best = _by_hand(results, by_hand, feasible, left_out, bounds)
     ties = [row for row in feasible if best not in (None, row) and _same(row, best, objective)]
-    unsure = [
-        row
-        for row in rows
-        if any(abs(row.means[k] - b) <= half_width(row, k) for k, b in bounds.items() if half_width(row, k) > 0)
-    ]
+    unsure = [row for row in rows if any(left_open(row, k, b, figures[k]) for k, b in bounds.items())]
     unknown = [row for row in rows if any(math.isnan(row.errors[key]) for key in (objective, *bounds))]
     choice = Choice(
         chosen=None if best is None else best.candidate,
@@ -225,6 +221,22 @@ def keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
     return _reached(row, key, about) <= _cost(bound, about)
 
 
+def left_open(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
+    """Tell whether the 95 % interval of a figure holds a bound, so that chance may decide whether it is kept.
+
+    A bound that asks for the best there is, such as 0 % found, is broken for sure by the first record that breaks it.
+    """
+    width = half_width(row, key)
+    if row.means[key] != bound and asks_for_all(bound, about):
+        return False
+    return 0 < width >= abs(row.means[key] - bound)
+
+
+def asks_for_all(bound: float, about: MeasureAbout) -> bool:
+    """Tell whether a bound can be kept only if every record does, so no sample can show it: the end of a range."""
+    return bound == about.range[0 if about.better == "lower" else 1]
+
+
 def _reached(row: "Row", key: str, about: MeasureAbout) -> float:
     written = row.values.get(key, ())[:1]
     return max(_cost(value, about) for value in (row.means[key], *written))
@@ -239,6 +251,7 @@ def idle_bounds(results: "Results", bounds: Mapping[str, float]) -> tuple[str, .
         key
         for key, limit in bounds.items()
         if figures[key].purpose == "risk" and key in before.means and keeps(before, key, limit, figures[key])
+        if not left_open(before, key, limit, figures[key])
     )
 
 
@@ -303,6 +316,8 @@ def _somebody(
         said.append(f"It cannot be told apart from {_called(choice.ties, names)}, by standard errors.")
     if best.candidate in choice.unsure:
         said.append("The 95 % interval of its figure holds the bound: whether it keeps it is not sure.")
+        if any(k in best.sampling and asks_for_all(b, figures[k]) for k, b in choice.bounds.items()):
+            said.append("A bound that no record may break is sure only where all records were looked for.")
     others = tuple(name for name in choice.unsure if name not in choice.feasible)
     if others:
         said.append(f"So near the bound that they may keep it as well: {_called(others, names)}.")

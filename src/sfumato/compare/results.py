@@ -319,7 +319,7 @@ def _scored(row: Row, recipe: "Recipe") -> Row:
         row,
         means={**row.means, name: whole.value},
         errors={**row.errors, name: sampling if certain else standard_error(scores)},
-        sampling={**row.sampling, name: sampling} if sampling > 0 else row.sampling,
+        sampling={**row.sampling, name: sampling} if moved else row.sampling,
         values={**row.values, name: scores},
         parts={**row.parts, name: whole.parts},
     )

@@ -13,8 +13,8 @@ from sfumato.compare.store import Cell, Key
 from sfumato.core import Method
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.outcome import Reason, Status
+from sfumato.pair.sample import NORMAL
 
-NORMAL = 1.96  # standard errors that make a 95 % interval, where the error itself is known well
 NO_NUMBER = Reason(Status.FAILED, "the measure gave no number")
 
 
@@ -43,7 +43,7 @@ class Row:
     seconds: float = 0.0  # masking and measuring, all replicates
     protect_seconds: float = 0.0  # masking one table, on average
     measure_seconds: Mapping[str, float] = field(default_factory=dict)  # one evaluation, on average
-    sampling: Mapping[str, float] = field(default_factory=dict)  # of measures of a sample, beyond 0
+    sampling: Mapping[str, float] = field(default_factory=dict)  # of figures that are estimates
 
 
 def row(
@@ -64,7 +64,7 @@ def row(
     keys = {key: [cell.key for cell in found] for key, found in full.items()}
     every = [cell for found in cells.values() for cell in found]
     masked = {cell.key.replicate: cell.protect_seconds for cell in every}
-    sampling = {key: error for key, found in full.items() if (error := _sampling_error(found)) > 0}
+    sampling = {key: error for key, found in full.items() if (error := _sampling_error(found)) is not None}
     once = method is None or not method.about.random
     protect_seconds = float(np.mean(list(masked.values()))) if masked else 0.0
     return Row(
@@ -126,10 +126,15 @@ def _error(draws: Sequence[float] | None, sampling: float) -> float:
     return spread if math.isnan(spread) else max(spread, sampling)
 
 
-def _sampling_error(cells: Sequence[Cell]) -> float:
-    """Return the standard error of a mean that samples of the records leave, one for each replicate."""
+def _sampling_error(cells: Sequence[Cell]) -> float | None:
+    """Return the standard error of a mean that samples of the records leave, one for each replicate; None: no sample.
+
+    A replicate that says none was counted for all records.
+    """
+    if not any(SAMPLING_ERROR in cell.parts for cell in cells):
+        return None
     errors = [cell.parts.get(SAMPLING_ERROR, 0.0) for cell in cells]
-    return math.hypot(*errors) / len(errors) if errors and np.isfinite(errors).all() else 0.0
+    return math.hypot(*errors) / len(errors) if np.isfinite(errors).all() else None
 
 
 def _reason(cells: Sequence[Cell]) -> Reason | None:

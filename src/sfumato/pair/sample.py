@@ -8,7 +8,7 @@ sample does not depend on how the table is cut.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import sqrt
+from math import hypot, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ Integers = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
 SIZE = 5_000  # records that are looked for in a table in parts, if nobody says how many
+NORMAL = 1.96  # standard errors that make a 95 % interval, where the error itself is known well
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +59,45 @@ class Sample:
         """A digest of which records were drawn."""
         return digest_of(self.rows.tobytes(), str(self.records))
 
-    def error(self, figures: Floats) -> float:
+    @property
+    def unseen(self) -> float:
+        """The largest share of all records that may be of a kind of which none was drawn, at 95 %.
+
+        Of K such records of n, none is among m drawn with a chance of C(n - K, m) / C(n, m), at most (1 - m / n)^K.
+        That is 5 % for K = ln 0.05 / ln(1 - m / n): about 3 n / m where the sample is a small part of the table, the
+        rule of three, and fewer where it is most of it.
+
+        >>> round(Sample(np.arange(2_000), 20_000).unseen * 20_000, 1)  # 2.9957 / 0.10536 records
+        28.4
+        """
+        if self.whole:
+            return 0.0
+        return min(log(0.05) / log1p(-len(self.rows) / self.records) / self.records, 1.0)
+
+    def error(self, figures: Floats, low: float = 0.0, high: float = 1.0) -> float:
         """Return the standard error of the mean of a figure of the records drawn, as a mean of all records.
 
         Of a sample without replacement it is s / sqrt(m) times sqrt(1 - m / n) (Cochran 1977, Sampling Techniques,
-        2.6); of a share p it is sqrt(p (1 - p) / (m - 1) (1 - m / n)).
+        2.6). That is nothing where all records drawn have the same figure, and too little where few differ, for those
+        that differ may not be among them. Up to the share ``unseen`` of all records may lie as far from the mean as
+        figures from ``low`` to ``high`` can, which moves it by no more than their product; 1.96 standard errors are to
+        reach as far. The two variances are added. Of a share the 95 % interval so made holds the true one in 93 % of
+        samples or more, however rare it is; it is never empty unless all records were drawn.
 
-        >>> round(Sample(np.arange(4), 8).error(np.array([0.0, 1.0, 1.0, 0.0])), 4)  # sqrt(1/3 / 4 / 2)
-        0.2041
+        >>> sample = Sample(np.arange(4), 8)
+        >>> round(sample.unseen, 4)  # ln 0.05 / ln 0.5 = 4.322 of 8 records
+        0.5402
+        >>> round(sample.error(np.zeros(4)), 4)  # 0.5402 x 1 / 1.96
+        0.2756
+        >>> round(sample.error(np.array([0.0, 1.0, 1.0, 0.0])), 4)  # sqrt(1/3 / 4 / 2 + (0.5402 x 0.5 / 1.96)^2)
+        0.2463
         """
-        if self.whole or len(figures) < 2:
-            return 0.0 if self.whole else float("nan")
-        return sqrt(float(np.var(figures, ddof=1)) / len(self.rows) * (1 - len(self.rows) / self.records))
+        if self.whole:
+            return 0.0
+        drawn, mean = len(self.rows), float(figures.mean())
+        variance = float(np.var(figures, ddof=1)) if drawn > 1 else 0.0
+        seen = sqrt(variance / drawn * (1 - drawn / self.records))
+        return hypot(seen, self.unseen * max(high - mean, mean - low) / NORMAL)
 
     def said(self, error: float, among: str = "all protected ones") -> str:
         """Say what was drawn, and how sure the figure is."""

@@ -101,8 +101,9 @@ class DistanceLinkage(Measure):
     ``ties="share"`` takes their mean, ``"linked"`` the one with most. The direction makes no difference then.
 
     Of a table in parts ``sample`` records drawn at random (5,000 if nobody says) look for their own among all records
-    of the other table, on the scale of the whole tables; the part "standard error" says how sure the mean is. With all
-    records in the sample the figure is that in memory. ``sample`` holds for a table in memory, too.
+    of the other table, on the scale of the whole tables; the part "standard error" says how sure the mean is; it is
+    never 0, for who is linked may not have been drawn. With all records in the sample the figure is that in memory.
+    ``sample`` holds for a table in memory, too.
     """
 
     known: Known = 7

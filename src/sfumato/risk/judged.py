@@ -15,7 +15,7 @@ from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
-from sfumato.pair.sample import Sample
+from sfumato.pair.sample import NORMAL, Sample
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.household_attack import alike_households
 from sfumato.risk.mixed_points import points
@@ -49,7 +49,7 @@ class Chances:
     @property
     def mean(self) -> float:
         """The mean chance of a record."""
-        return self._mean(None)
+        return self.figure(None)
 
     @property
     def largest(self) -> float:
@@ -58,7 +58,7 @@ class Chances:
 
     def above(self, limit: float) -> float:
         """Return the share of records whose chance exceeds a limit."""
-        return self._mean(limit)
+        return self.figure(limit)
 
     def expected(self, records: int) -> float:
         """Return how many records of the table are found on average over guesses."""
@@ -71,14 +71,19 @@ class Chances:
         if self.sample is None:
             return 0.0
         figures = self._differences(limit)
-        return self.sample.error(figures if self.times is None else figures[self.times > 0])
+        drawn = figures if self.times is None else figures[self.times > 0]
+        if self.counted is None:
+            return self.sample.error(drawn)
+        less = _figures(self.counted[1].values, limit)
+        return self.sample.error(drawn, -float(less.max()), 1 - float(less.min()))
 
-    def _mean(self, limit: float | None) -> float:
+    def figure(self, limit: float | None) -> float:
+        """Return the mean chance, or the share of records whose chance exceeds a limit."""
         figures = self._differences(limit)
         mean = float(figures.mean()) if self.times is None else float(figures @ self.times / self.times.sum())
         if self.counted is None:
             return mean
-        return min(max(self.counted[1]._mean(limit) + mean, 0.0), 1.0)
+        return min(max(self.counted[1].figure(limit) + mean, 0.0), 1.0)
 
     def _differences(self, limit: float | None) -> Floats:
         """Return the chances, or whether they exceed a limit, less what was counted of the same records."""
@@ -106,15 +111,30 @@ class Judged:
     notes: Notes
     together: Mapping[str, float] | None = None  # what households add, where it was found with the records
     sampled: Sample | None = None  # the records that attacks were tried on, if not all
+    rivals: tuple[Chances, ...] = ()  # under attacks that the sample does not show to find fewer
 
     @property
     def nbytes(self) -> int:
         """The memory it takes."""
-        return self.chances.nbytes
+        return sum(chances.nbytes for chances in (self.chances, *self.rivals))
 
     def value(self, above: float | None) -> float:
         """Return the mean chance, or the share of records whose chance exceeds a limit."""
-        return self.chances.mean if above is None else self.chances.above(above)
+        return self.chances.figure(above)
+
+    def error(self, above: float | None) -> float | None:
+        """Return the standard error of the value; None where nothing of it is estimated.
+
+        Another attack may be the best over all records: 1.96 standard errors reach as far as the interval of its
+        figure. Its mean is then the larger; its share above a limit may be the smaller.
+        """
+        if self.chances.sample is None and not self.rivals:
+            return None
+        widths = [NORMAL * self.chances.error(above)]
+        for rival in self.rivals:
+            apart = rival.figure(above) - self.value(above)
+            widths.append((apart if above is None else abs(apart)) + NORMAL * rival.error(above))
+        return max(widths) / NORMAL
 
     def row(self, records: int) -> dict[str, object]:
         """Return what is said of the scenario in a table."""

@@ -17,7 +17,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.pair import Half, Pair, design_weights
-from sfumato.pair.sample import Columns, Sample
+from sfumato.pair.sample import NORMAL, Columns, Sample
 from sfumato.pair.statistics import KeyClasses, Moments, Values
 from sfumato.pair.terms import Terms
 from sfumato.risk.attacks import agree
@@ -62,6 +62,13 @@ class _Looked:
     def chances(self, values: Floats, counted: tuple[Floats, Chances] | None = None) -> Chances:
         return Chances(values, self.times, self.sample, counted)
 
+    def may_lead(self, values: Floats, best: Floats) -> bool:
+        """Tell whether the mean of some chances may be as large as that of the best, over all records, at 95 %."""
+        if self.sample is None:
+            return False
+        ahead = values - best if self.times is None else (values - best)[self.times > 0]
+        return float(ahead.mean()) + NORMAL * self.sample.error(ahead, low=-1.0) >= 0
+
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
@@ -78,6 +85,11 @@ class _Cells:
     @property
     def after(self) -> NDArray[np.int32]:
         return self.found.cells[:, len(self.names) :]
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every record shows its own keys, all of them: then the nearest are those alike."""
+        return bool((self.before == self.after).all() and (self.found.cells >= 0).all())
 
     def alike(self) -> tuple[Floats, Floats | None]:
         """Return the chance of each combination among those alike, and the units these stand for."""
@@ -130,17 +142,34 @@ def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half |
     exact = None if cells is None or looked.sample is None else cells.alike()
     counted = None if cells is None or exact is None else (of_looked[ALIKE], cells.chances(exact[0]))
     best = best_of({attack: looked.chances(chance, counted).mean for attack, chance in of_looked.items()})
-    chance = of_looked[best]
+    settled = cells is not None and not known.untrue and cells.unchanged
+    rivals = [
+        attack
+        for attack, chance in of_looked.items()
+        if attack != best and not settled and looked.may_lead(chance, of_looked[best])
+    ]
+    chances = of_looked
     if weights is not None:
         assert looked.rows is not None
         own = np.asarray(weights[looked.rows])
-        chance = lowered(chance, counts_of(found, best).get("units"), own)
-        if counted is not None and cells is not None and exact is not None:
-            of_alike = lowered(of_looked[ALIKE], counts_of(found, ALIKE)["units"], own)
-            counted = of_alike, cells.chances(lowered(*exact, None))
-    judged = counted[1] if counted is not None and best == ALIKE else looked.chances(chance, counted)
-    together = None if looked.unit is None else _with_households(chance, looked)
-    return Judged(scenario, best, judged, known.violating(), notes, together, looked.sample)
+        chances = {
+            attack: lowered(chance, counts_of(found, attack).get("units"), own) for attack, chance in of_looked.items()
+        }
+        if cells is not None and exact is not None:
+            counted = chances[ALIKE], cells.chances(lowered(*exact, None))
+    judged = {attack: looked.chances(chance, counted) for attack, chance in chances.items()}
+    if counted is not None:
+        judged[ALIKE] = counted[1]
+    return Judged(
+        scenario,
+        best,
+        judged[best],
+        known.violating(),
+        notes,
+        None if looked.unit is None else _with_households(chances[best], looked),
+        looked.sample,
+        tuple(judged[attack] for attack in rivals),
+    )
 
 
 def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:

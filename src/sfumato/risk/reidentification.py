@@ -18,7 +18,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Half, Pair
-from sfumato.pair.sample import SIZE, Sample
+from sfumato.pair.sample import NORMAL, SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
@@ -116,9 +116,11 @@ class Reidentification(Measure):
     Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
     records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
     and the counts are those of the whole tables, so that with all records in the sample the figure is that in memory.
-    The part "standard error" says how sure the value is, where the best attack is one of these. Where the keys have few
-    combinations of values, one record of each is looked for, and nothing is estimated. ``sample`` holds for a table
-    in memory, too. Households as units need all records in memory.
+    The part "standard error" says how sure the value is, where the best attack is one of these, or where one of them
+    may be the best although in the sample it is not. It is never 0, for who is found may not have been drawn: a share
+    of 0 is sure only of all records. Where the keys have few combinations of values, one record of each is looked for,
+    and nothing is estimated. ``sample`` holds for a table in memory, too. Households as units need all records in
+    memory.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"town": ["A", "A", "B"], "age": [30.0, 40.0, 40.0]})
@@ -186,7 +188,7 @@ class Reidentification(Measure):
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said, *said_of_homes)
         if sample is not None:
-            error, more = _said_of_sample(worst, self.above, households=homes is not None)
+            error, more = _said_of_sample(found, worst, self.above, households=homes is not None)
             parts, notes = parts | error, (*notes, *more)
         return self.measurement(
             worst.value(self.above),
@@ -245,17 +247,28 @@ def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
     }
 
 
-def _said_of_sample(worst: Judged, above: float | None, *, households: bool) -> tuple[dict[str, float], Notes]:
-    """Return the standard error of what a sample tells, and what to say of it."""
-    if worst.sampled is None:
+def _said_of_sample(
+    found: list[Judged], worst: Judged, above: float | None, *, households: bool
+) -> tuple[dict[str, float], Notes]:
+    """Return the standard error of what a sample tells, and what to say of it.
+
+    It reaches as far as the interval of any scenario, for another may be the worst over all records.
+    """
+    sample = next((judged.sampled for judged in found if judged.sampled is not None), None)
+    if sample is None:
         return {}, ()
     notes: Notes = ()
     if households and worst.together is None:
         notes = ("those drawn live with too many others, so it is not said what finding a member does to a household",)
-    size = f"{len(worst.sampled):,} of {worst.sampled.records:,} records"
-    if worst.chances.sample is None:
+    value = worst.value(above)
+    errors = ((judged.value(above) - value, judged.error(above)) for judged in found)
+    error = max((apart / NORMAL + each for apart, each in errors if each is not None), default=0.0)
+    if error <= 0:
+        size = f"{len(sample):,} of {sample.records:,} records"
         return {}, (f"counted for all records; other attacks were tried on a simple random sample of {size}", *notes)
-    error = worst.chances.error(above)
-    said = worst.sampled.said(error)
-    largest = "the largest chance is that of the records drawn, and others may have a larger one"
-    return {SAMPLING_ERROR: error}, (said, largest, *notes)
+    said = sample.said(error)
+    if worst.chances.sample is None:
+        said = f"counted for all records, but another attack may find more: {said}"
+    else:
+        notes = ("the largest chance is that of the records drawn, and others may have a larger one", *notes)
+    return {SAMPLING_ERROR: error}, (said, *notes)

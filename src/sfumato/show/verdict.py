@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from sfumato.compare.choose import Choice, Shortfall
+from sfumato.compare.choose import Choice, Shortfall, asks_for_all, left_open
 from sfumato.compare.examine.findings import Examination, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
+from sfumato.compare.rows import half_width
 from sfumato.restoration.findings import Checked
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
@@ -143,11 +144,29 @@ def _warnings(
             said = already_kept(bound, measures[bound.key], before.means[bound.key])
             yield f"The bound on {said}. Lower it, or check that the keys are all that an intruder may know."
     if row is not None and row.candidate in choice.unsure:
-        looked = any(row.sampling.get(bound.key, 0.0) > 0 for bound in bounds)
-        more = "Look for more records, by sample=..., or run more replicates" if looked else "Run more replicates"
-        yield f"Chance may decide whether the bound is kept: the 95 % interval holds it. {more}."
+        yield from _unsure(results, row, bounds)
     if row is not None and row.candidate in choice.unknown:
         yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
+
+
+def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str]:
+    """Say of which bounds it is not sure that they are kept, and what would make it so."""
+    near = [bound for bound in bounds if left_open(row, bound.key, bound.limit, results.figures[bound.key])]
+    doubtful = []
+    for bound in near:
+        about, size, records = results.figures[bound.key], results.looked_for(bound.key), len(results.table)
+        if bound.key not in row.sampling or not size or not asks_for_all(bound.limit, about):
+            doubtful.append(bound)
+            continue
+        yield (
+            f"{about.title} {bound.text} is not sure: the {size:,} records looked for keep it, but the figure of all "
+            f"{records:,} may be off by {written(half_width(row, bound.key), about.unit)} (95 %). Only looking for all "
+            f"of them, by sample={records}, makes it sure."
+        )
+    if doubtful:
+        looked = any(bound.key in row.sampling for bound in doubtful)
+        more = "Look for more records, by sample=..., or run more replicates" if looked else "Run more replicates"
+        yield f"Chance may decide whether the bound is kept: the 95 % interval holds it. {more}."
 
 
 def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
