@@ -18,6 +18,7 @@ BEGUN = (
     LOCK,
     "seed",
     ASIDE,
+    "release",
     "schema.toml",
 )  # what a sweep that was killed at once may have left, or a steward laid out
 
