@@ -133,6 +133,8 @@ def test_where_no_candidate_could_be_made_the_bounds_are_not_to_blame() -> None:
     measures = [sfumato.Reidentification(), sfumato.GlobalDataUtility()]
     verdict = told(Experiment(survey, [impossible], measures).run(original=True), found=0.05).verdict
     assert verdict.publish is False and verdict.words == "Do not publish: no candidate could be made and measured"
+    assert verdict.advice[0] == "No candidate has the figures to choose by."
+    assert "there is no variable 'no such variable'" in verdict.advice[1]
 
 
 def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:

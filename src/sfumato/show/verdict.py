@@ -13,6 +13,7 @@ from sfumato.show.wording import count, lower_first, number, percentage
 EXPECTED = "expected re-identifications"
 COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
 CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
+REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 APART = 0.10  # between two distributions: beyond it, another one
 
@@ -61,7 +62,7 @@ def verdict_of(
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *_given_back(checked),
         ),
-        advice=tuple(_advice(choice, measures, bounds, called))
+        advice=tuple(_advice(results, choice, measures, bounds, called))
         if choice is not None and row is None
         else _repairs(checked)
         if publish is False
@@ -304,7 +305,11 @@ def _treated(release: ReleaseFacts) -> Iterator[str]:
 
 
 def _advice(
-    choice: Choice, measures: Mapping[str, MeasureLine], bounds: Sequence[Bound], names: Mapping[str, str]
+    results: Results,
+    choice: Choice,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound],
+    names: Mapping[str, str],
 ) -> Iterator[str]:
     """Say which bound fails, how near the candidates come, and what to change."""
     by_key = {bound.key: bound for bound in bounds}
@@ -316,7 +321,9 @@ def _advice(
         risks |= line.purpose == "risk"
         yield _shortfall(short, line, bound, names.get(short.candidate, short.candidate), several=len(bounds) > 1)
     if not choice.shortfalls:
-        yield "No candidate has the figures to choose by; look at the reasons in the table."
+        yield "No candidate has the figures to choose by."
+        why = dict.fromkeys(str(reason) for row in results.rows for reason in list(row.reasons.values())[:1])
+        yield from (f"{said[:1].upper()}{said[1:]}." for said in list(why)[:REASONS])
         return
     if risks:
         yield (
