@@ -72,8 +72,9 @@ class Method(parameters.Described, ABC):
     def learn(self, half: Half, draws: Draws) -> Masking:
         """Learn of a whole table what is needed to mask any part of it; refused by a method that needs all records."""
         raise NotApplicable(
-            "it needs all records at once, so that it cannot mask a table in parts; protect a table in memory, or "
-            "choose one of docs/how-to/larger-than-memory.md, such as Noise, Rounding, GlobalRecoding or PRAM"
+            "it needs all records at once, so that it cannot mask a table in parts; mask it block by block, with "
+            ".within('region') or .within(blocks=20_000) behind it, protect a table in memory, or choose one of "
+            "docs/how-to/larger-than-memory.md, such as Noise, Rounding, GlobalRecoding or PRAM"
         )
 
     @property

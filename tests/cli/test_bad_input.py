@@ -136,3 +136,36 @@ def test_a_bound_in_percent_is_the_share_that_is_written_so() -> None:
     for tenths in range(1001):  # seven of a thousand keep a bound of 0.7 %
         said = str(Decimal(tenths) / 10)
         assert read_bounds("--at-most", [f"DistanceLinkage={said}%"]) == {"DistanceLinkage": tenths / 1000}
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Reidentification=0,05", "write the number with a decimal point"),
+        ("Reidentification<5%", "write = alone, for --at-most says which side it is"),
+        ("Reidentification<=5%", "write = alone"),
+    ],
+)
+def test_a_bound_written_otherwise_gets_a_hint(text: str, hint: str) -> None:
+    with pytest.raises(ParameterError, match=hint):
+        read_bounds("--at-most", [text])
+
+
+def test_a_schema_that_names_no_column_is_answered_with_the_nearest(survey: Path, tmp_path: Path) -> None:
+    place = tmp_path / "near.toml"
+    for text, said in (
+        ('[variables.incom]\nkind = "numeric"\n', "(did you mean 'income'?)"),
+        ('weight = "incme"\n[variables.taxx]\nkind = "numeric"\n', "(did you mean 'tax' for 'taxx', 'income' for 'inc"),
+    ):
+        place.write_text(text)
+        _refused(run("inspect", survey, "--schema", place), said)
+
+
+def test_a_message_in_the_words_of_python_names_the_option_too(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("name,income\nMüller,3\n".encode("cp1252"))
+    _refused(run("inspect", tmp_path / "latin.csv"), "encoding='cp1252'", "(on the command line: --encoding)")
+
+
+def test_a_pattern_that_nothing_fits_says_whether_the_folder_is_there(tmp_path: Path) -> None:
+    _refused(run("inspect", f"{tmp_path}/nothing/*.parquet"), f"there is no folder {tmp_path}/nothing")
+    _refused(run("inspect", f"{tmp_path}/*.parquet"), f"none in the folder {tmp_path} fits")

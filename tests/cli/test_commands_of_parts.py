@@ -90,6 +90,31 @@ def test_inspect_shows_a_sample(register: tuple[Path, Path, Microdata], tmp_path
     done = run("inspect", folder, "--schema", schema)
     assert done.exit_code == 0, done.output
     assert "what follows is of" in done.output
+    assert "random sample" not in done.output  # the register is no larger than one
+
+
+def test_inspect_says_of_a_larger_register_what_is_of_a_sample(
+    register: tuple[Path, Path, Microdata], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sfumato.project import in_parts
+
+    folder, _, data = register
+    read_all = in_parts.read_table
+    monkeypatch.setattr(in_parts, "read_table", lambda file, schema, **how: read_all(file, schema, 200, **how))
+    out = tmp_path / "schema.toml"
+    done = run("inspect", folder, "--out", out)
+    assert done.exit_code == 0, done.output
+    whole = f"{len(data):,} records"
+    assert f"{whole}, of which a random sample of 200 is shown" in " ".join(done.stdout.split())
+    assert f"# Figures in the comments are of a random sample of 200 of {whole}." in out.read_text()
+
+
+def test_a_method_that_needs_all_records_is_told_how_to_work_in_blocks(
+    register: tuple[Path, Path, Microdata], tmp_path: Path
+) -> None:
+    folder, schema, _ = register
+    done = run("protect", folder, "--schema", schema, "--method", "MDAV(3)", *HERE, *SEED, "--out", tmp_path / "out")
+    assert done.exit_code == 2 and ".within('region')" in done.output, done.output
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_a_number_is_found_on_its_lattice_and_the_cost_counted(monkeypatch: pyte
 def test_the_sentence_says_what_was_found_and_that_it_is_exact() -> None:
     found = tune(Knob(at=7), DATA, utility=Harm("rising"), at_most={Level(): 0.01})  # exp(-5) = 0.0067, exp(-4) = 0.018
     assert found.sentence == (
-        "Knob(at=5) has the lowest toy with toy at most 0.01 of at from 1 to 40, where the bound is met "
-        f"(toy 5; toy 0.006738). Nothing in it is random: it is exact. {found.tables} tables were masked, "
+        "Of at from 1 to 40 with toy at most 0.01, Knob(at=5) has the lowest toy (toy 5; toy 0.006738). "
+        f"That is where the bound is met. Nothing in it is random: it is exact. {found.tables} tables were masked, "
         f"for {found.tables} values of at."
     )
     assert repr(found) == f"Tuning: {found.sentence}"
@@ -99,7 +99,7 @@ def test_whatever_the_noise_the_budget_is_kept_and_the_value_was_measured(
 def test_a_bound_that_every_value_keeps_leaves_the_end_of_best_utility() -> None:
     found = tune(Knob, DATA, utility=Harm("rising"), at_most={Level(): 0.9})
     assert (found.value, found.keeps) == (1, True)
-    assert found.sentence.startswith("The bound does not decide: Knob() has the lowest toy")
+    assert found.sentence.startswith("The bound bars no better value: of at from 1 to 40, Knob() has the lowest toy")
 
 
 def test_a_bound_that_no_value_keeps_is_said_and_the_nearest_end_returned() -> None:
@@ -131,7 +131,10 @@ def test_a_utility_that_is_best_inside_the_range_is_found_there() -> None:
     found = tune(Dial, DATA, utility=Harm("valley"), at_most={Level(): 0.9}, tolerance=0.01, budget=200, replicates=2)
     assert found.value == pytest.approx(2.0, abs=0.011)
     assert found.interval[0] <= 2 <= found.interval[1]
-    assert "inside the range" in found.sentence and "Not monotone in to over the values tried: toy" in found.sentence
+    assert (
+        "It is best inside the range." in found.sentence
+        and "Not monotone in to over the values tried: toy" in found.sentence
+    )
     exact = tune(Knob, DATA, between=(-9, 9), utility=Gain("hill"), at_most={Level("rising"): 7.0})
     assert exact.value == 2
 
@@ -250,3 +253,24 @@ def test_no_value_drawn_as_often_is_better_than_the_one_returned(seed: int) -> N
             assert row.means[repr(loss)] >= mine.means[repr(loss)]
     assert found.keeps == (mine.means[repr(risk)] <= 0.3)
     assert not found.known or often > 1
+
+
+def test_a_short_range_that_goes_up_and_down_is_tried_whole_and_said_to_be() -> None:
+    """The risk is a wave and utility a hill: of 1 to 9 each is tried, though halving would stop before."""
+    found = tune(Knob, DATA, between=(1, 9), utility=Gain("hill"), at_most={Level("wave"): 0.1})
+    assert found.tables == len(found.results) == 9
+    kept = [row for row in found.results.rows if row.means["Level(shape='wave')"] <= 0.1]
+    assert found.row.candidate == max(kept, key=lambda row: row.means[found.objective]).candidate
+    assert found.interval == (found.value, found.value)
+    assert "every value was tried: it is exact" in found.sentence
+    assert not any(said in found.sentence for said in ("budget ended", "another value may do better"))
+
+
+def test_a_bound_that_bars_a_better_value_is_not_said_to_bar_none() -> None:
+    # utility (x - 2)² is best around 2, and the risk, -(x - 2)², is at most -3 from two away on: both ends keep it
+    wish: dict[str, Any] = {"utility": Harm("valley"), "at_most": {Level("hill"): -3.0}}
+    short = tune(Knob, DATA, between=(-3, 5), **wish)
+    assert short.value in (0, 4) and short.tables == 9
+    assert "bars no better value" not in short.sentence and "where the bound is met" not in short.sentence
+    longer = tune(Knob, DATA, between=(-30, 32), **wish)
+    assert longer.keeps and "bars no better value" not in longer.sentence

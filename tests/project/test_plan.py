@@ -94,6 +94,31 @@ def test_a_first_that_stands_for_several_or_does_not_apply_is_refused(files: tup
 
 
 @pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("MDAV(3, variables=['incom'])", "there is no variable 'incom' (did you mean 'income'?)"),
+        ("Rounding(10) + MDAV(3, variables=['incom'])", "there is no variable 'incom'"),
+        ("GlobalRecoding(bins={'agee': 5})", "there is no variable 'agee'"),
+        ("MDAV(3).within('regio')", "there is no variable 'regio'"),
+        ("GlobalRecoding(groups=3, variables=['occupation'])", "variable 'occupation' is nominal"),
+        ("Sampling(0.5, strata=['regio'])", "there is no variable 'regio'"),
+    ],
+)
+def test_a_method_that_can_never_work_is_refused_before_anything_is_measured(
+    files: tuple[Path, Path], out: Path, method: str, said: str
+) -> None:
+    with pytest.raises(ParameterError) as refused:
+        planned(*files, methods=["Rounding(10)", method], out=out)
+    assert said in str(refused.value)
+    assert not out.exists()
+
+
+def test_what_a_first_step_makes_of_a_variable_is_not_judged_before(files: tuple[Path, Path], out: Path) -> None:
+    told = planned(*files, first=BANDS, methods=["LocalSuppression(3, variables=['age', 'region'])"], out=out)
+    assert len(told.methods) == 2
+
+
+@pytest.mark.parametrize(
     "said", ["GlobalRecoding(bins={'age': 10}) + LocalSuppression(k=3)", "LocalSuppression(3)", "coarse 1 · k=3"]
 )
 def test_a_candidate_is_chosen_by_label_method_or_short_name(files: tuple[Path, Path], out: Path, said: str) -> None:

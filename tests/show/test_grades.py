@@ -214,6 +214,19 @@ def test_advice_only_where_it_applies() -> None:
     ]
 
 
+def test_weights_are_spoken_of_only_where_the_file_has_them() -> None:
+    blank, steps = [released("x", 0.1, done=("suppressed",))], (sfumato.Sampling(0.5), sfumato.WeightMasking("classes"))
+    without, with_them = advice_on(blank, steps), advice_on(blank, steps, weighted=True)
+    assert [advice.topic for advice in without] == ["Missing values", "A part of the records"]
+    assert "Weighted" not in without[0].text and "Use the weights" not in without[1].text
+    assert [advice.topic for advice in with_them] == [
+        "Missing values",
+        "A part of the records",
+        "Survey weights changed",
+    ]
+    assert "Weighted counts" in with_them[0].text and "Use the weights" in with_them[1].text
+
+
 def test_a_real_release_says_nothing_twice() -> None:
     data = sfumato.household_survey(150)
     method = sfumato.GlobalRecoding(groups=5, rare=0.05) + sfumato.LocalSuppression(3) + sfumato.RankSwapping(0.2)

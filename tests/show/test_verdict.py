@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 import sfumato
+from sfumato.compare.examine import examine
 from sfumato.compare.experiment import UNPROTECTED, Experiment
 from sfumato.compare.results import Results
+from sfumato.restoration.findings import Checked
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import Summary, from_json, to_json
 from sfumato.show.terminal import changes_table, verdict_text
@@ -131,3 +133,38 @@ def test_where_no_candidate_could_be_made_the_bounds_are_not_to_blame() -> None:
     measures = [sfumato.Reidentification(), sfumato.GlobalDataUtility()]
     verdict = told(Experiment(survey, [impossible], measures).run(original=True), found=0.05).verdict
     assert verdict.publish is False and verdict.words == "Do not publish: no candidate could be made and measured"
+    assert verdict.advice[0] == "No candidate has the figures to choose by."
+    assert "there is no variable 'no such variable'" in verdict.advice[1]
+
+
+def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:
+    survey = sfumato.household_survey(60, seed=4)
+    method = sfumato.LocalSuppression(3) + sfumato.RankSwapping(0.1, variables=("earnings", "income"))
+    measures = [sfumato.KAnonymity(), sfumato.GlobalDataUtility()]
+    results = Experiment(survey, [method], measures).run(original=True)
+    utility = "GlobalDataUtility()"
+    found = examine(results, results.rows[0].candidate, what=["cautions", "release", "detail", "usefulness"])
+    there = {name: 0.0 for name in survey.schema.analysed() if name != "earnings"}
+    checked = Checked(altered=("weight", "earnings"), left_out=("weight", "earnings"), missing=there, excused=True)
+    checked = replace(checked, after={utility: 0.5})
+
+    def told_of(checked: Checked | None) -> Summary:
+        return summarise(results, found, risk=K, utility=utility, at_most={K: 1.0}, checked=checked)
+
+    summary, before = told_of(checked), told_of(replace(checked, altered=(), after={}))
+    verdict, price = summary.verdict, summary.verdict.price
+    assert verdict.words.endswith(", 2 variables left out")
+    first = verdict.warnings[0]
+    assert first.startswith("2 variables had to be left out of the file that goes out: weight and earnings.")
+    assert "weight is the survey weight: without it no population estimate can be made." in first
+    assert first.endswith("of the file that goes out is 50 %.")
+    place = next(place for place, change in enumerate(verdict.changes) if change.what == "Global data utility (GDU)")
+    assert (verdict.changes[place + 1].what, verdict.changes[place + 1].after) == ("of the file that goes out", "50 %")
+    assert ("50 %", "of the file that goes out") in [(text, said[26:51]) for text, said in summary.headline]
+    (changed,) = (said for said in price if said.startswith("values changed"))
+    assert "earnings" not in changed and "income" in changed
+    assert any(said.startswith("removed: ") and "earnings" in said and "weight" in said for said in price)
+    size = len(survey.schema.analysed())
+    assert any(f" of {(size - 1) * (size - 2) // 2} associations" in said for said in price)
+    assert any(f" of {size * (size - 1) // 2} associations" in said for said in before.verdict.price)
+    assert not any("left out" in said for said in (before.verdict.words, *before.verdict.warnings))

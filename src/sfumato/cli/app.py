@@ -1,6 +1,7 @@
 """The commands put together, the help that teaches, and what every command does with errors."""
 
 import errno
+import re
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -61,6 +62,18 @@ be computed (which, is said), or memory is lacking; \
 """
 
 
+def _with_options(message: str) -> str:
+    """Name the options beside what a message says in the words of Python.
+
+    >>> _with_options("name its encoding, for example encoding='cp1252'")
+    "name its encoding, for example encoding='cp1252' (on the command line: --encoding)"
+    """
+    options = [f"--{name}" for name in dict.fromkeys(re.findall(r"\b(encoding|delimiter|decimal)=", message))]
+    if re.search(r"\bvariables=\[\.\.\.\]", message):
+        options.append("inside the method or measure, such as MDAV(3, variables=['income'])")
+    return f"{message} (on the command line: {', '.join(options)})" if options else message
+
+
 class Commands(TyperGroup):
     """Commands that answer a refusal with one line and an exit code instead of a traceback."""
 
@@ -75,7 +88,7 @@ class Commands(TyperGroup):
             say(f"sfumato: {error}")
             raise typer.Exit(UNDONE) from None
         except SfumatoError as error:
-            say(f"sfumato: {error}")
+            say(f"sfumato: {_with_options(str(error))}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as interruption:
             said = str(interruption) or "stopped"

@@ -137,7 +137,7 @@ def _print(found: "Audit") -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from sfumato.show.audit_text import audit_verdict, evidence_lines, routes_table, untried_lines
+    from sfumato.show.audit_text import audit_verdict, evidence_lines, nearness, routes_table, untried_lines
 
     out = console()
     out.print(audit_verdict(found))
@@ -152,5 +152,5 @@ def _print(found: "Audit") -> None:
                 out.print(Padding(Text(line.lstrip()), (0, 0, 0, 2 + inner)))
             out.print()
     small = [*(f"no figure: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
-    for line in (*small, *found.notes):
+    for line in filter(None, (nearness(found), *small, *found.notes)):
         out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))

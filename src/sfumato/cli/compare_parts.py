@@ -10,6 +10,8 @@ from sfumato.cli.options import console, print_json, say
 from sfumato.errors import NotApplicable, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.core import Measure
     from sfumato.data.parts import TableInParts
     from sfumato.measurement import Measurement
@@ -59,14 +61,15 @@ def compare_in_parts(
         peak = getattr(where.executor, "peak_bytes", 0)
     if peak:
         say(f"the largest process had {peak / 1e6:,.0f} MB")
+    refused = _refused(found)
+    failed = len(refused) == len(found) or bool(refused and (measures or lacking))
     if json:
         print_json(_plain(before, after, found))
     else:
-        _print(found)
-    refused = _refused(found)
-    if len(refused) == len(found) or (refused and (measures or lacking)):
-        for name, why in refused.items():
-            say(f"sfumato: {name} could not be computed: {why}")
+        _print(found, {} if failed else refused)  # of a failure they are told below
+    if failed:
+        for why, names in _by_reason(refused).items():
+            say(f"sfumato: {', '.join(names)} could not be computed: {why}")
         raise typer.Exit(1)
 
 
@@ -87,6 +90,14 @@ def _measured(pair: "Pair", measures: "Sequence[Measure]", seed: int, watch: "Pa
             found[repr(measure)] = str(refusal)
     watch.end()
     return found
+
+
+def _by_reason(refused: "Mapping[str, str]") -> dict[str, list[str]]:
+    """Put measures together that were refused for the same reason, which begins with the name of the class."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        reasons.setdefault(why.removeprefix(f"{name.partition('(')[0]}: "), []).append(name)
+    return reasons
 
 
 def _refused(found: Found) -> dict[str, str]:
@@ -111,7 +122,7 @@ def _plain(before: "TableInParts", after: "TableInParts", found: Found) -> dict[
     }
 
 
-def _print(found: Found) -> None:
+def _print(found: Found, refused: "Mapping[str, str]") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -123,5 +134,6 @@ def _print(found: Found) -> None:
             notes += [f"{name}: {note}" for note in one.notes]
     out = console()
     out.print(table)
-    for text in (*dict.fromkeys(notes), *_refused(found).values()):
+    whys = [f"{', '.join(names)}: {why}" for why, names in _by_reason(refused).items()]
+    for text in (*dict.fromkeys(notes), *whys):
         out.print(Text(f"  {text}", style="dim"))

@@ -52,6 +52,7 @@ def inspect(
 
     with engine_for(file):
         data, whole = read_table(file, schema, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    sample_of = len(whole) if whole is not None and len(whole) > len(data) else None
     if whole is not None:
         say(f"{whole!r}: what follows is of {len(data):,} of them")
     looked = proposals(data)
@@ -65,7 +66,7 @@ def inspect(
         plain["hierarchies"] = proposed
         print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
-        _print(file, len(data), findings)
+        _print(file, len(data), findings, sample_of)
         print_dependencies(linked)
         _print_hierarchies(proposed)
         if exposed is not None:
@@ -73,7 +74,9 @@ def inspect(
     for note in (*data.notes, *_unfit(data)):
         say(note)
     remarks = {one.name: f"{one.line}    # proposed: {one.sentence}" for one in linked.found}
-    written = _write(schema_text(data, remarks, folder=(out or DEFAULT).parent), out, schema, force=force)
+    written = _write(
+        schema_text(data, remarks, folder=(out or DEFAULT).parent, sample_of=sample_of), out, schema, force=force
+    )
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
 
@@ -135,14 +138,17 @@ def _write(text: str, out: Path | None, schema: Path | None, *, force: bool) -> 
     return save(target, text.encode())
 
 
-def _print(file: Path, records: int, findings: "Sequence[Finding]") -> None:
+def _print(file: Path, records: int, findings: "Sequence[Finding]", sample_of: int | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from sfumato.show.wording import count
 
     out = console()
-    out.print(Text(f"{file.name}: {count(records, 'record')}, {count(len(findings), 'variable')}\n", style="bold"))
+    held = count(records, "record")
+    if sample_of is not None:
+        held = f"{count(sample_of, 'record')}, of which a random sample of {records:,} is shown"
+    out.print(Text(f"{file.name}: {held}, {count(len(findings), 'variable')}\n", style="bold"))
     columns: dict[str, list[str]] = {
         "variable": [f.name for f in findings],
         "kind": [f.kind for f in findings],

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 def folder_for(file: Path, out: Path | None, *, force: bool) -> Path:
     """Return the folder that a protected table in parts is written to; one that is there needs ``force``."""
     from sfumato.data.parts import name_of_parts
+    from sfumato.project.place import folder_of_parts, refuse_file_of_parts
 
     target = out or Path(f"{name_of_parts(file)}.protected")
+    if out is not None:
+        refuse_file_of_parts(out)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
-    source = (file if file.is_dir() else file.parent).resolve()
+    source = folder_of_parts(file)
     if target.resolve() in (source, *source.parents):
         raise FileError(f"{target} holds the table that is read; choose another name with --out")
     return target

@@ -124,11 +124,11 @@ def sweep(
     from sfumato.cli.outcome import finish
     from sfumato.project.carry_out import carry_out
     from sfumato.project.in_parts import engine_for
-    from sfumato.project.lock import refuse_running
     from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.place import refuse_place
     from sfumato.project.plan import planned
 
-    refuse_running(out)
+    refuse_place(out, file)
     with engine_for(file, engine=engine, memory=memory, workers=workers, out=out, progress=PartsWatch(), tell=say):
         plan = planned(
             file,

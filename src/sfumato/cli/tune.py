@@ -91,11 +91,15 @@ def tune(
 
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
+    from sfumato.data.parts import is_in_parts
     from sfumato.project.in_parts import engine_for, read_table
     from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.place import refuse_file_of_parts
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
+    if out is not None and is_in_parts(file):
+        refuse_file_of_parts(out)
     limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
     if not limits and not floors:
         raise ParameterError('tune needs a bound, such as --at-most "DistanceLinkage=5%"')

@@ -20,6 +20,7 @@ from sfumato.compare.store import settled_seed
 from sfumato.core import Method
 from sfumato.display import Preformatted
 
+LEADS = {"bound": "That is where the bound is met.", "peak": "It is best inside the range."}  # by why it is the best
 LEAST = 10  # tables: five over the range and a few where the bound is met
 
 
@@ -126,11 +127,15 @@ def tune(
         tables=curve.spent,
         results=curve.results(),
     )
-    return replace(tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), asked.figures))
+    return replace(
+        tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), len(curve.values), asked.figures)
+    )
 
 
-def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figures: Mapping[str, MeasureAbout]) -> str:
-    """Say what was found, how sure it is, and what it took for granted."""
+def _sentence(
+    tuning: Tuning, finding: Finding, ends: tuple[float, float], values: int, figures: Mapping[str, MeasureAbout]
+) -> str:
+    """Say what was found among so many ``values``, how sure it is, and what it took for granted."""
     row, name, about = tuning.row, tuning.over, figures[tuning.objective]
     certain = not tuning.method.about.random and not any(m.about.random for m in tuning.results.measures)
     most = "lowest" if about.better == "lower" else "highest"
@@ -138,21 +143,24 @@ def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figur
         f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
         for key in dict.fromkeys((tuning.objective, *tuning.bounds))
     )
+    bent = [figures[key].title for key, fine in tuning.monotone.items() if not fine]
+    whole = len(tuning.results) == values
     limit, wide = limits(tuning.bounds, figures), f"{name} from {ends[0]:g} to {ends[1]:g}"
     if not tuning.keeps:
         said = [f"No value of {wide} was found with {limit}; {tuning.method!r} comes nearest ({has})."]
         said.append(f"Give a wider range of {name}, a looser bound, or another method.")
     elif finding.why == "free":
         said = [
-            f"The bound does not decide: {tuning.method!r} has the {most} {about.title} of {wide} and {limit} ({has})."
+            f"The bound bars no better value: of {wide}, {tuning.method!r} has the {most} {about.title}, with {limit} "
+            f"({has})."
         ]
     else:
-        lead = "inside the range" if finding.why == "peak" else "where the bound is met"
-        said = [f"{tuning.method!r} has the {most} {about.title} with {limit} of {wide}, {lead} ({has})."]
+        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {most} {about.title} ({has})."]
+        said += [LEADS[finding.why]] if finding.why in LEADS else []
     if row.replicates > 1 and tuning.keeps and tuning.method.about.random:
         said.append(_single(row, tuning.bounds, figures))
     if tuning.keeps and finding.why != "free":
-        said.append(_open(tuning, finding.why, certain=certain))
+        said.append(_open(tuning, finding.why, certain=certain, whole=whole, bent=bool(bent)))
     if tuning.keeps and tuning.alike != (tuning.value, tuning.value):
         said.append(
             f"By standard errors, {about.title} from {name} = {tuning.alike[0]:g} to {tuning.alike[1]:g} "
@@ -160,18 +168,20 @@ def _sentence(tuning: Tuning, finding: Finding, ends: tuple[float, float], figur
         )
     if not tuning.known:
         said.append("It was drawn too seldom to tell how sure that is: raise the budget.")
-    bent = [figures[key].title for key, fine in tuning.monotone.items() if not fine]
     if bent:
-        said.append(
-            f"Not monotone in {name} over the values tried: {' and '.join(bent)}; another value may do better, so look "
-            "at the values tried, or at a grid."
-        )
+        what = f"Not monotone in {name} over the values tried: {' and '.join(bent)}"
+        doubt = "; another value may do better, so look at the values tried, or at a grid"
+        said.append(f"{what}{'' if whole and certain else doubt}.")
     said.append(f"{tuning.tables} tables were masked, for {len(tuning.results)} values of {name}.")
     return " ".join(said)
 
 
-def _open(tuning: Tuning, why: str, *, certain: bool) -> str:
+def _open(tuning: Tuning, why: str, *, certain: bool, whole: bool, bent: bool) -> str:
     low, high = tuning.interval
+    if certain and whole:
+        return "Nothing in it is random, and every value was tried: it is exact."
+    if certain and bent and low == high:
+        return "Nothing in it is random."
     if low == high:
         return "Nothing in it is random: it is exact." if certain else "The standard errors leave no other value open."
     if certain:

@@ -154,7 +154,7 @@ def _sentence(tuning: JointTuning, dials: tuple[Dial, ...], figures: Mapping[str
     wide = ", ".join(f"{d.text} from {min(d.values):g} to {max(d.values):g}" for d in dials)
     limit = limits(tuning.bounds, figures)
     if tuning.keeps:
-        said = [f"{tuning.method!r} has the {most} {about.title} found with {limit} of {wide} ({has})."]
+        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {most} {about.title} found ({has})."]
         if not math.isnan(tuning.error):
             said.append(
                 f"By chance and by the surface fitted, that is uncertain by {written(tuning.error, about.unit)}."

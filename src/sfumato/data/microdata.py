@@ -23,7 +23,7 @@ from sfumato.arguments import as_array, require
 from sfumato.data import columns as read_columns
 from sfumato.data.frames import FrameKind, Origin, from_arrow, to_arrow
 from sfumato.data.on_demand import Held, OnDemand, Taken
-from sfumato.data.schema import Kind, Schema, Variable, a_kind
+from sfumato.data.schema import Kind, Schema, Variable, a_kind, nearest
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import DataError, NotApplicable, SchemaError
 
@@ -97,8 +97,12 @@ class Microdata:
         check_names(schema, table.column_names)
         absent = [name for name in (*schema.names, *schema.special().values()) if name not in present]
         if absent:
+            near = {name: nearest(name, table.column_names) for name in dict.fromkeys(absent)}
+            found = {name: one for name, one in near.items() if one is not None}
+            meant = [f"{one!r} for {name!r}" if len(near) > 1 else repr(one) for name, one in found.items()]
+            hint = f" (did you mean {', '.join(meant)}?)" if meant else ""
             raise SchemaError(
-                f"the schema names {', '.join(map(repr, dict.fromkeys(absent)))}, which the table does not have; "
+                f"the schema names {', '.join(map(repr, near))}, which the table does not have{hint}; "
                 f"it has {', '.join(table.column_names)}"
             )
         variables: list[Variable] = []

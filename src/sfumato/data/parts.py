@@ -251,11 +251,20 @@ def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
             named = map(Path, glob(str(entry), recursive=True))  # noqa: PTH207 - a pattern may be absolute
             matching = sorted(file for file in named if file.is_file())
             if not matching:
-                raise FileError(f"no file is called {entry}; give a pattern such as 'folder/*.parquet', or a folder")
+                raise FileError(f"{_none_fits(path)}; give a pattern such as 'folder/*.parquet', or a folder")
             found += matching
     if not found:
         raise ParameterError("scan: no file was named")
     return [path.resolve() for path in found]
+
+
+def _none_fits(path: Path) -> str:
+    """Say that there is no such file, or none that a pattern fits, and whether the folder is there."""
+    if not any(mark in str(path) for mark in "*?["):
+        return f"no file is called {path}"
+    folder = next(place for place in path.parents if not any(mark in str(place) for mark in "*?["))
+    where = f"none in the folder {folder} fits" if folder.is_dir() else f"there is no folder {folder}"
+    return f"no file is called {path}, which is a pattern: {where}"
 
 
 def _schema(schema: Schema | PathLike | None, beside: TableInParts | Microdata | None) -> Schema | None:

@@ -284,9 +284,8 @@ class Schema:
 
     def unknown(self, name: str) -> str:
         """Say that there is no such variable, and which one may be meant."""
-        folded = {known.lower(): known for known in self.names}
-        near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.7)
-        meant = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+        near = nearest(name, self.names)
+        meant = f" (did you mean {near!r}?)" if near is not None else ""
         return f"there is no variable {name!r}{meant}; there are {', '.join(self.names)}"
 
     def __contains__(self, name: object) -> bool:
@@ -324,3 +323,14 @@ class Schema:
             id=special.get("id"),
             scenarios=tuple(scenario for scenario in scenarios if scenario is not None),
         )
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that may be meant by one that is none; None where nothing is near.
+
+    >>> nearest("Incom", ["age", "income"]), nearest("wgt", ["weight", "age"]), nearest("x", ["age"])
+    ('income', 'weight', None)
+    """
+    folded = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.66)
+    return folded[near[0]] if near else None

@@ -121,17 +121,23 @@ def schema_of(text: str, file: Path) -> Schema:
 
 
 def schema_text(
-    data: Microdata | Schema, remarks: Mapping[str, str] | None = None, *, folder: Path | None = None
+    data: Microdata | Schema,
+    remarks: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+    sample_of: int | None = None,
 ) -> str:
     """Write a schema as TOML text; a table's schema comes with comments on what its variables hold.
 
     A hierarchy that came from a file is named by it, as seen from the ``folder`` the text is for; any other is written.
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
     nominal categories, and what names units, are left out too, which the table itself has. ``remarks`` are further
-    comments by variable.
+    comments by variable. Of a sample, ``sample_of`` says of how many records, and a comment tells that.
     """
     schema = data.schema.unnamed() if isinstance(data, Microdata) else data
     lines = [_HEADER]
+    if sample_of is not None and isinstance(data, Microdata):
+        lines.append(f"# Figures in the comments are of a random sample of {len(data):,} of {sample_of:,} records.\n")
     for special in get_args(Special):
         name = schema.special().get(special)
         lines.append(f'# {special} = "..."' if name is None else f"{special} = {toml_text.quoted(name)}")

@@ -1,6 +1,6 @@
 """The candidates of a sweep: named, composed to fit the table, and begun with what the steward does first."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import reduce
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
 
+# parameters of methods that name variables, and those that say something by variable
+NAMES = ("variables", "strata", "similar", "keys", "given", "confidential")
+BY_NAME = (
+    *("hierarchy", "level", "map", "bins", "rare", "base", "share", "top", "bottom"),
+    *("importance", "caps", "transition"),
+)
+
 
 def named_candidates(methods: "Iterable[Method]", first: "Method | None") -> "list[Candidate]":
     """Return the methods that were named, each behind ``first``, which alone is a candidate too.
@@ -28,6 +35,36 @@ def named_candidates(methods: "Iterable[Method]", first: "Method | None") -> "li
     if first is None:
         return [Candidate(method, "") for method in methods]
     return [Candidate(first, ""), *(Candidate(behind(first, method), "") for method in methods)]
+
+
+def refuse_misnamed(methods: "Iterable[Method]", first: "Method | None", data: "Microdata") -> None:
+    """Refuse a method that names what is no variable of the table, or one that it can never mask, before all others."""
+    for method in (*methods, *(() if first is None else (first,))):
+        for name in _variables_named(method):
+            if name not in data.schema:
+                raise ParameterError(f"{method!r}: {data.schema.unknown(name)}")
+        begun = getattr(method, "steps", (method,))[0]
+        if begun.variables is not None and (first is None or method is first):  # what stands behind sees another table
+            try:
+                begun.masked(data)
+            except NotApplicable as refusal:
+                raise ParameterError(f"{method!r}: {refusal}") from None
+
+
+def _variables_named(step: "Method") -> "Iterator[str]":
+    """Name the variables that the parameters of a method name, those of its steps and of what is done in blocks too."""
+    from sfumato.composition import Within
+
+    for part in getattr(step, "steps", ()):
+        yield from _variables_named(part)
+    if isinstance(step, Within):
+        yield from (*step.by, *_variables_named(step.method))
+    for parameter in NAMES:
+        found = getattr(step, parameter, None)
+        yield from (name for name in found or () if isinstance(name, str))
+    for parameter in BY_NAME:
+        found = getattr(step, parameter, None)
+        yield from found if isinstance(found, Mapping) else ()
 
 
 def behind(first: "Method", method: "Method") -> "Method":

@@ -1,5 +1,6 @@
 """Which candidate is released: the best within the bounds, also as it goes out, that gives nothing back."""
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,36 +78,39 @@ def _with_utility_after(
     results: "Results", table: "ProtectedTable", checked: "Checked", plan: "Plan", tell: Tell
 ) -> "Checked":
     """Say what is left of utility once the repairs have blanked or left out more than was measured."""
+    from sfumato.compare.figures import written
     from sfumato.project.release import repairs_asked
 
     key = results.key(plan.utility)
     measure = _measure(results, key)
     if not checked.altered or measure is None:
         return checked
-    said = results.examined(
+    value = results.examined(
         table.candidate,
-        f"{key} after repairs, {repairs_asked(plan)}",
+        f"value of {key} after repairs, {repairs_asked(plan)}",
         lambda: _utility_after(results, table, measure, plan),
-        encode=str.encode,
-        decode=bytes.decode,
+        encode=lambda found: repr(found).encode(),
+        decode=lambda kept: float(kept.decode()),
     )
-    if not said:
+    if math.isnan(value):
         return checked
+    before, unit = results.row(table.candidate).means[key], measure.about.unit
+    said = (
+        f"{measure.about.title} of the file that goes out is {written(value, unit)}, before these repairs "
+        f"{written(before, unit)}"
+    )
     tell(f"release: {said}")
-    return replace(checked, done=(*checked.done, said))
+    return replace(checked, done=(*checked.done, said), after={key: value})
 
 
-def _utility_after(results: "Results", table: "ProtectedTable", measure: "Measure", plan: "Plan") -> str:
-    from sfumato.compare.figures import written
+def _utility_after(results: "Results", table: "ProtectedTable", measure: "Measure", plan: "Plan") -> float:
+    """Return the figure of the repaired table; NaN where it has none any more."""
     from sfumato.errors import NotApplicable
 
     try:
-        value = measure.evaluate(results.table, _repaired(results, table, plan), rng=plan.seed).value
+        return float(measure.evaluate(results.table, _repaired(results, table, plan), rng=plan.seed).value)
     except NotApplicable:
-        return ""
-    before = results.row(table.candidate).means[repr(measure)]
-    unit, title = measure.about.unit, measure.about.title
-    return f"{title} of the file that goes out is {written(value, unit)}, before these repairs {written(before, unit)}"
+        return math.nan
 
 
 def _measure(results: "Results", key: str) -> "Measure | None":

@@ -9,7 +9,13 @@ from sfumato.data.file_names import a_path
 from sfumato.data.parts import name_of_parts
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import DataError, NotApplicable, ParameterError, SfumatoError
-from sfumato.project.candidates import composed_candidates, label_of, named_candidates, refuse_unmakeable
+from sfumato.project.candidates import (
+    composed_candidates,
+    label_of,
+    named_candidates,
+    refuse_misnamed,
+    refuse_unmakeable,
+)
 from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
 from sfumato.project.in_parts import read_table, scanned_elsewhere
 from sfumato.project.reading import (
@@ -152,6 +158,7 @@ def planned(
     utility, risk = utility or axis(usual, "utility"), risk or bounded
     judging = of_population(chosen_measures(wanted, (risk, utility, *named)), population)
     refuse_unknown(judging, data)
+    refuse_misnamed(asked, begun, data)
     paths = tuple(candidates)
     tables: Mapping[str, Microdata | TableInParts] = (
         _protected_elsewhere(paths, data, dialect, tell) if whole is None else scanned_elsewhere(paths, whole, tell)

@@ -66,7 +66,14 @@ def read_bounds(option: str, texts: Iterable[str]) -> dict[str, float]:
         name, equals, limit = (part.strip() for part in text.rpartition("="))
         number = re.fullmatch(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", limit)
         if not equals or not name or number is None or name[-1] in "<>=!":
-            raise ParameterError(f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}')
+            hint = ""
+            if re.search(r"\d,\d", limit):
+                hint = "; write the number with a decimal point"
+            elif re.search(r"[<>=≤≥]\s*[\d.]+\s*%?$", text):
+                hint = f"; write = alone, for {option} says which side it is"
+            raise ParameterError(
+                f'{option} must be a measure and a number, such as "DistanceLinkage=5%"; got {text!r}{hint}'
+            )
         bounds[name] = share_in(number[1]) if number[2] else float(number[1])
     return bounds_by_name(bounds)
 

@@ -108,7 +108,7 @@ def write_chosen(
         source=plan.file,
         method=row.method,
         seed=plan.seed,
-        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+        figures=_figures(results, table, summary),
         notes=(*prepared.checked.done, *summary.cautions),
         key=key,
         order_key=release_name(results.table, row.method, table.candidate) if prepared.order is not None else None,
@@ -137,11 +137,17 @@ def _write_parts(
         original=results.whole,
         method=row.method,
         seed=plan.seed,
-        figures={key: values[0] for key, values in row.values.items()},  # of this table, not of all draws
+        figures=_figures(results, table, summary),
         notes=(*checked.done, *summary.cautions),
         key=key,
         left_out=checked.left_out,
     )
+
+
+def _figures(results: "Results", table: "ProtectedTable", summary: "Summary") -> dict[str, float]:
+    """Return the figures of the table that is written, not of all draws; after its repairs where that is known."""
+    values = results.row(table.candidate).values
+    return {key: drawn[0] for key, drawn in values.items()} | dict(summary.checked.after if summary.checked else {})
 
 
 def forget_release(plan: "Plan", tell: Tell) -> None:

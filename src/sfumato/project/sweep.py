@@ -72,7 +72,7 @@ def sweep(
     }
     from sfumato.project.carry_out import carry_out
     from sfumato.project.in_parts import engine_for
-    from sfumato.project.lock import refuse_running
+    from sfumato.project.place import refuse_place
     from sfumato.project.plan import planned
     from sfumato.project.tell import unheard
 
@@ -80,7 +80,7 @@ def sweep(
     where = {name: asked.pop(name) for name in ("engine", "memory")}
     asked |= {name: entries("sweep", kind, words, **{name: asked[name]}) for name, (kind, words) in SEVERAL.items()}
     file, out = a_path(file), a_path(out)
-    refuse_running(out)
+    refuse_place(out, file)
     said = tell or unheard
     with engine_for(file, **where, workers=workers, out=out, tell=said):
         plan = planned(**asked, tell=said)

@@ -161,6 +161,12 @@ class Checked:
     lost: tuple[str, ...] = ()  # and of these, what was more than a copy
     renewed: tuple[str, ...] = ()  # special columns that no longer hold the original's values: weight, household
     renumbered: tuple[str, ...] = ()  # of these, the household
+    after: Mapping[str, float] = field(default_factory=dict)  # by measure, what a figure is once all this was done
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The variables that were measured and that the file which goes out does not have."""
+        return tuple(dict.fromkeys(name for name in self.altered if name not in self.missing))
 
     @property
     def passed(self) -> bool:

@@ -26,6 +26,8 @@ def verdict(worst: Restored) -> str:
     exactly = " exactly" if worst.basis == "exactly" else ""
     guess = "a guess from the file alone" if worst.basis == "the file alone" else "the best guess"
     said = f"{what}{exactly}{from_what}, against {worst.guess:.1%} by {guess}"
+    if worst.exactly < worst.restored and worst.basis != "exactly":
+        said += f"; {worst.exactly:.1%} to the last digit, the others near"
     return {
         "restores": f"restores {said}",
         "association": f"gives {said}: an association, no way back",
@@ -84,6 +86,7 @@ def examples(
             aim = trial.target.aim
             level = aim.truth.levels[aim.truth.codes[row[0]]]
             true = _written(level, setting.original.schema[aim.name].kind)
+            true = true if trial.exact[at] else f"about {true}"
             gone = aim.name not in setting.protected.columns
             published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
             how = _how(name, trial, setting.protected, int(row[0]))

@@ -13,6 +13,8 @@ EXCHANGED = "Values exchanged between records"
 AVERAGED = "Values replaced by means"
 NOISY = "Noise"
 MADE = "Made-up records"
+PART = "A part of the records"
+REWEIGHTED = "Survey weights changed"
 TOPIC_OF = {  # of the classes of methods; all others that change values have the general words alone
     "RankSwapping": EXCHANGED,
     "GroupedSwapping": EXCHANGED,
@@ -30,8 +32,8 @@ TOPIC_OF = {  # of the classes of methods; all others that change values have th
     "CARTSynthesis": MADE,
     "NormalSynthesis": MADE,
     "DistributionDistortion": MADE,
-    "Sampling": "A part of the records",
-    "WeightMasking": "Survey weights changed",
+    "Sampling": PART,
+    "WeightMasking": REWEIGHTED,
 }
 TEXTS = {
     EXCHANGED: "Such a variable has the values it had, in part with other records. What hangs together with it comes "
@@ -45,17 +47,28 @@ TEXTS = {
     MADE: "Records or values were drawn from a model of the data: what the model does not hold is not in the file. Use "
     "it to prepare an analysis and to teach; have results that matter confirmed on the original data, and do not take "
     "the usual standard errors for the whole uncertainty.",
-    "A part of the records": "The file holds a part of the records. Use the weights, which make it stand for all; "
+    PART: "The file holds a part of the records. Use the weights, which make it stand for all; "
     "standard errors are larger than those of the whole.",
-    "Survey weights changed": "The survey weights are not those of the design; their total is. Weighted shares and "
+    REWEIGHTED: "The survey weights are not those of the design; their total is. Weighted shares and "
     "means differ a little from those of the original weights, and standard errors computed as for the design are "
     "approximate.",
 }
 
+UNWEIGHTED = {  # what is said instead of a file without weights
+    PART: "The file holds a part of the records and no weights: its totals are not those of the whole, and standard "
+    "errors are larger.",
+    REWEIGHTED: "",
+}
 
-def advice_on(variables: Sequence[ReleasedVariable], steps: Iterable[Method]) -> tuple[Advice, ...]:
-    """Say how to handle the missing values, the classes and the changed values of a file, where there are any."""
-    said = [*_of_gaps(variables), *_of_classes(variables)]
+
+def advice_on(
+    variables: Sequence[ReleasedVariable], steps: Iterable[Method], *, weighted: bool = False
+) -> tuple[Advice, ...]:
+    """Say how to handle the missing values, the classes and the changed values of a file, where there are any.
+
+    Weights are spoken of only where the file has them (``weighted``).
+    """
+    said = [*_of_gaps(variables, weighted=weighted), *_of_classes(variables)]
     changed = [v.name for v in variables if "perturbed" in v.done]
     if changed:
         said.append(
@@ -68,10 +81,11 @@ def advice_on(variables: Sequence[ReleasedVariable], steps: Iterable[Method]) ->
         )
     done = [type(part).__name__ for step in steps for part in inside(step)]
     topics = dict.fromkeys(TOPIC_OF[name] for name in done if name in TOPIC_OF)
-    return (*said, *(Advice(topic, TEXTS[topic]) for topic in topics))
+    texts = TEXTS if weighted else TEXTS | UNWEIGHTED
+    return (*said, *(Advice(topic, texts[topic]) for topic in topics if texts[topic]))
 
 
-def _of_gaps(variables: Sequence[ReleasedVariable]) -> list[Advice]:
+def _of_gaps(variables: Sequence[ReleasedVariable], *, weighted: bool) -> list[Advice]:
     blank = [v for v in variables if "suppressed" in v.done or v.missing > v.missing_before]
     if not blank:
         return []
@@ -79,9 +93,13 @@ def _of_gaps(variables: Sequence[ReleasedVariable]) -> list[Advice]:
         f"In {listed(tuple(v.name for v in blank), NAMED)} values were left blank, as a rule where a combination of "
         "answers is rare. So they are not missing at random: if records with a blank are dropped, what is left leans "
         "towards common combinations. Keep these records: count the blanks as a category of their own, or impute them "
-        "from the other variables, several times, and say so. Weighted counts of such a variable fall short of the "
-        "population by the weights of the blanks; report these beside them, or spread them over the categories."
+        "from the other variables, several times, and say so."
     )
+    if weighted:
+        text += (
+            " Weighted counts of such a variable fall short of the population by the weights of the blanks; report "
+            "these beside them, or spread them over the categories."
+        )
     if any(v.missing_before for v in blank):
         text += " Some were blank in the data as they were collected; the file does not tell which."
     return [Advice("Missing values", text)]

@@ -35,11 +35,27 @@ def evidence_lines(audit: Audit) -> list[str]:
         for found in (found for found in route.by_variable if found.alarm):
             level = " in full" if found.level == "in full" else ""
             share = f"{found.restored:.1%} of {found.values:,}, guess {found.guess:.1%}"
+            if found.exactly < found.restored:
+                share += f"; {found.exactly:.1%} to the last digit, the others near"
             lines.append(f"{found.variable}{level} from {' and '.join(found.evidence)}: {share}")
         for example in route.examples:
             told = f"record {example.record:,}: {example.variable} ({example.published}) is {example.true}"
             lines.append(f"  {told}; {example.how}")
     return lines
+
+
+def nearness(audit: Audit) -> str:
+    """Say when a number counts as restored; nothing where no number was.
+
+    Categories are right or not, so that all that is restored of them is so exactly.
+    """
+    found = [one for route in audit.routes for one in route.by_variable]
+    if not any(one.exactly < one.restored for one in found):
+        return ""
+    return (
+        f"a number or date counts as restored if near: at most {audit.near:.1%} of the records lie between it "
+        "and the true one"
+    )
 
 
 def untried_lines(audit: Audit) -> list[str]:

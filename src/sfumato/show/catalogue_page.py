@@ -27,6 +27,10 @@ IN_PARTS = {
 }
 UNITS = {"share": "a share, shown in percent", "percent": "in percent", "number": "a number"}
 KEYS, AMOUNTS = ["region", "sex", "age"], ["age", "hours", "earnings", "wealth"]  # of the examples
+SECRET = (
+    "`rng=1` makes the example repeatable. Whoever guesses the seed can undo what is random: for a release leave `rng` "
+    "out, or keep a large one secret."
+)
 
 
 def catalogue_page(cls: Known) -> str:
@@ -241,4 +245,4 @@ def _example(cls: Known) -> str:
         python += [f"print(sfumato.{measure}.evaluate(data, masked, rng=1))"]
         shell = f'sfumato compare survey.csv protected.csv --schema schema.toml --measure "{measure}"'
     lines = "\n".join(python)
-    return f"```python\n{lines}\n```\n\n```sh\n{shell}\n```"
+    return f"```python\n{lines}\n```\n\n{SECRET}\n\n```sh\n{shell}\n```"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts
+from sfumato.compare.examine.findings import Deed, Examination, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
 from sfumato.composition import Chain
 from sfumato.core import Method
@@ -40,7 +40,7 @@ def release_of(
 
     ``checked`` says what was done to it after the method: columns left out and values blanked count too.
     """
-    facts = _as_it_goes_out(facts, checked)
+    facts = _facts_going_out(facts, checked)
     steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
     pairs = useful.pairs if useful else ()
     told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
@@ -67,7 +67,7 @@ def release_of(
         statement=_statement(told, there, changed) if useful else "",
         avoid=_avoid(told),
         changed=changed,
-        advice=advice_on(facts.variables, steps),
+        advice=advice_on(facts.variables, steps, weighted=any(v.name == facts.weight for v in facts.variables)),
         besides=(*(checked.public if checked is not None else ()), *_sampled(facts)),
     )
 
@@ -81,7 +81,32 @@ def _sampled(facts: ReleaseFacts) -> tuple[str, ...]:
     )
 
 
-def _as_it_goes_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFacts:
+def going_out(found: Examination, checked: Checked | None) -> Examination:
+    """Return what was found in a candidate without the variables that repairs left out of it."""
+    if checked is None or not checked.gone:
+        return found
+    gone = set(checked.gone)
+    release, detail, useful, warned = found.release, found.detail, found.usefulness, found.cautions
+    if release is not None:
+        release = _facts_going_out(release, checked)
+    if detail is not None:
+        detail = replace(detail, variables=tuple(v for v in detail.variables if v.name not in gone))
+    if useful is not None:
+        useful = replace(
+            useful,
+            variables=tuple(v for v in useful.variables if v.name not in gone),
+            pairs=tuple(pair for pair in useful.pairs if gone.isdisjoint((pair.first, pair.second))),
+        )
+    if warned is not None:
+        warned = replace(
+            warned,
+            gaps=tuple(gap for gap in warned.gaps if gap.name not in gone),
+            recoded=tuple(name for name in warned.recoded if name not in gone),
+        )
+    return replace(found, release=release, detail=detail, usefulness=useful, cautions=warned)
+
+
+def _facts_going_out(facts: ReleaseFacts, checked: Checked | None) -> ReleaseFacts:
     """Return the facts with what repairs left out and blanked."""
     if checked is None or not checked.missing:
         return facts

@@ -18,6 +18,7 @@ from sfumato.show.cautions import by_position, cautions
 from sfumato.show.closely import detail_of, intervals, resampling
 from sfumato.show.lines import Lines, lines_of
 from sfumato.show.ranking import ranked
+from sfumato.show.release import going_out
 from sfumato.show.summary import Bound, CandidateLine, MeasureLine, Run, Summary
 from sfumato.show.verdict import verdict_of
 from sfumato.show.wording import count, lower_first, percentage
@@ -77,7 +78,8 @@ def summarise(
         for line in ranked(results, lines, frontier, choice, by=utility, score=score)
     )
     row = None if chosen is None else results.row(chosen)
-    facts = examination.cautions if examination else None
+    left = going_out(examination, checked) if examination is not None else None
+    facts = left.cautions if left else None
     resampled = examination.bootstrap if examination else None
     return Summary(
         kind="sweep",
@@ -85,7 +87,7 @@ def summarise(
         verdict=verdict_of(
             results,
             row,
-            examination,
+            left,
             choice,
             name=lines.candidates[chosen].name if chosen is not None else "No bound was given, so nothing was chosen",
             done=in_words(row.method) if row is not None and row.method is not None else "",
@@ -99,7 +101,7 @@ def summarise(
         records=len(results.table),
         question=_question(results, file, bounds, lines.measures, choice.objective if choice else utility),
         sentence=choice.sentence if choice else _without_bound(frontier, lines.measures[risk]),
-        headline=_headline(candidates, lines, frontier, (risk, utility), bounds),
+        headline=_headline(candidates, lines, frontier, (risk, utility), bounds, checked),
         variables=lines.variables,
         measures=tuple(lines.measures.values()),
         candidates=candidates,
@@ -215,6 +217,7 @@ def _headline(
     frontier: Frontier,
     axes: tuple[str, str],
     bounds: tuple[Bound, ...],
+    checked: Checked | None,
 ) -> tuple[tuple[str, str], ...]:
     """Tell the figures of both axes, before and after, and how many candidates keep the bounds."""
     measures, before = lines.measures, lines.original
@@ -224,8 +227,12 @@ def _headline(
         for key in dict.fromkeys(axes):
             if key in chosen.figures:
                 limit = next((f", {bound.text} allowed" for bound in bounds if bound.key == key), "")
+                text, known = chosen.figures[key].text, checked.after if checked is not None else {}
+                if key in known:
+                    limit = f" of the file that goes out, {text} before repairs{limit}"
+                    text = written(known[key], measures[key].unit)
                 was = f"; the original has {before.figures[key].text}" if before and key in before.figures else ""
-                told.append((chosen.figures[key].text, f"{measures[key].title}{limit}{was}"))
+                told.append((text, f"{measures[key].title}{limit}{was}"))
     if bounds:
         keep = sum(line.feasible is True for line in candidates)
         told.append((f"{keep} of {len(candidates)}", f"candidates keep the bound{'s' if len(bounds) > 1 else ''}"))

@@ -14,6 +14,8 @@ from sfumato.show.wording import count, lower_first, number, percentage
 EXPECTED = "expected re-identifications"
 COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
 CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
+REASONS = 3  # told where nothing could be measured
+GOES_OUT = "of the file that goes out"
 APART = 0.10  # between two distributions: beyond it, another one
 
 
@@ -47,7 +49,7 @@ def verdict_of(
     elif leaks and not despite_audit:
         publish, words = False, f"Do not publish yet: {name} keeps the bounds, but the file gives values back"
     else:
-        publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}"
+        publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}{_without(checked)}"
     return Verdict(
         publish=publish,
         words=words,
@@ -56,16 +58,17 @@ def verdict_of(
         basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
         price=price_of(examination) if examination is not None else (),
         warnings=(
+            *(_left_out(results, checked) if row is not None else ()),
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *_given_back(checked),
         ),
-        advice=tuple(_advice(choice, measures, bounds, called))
+        advice=tuple(_advice(results, choice, measures, bounds, called))
         if choice is not None and row is None
         else _repairs(checked)
         if publish is False
         else (),
-        changes=tuple(_changes(results, row, measures, bounds)),
+        changes=tuple(_changes(results, row, measures, bounds, checked)),
     )
 
 
@@ -94,6 +97,26 @@ def _estimate(results: Results, key: str, error: float) -> str:
     about, size = results.figures[key], results.looked_for(key)
     of = f": {size:,} of {count(len(results.table), 'record')}, drawn at random, were looked for" if size else ""
     return f"{about.title} is an estimate, as are most of its parts{of}, standard error {written(error, about.unit)}."
+
+
+def _without(checked: Checked | None) -> str:
+    """Count the variables that the file lacks, for the first line."""
+    return f", {count(len(checked.gone), 'variable')} left out" if checked is not None and checked.gone else ""
+
+
+def _left_out(results: Results, checked: Checked | None) -> Iterator[str]:
+    """Say which variables had to be left out after the figures were measured, and what that costs."""
+    if checked is None or not checked.gone:
+        return
+    said = f"{count(len(checked.gone), 'variable')} had to be left out of the file that goes out: "
+    said += f"{listed(checked.gone, 8)}."
+    weight = results.table.schema.weight
+    if weight in checked.gone:
+        said += f" {weight} is the survey weight: without it no population estimate can be made."
+    for key, value in checked.after.items():
+        title, unit = results.figures[key].title, results.figures[key].unit
+        said += f" {title} of the file that goes out is {written(value, unit)}."
+    yield said
 
 
 def _given_back(checked: Checked | None) -> tuple[str, ...]:
@@ -204,7 +227,11 @@ def _persons(value: float) -> str:
 
 
 def _changes(
-    results: Results, row: Row | None, measures: Mapping[str, MeasureLine], bounds: Sequence[Bound]
+    results: Results,
+    row: Row | None,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound],
+    checked: Checked | None,
 ) -> Iterator[Change]:
     """Put every figure of the original beside that of the candidate: what is bounded first, then risk, then utility."""
     bounded = {bound.key: bound for bound in bounds}
@@ -218,6 +245,8 @@ def _changes(
         bound = bounded.get(line.key)
         kept = None if bound is None or sides[1] is None else _kept(sides[1], bound, line)
         yield Change(line.title, texts[0], texts[1], bound=bound.text if bound else "", kept=kept)
+        if checked is not None and line.key in checked.after:
+            yield Change(GOES_OUT, texts[0], written(checked.after[line.key], line.unit), part=True)
         about = results.figures[line.key]
         known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
         for part in (name for name in known if about.beside and name.endswith(about.beside)):
@@ -295,7 +324,11 @@ def _treated(release: ReleaseFacts) -> Iterator[str]:
 
 
 def _advice(
-    choice: Choice, measures: Mapping[str, MeasureLine], bounds: Sequence[Bound], names: Mapping[str, str]
+    results: Results,
+    choice: Choice,
+    measures: Mapping[str, MeasureLine],
+    bounds: Sequence[Bound],
+    names: Mapping[str, str],
 ) -> Iterator[str]:
     """Say which bound fails, how near the candidates come, and what to change."""
     by_key = {bound.key: bound for bound in bounds}
@@ -307,7 +340,9 @@ def _advice(
         risks |= line.purpose == "risk"
         yield _shortfall(short, line, bound, names.get(short.candidate, short.candidate), several=len(bounds) > 1)
     if not choice.shortfalls:
-        yield "No candidate has the figures to choose by; look at the reasons in the table."
+        yield "No candidate has the figures to choose by."
+        why = dict.fromkeys(str(reason) for row in results.rows for reason in list(row.reasons.values())[:1])
+        yield from (f"{said[:1].upper()}{said[1:]}." for said in list(why)[:REASONS])
         return
     if risks:
         yield (

@@ -27,6 +27,7 @@ def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
         records=len(protected),
         variables=tuple(_released(original, protected, name) for name in (*kept, *special)),
         removed=tuple(name for name in names if name not in schema),
+        weight=schema.weight if schema.weight in special else "",
     )
 
 

@@ -269,6 +269,7 @@ class ReleaseFacts:
     variables: tuple[ReleasedVariable, ...]
     removed: tuple[str, ...]
     whole: int = 0  # records of the file, where the facts are of a sample of them
+    weight: str = ""  # the variable of the file that is its weight
 
 
 @dataclass(frozen=True)

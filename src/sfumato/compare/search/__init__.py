@@ -23,6 +23,7 @@ from sfumato.compare.search.tried import Finding, Tried
 __all__ = ["Finding", "Search"]
 
 PROBES = 5  # values over the whole range that are tried first
+SHORT = 10  # values of a range that is tried whole where halving cannot be trusted
 
 
 class Search:
@@ -41,8 +42,14 @@ class Search:
         self.tried = Tried.on(curve, objective, bounds, figures)
 
     def run(self) -> Finding:
-        """Find the value."""
-        return self._best_tried(self._searched())
+        """Find the value; a short range where nothing is random is tried whole, if the figures go up and down in it."""
+        finding = self._searched()
+        curve, tried = self.curve, self.tried
+        rest = [place for place in range(len(curve.values)) if place not in curve.rows]
+        short = curve.certain and len(curve.values) <= SHORT and len(rest) <= curve.left
+        if rest and short and not all(map(tried.monotone, (tried.objective, *tried.bounds))):
+            curve.at(rest)
+        return self._best_tried(finding)
 
     def _searched(self) -> Finding:
         """Go where a bound is met, or to the best end if none is."""
@@ -76,9 +83,22 @@ class Search:
         if not firm:
             return Finding(place=place, why="none", open=finding.open, known=tried.known(place))
         best = min(firm, key=lambda p: (tried.cost(p, tried.objective), abs(p - place)))
-        why = "bound" if finding.why == "none" else finding.why
+        why = self._reason(finding, best)
         open_ = (min(finding.open[0], best), max(finding.open[1], best))
+        if curve.certain and (len(curve.rows) == len(curve.values) or finding.open[0] == finding.open[1]):
+            open_ = (best, best)  # it was tried, and the value of the search was decided
         return Finding(place=best, why=why, open=open_, known=finding.known and tried.known(best))
+
+    def _reason(self, finding: Finding, best: int) -> str:
+        """Say why a value is the best: a bound decides only if a value of better utility breaks one."""
+        tried = self.tried
+        own = tried.cost(best, tried.objective)
+        barred = any(tried.violated(p) and tried.cost(p, tried.objective) < own for p in tried.curve.rows)
+        if finding.why in ("bound", "none") and finding.open[0] <= best <= finding.open[1]:
+            return "bound"
+        if finding.why in ("peak", "free") and not barred:
+            return finding.why
+        return "barred"
 
     def _none(self, active: list[str]) -> Finding:
         """Make sure that no value keeps the bounds: the one that comes nearest is drawn several times."""

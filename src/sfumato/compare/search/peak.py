@@ -25,7 +25,9 @@ def peak(tried: Tried, finding: Finding, draws: int) -> Finding:
             continue
         gap = max((best - low, (low + best) // 2), (high - best, (best + high + 1) // 2))
         if gap[0] < 2 or curve.affordable([gap[1]], draws) < draws or _same(tried, group, best):
-            return Finding(place=best, why="peak", open=(low, high), known=tried.known(best))
+            decided = curve.certain and gap[0] < 2  # its neighbours were tried
+            open_ = (best, best) if decided else (low, high)
+            return Finding(place=best, why="peak", open=open_, known=tried.known(best))
         curve.at([gap[1]], draws)
 
 

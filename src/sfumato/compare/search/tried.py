@@ -18,7 +18,9 @@ class Finding:
     """The place found, why it, and the places the standard errors leave open."""
 
     place: int
-    why: str  # "bound": a bound decides; "free": none does; "peak": utility is best inside; "none": no value keeps them
+    # "bound": a bound decides; "free": none does; "peak": utility is best inside; "barred": as "peak", but bounds bar
+    # better values; "none": no value keeps them
+    why: str
     open: tuple[int, int]
     known: bool = True  # whether there are replicates to tell how sure it is
 
