@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from sfumato import MDAV, GlobalRecoding, Method, Microdata, Noise, RankSwapping, Rounding, Schema, Variable, audit
+from sfumato.data.present import made_missing
 from sfumato.restoration.repairs import prepare
+from sfumato.show.audit_text import evidence_lines, nearness
 
 
 def incomes(n: int = 2000) -> pd.DataFrame:
@@ -67,3 +69,24 @@ def test_what_many_share_is_no_exact_restoration() -> None:
     table = pd.DataFrame({"capital": capital, "has": np.where(some, "y", "n"), "age": rng.integers(18, 80, 1500)})
     masked = table.assign(capital=capital + rng.normal(size=1500) / 4)
     assert audit(table, masked).passed
+
+
+def test_what_is_restored_nearly_is_not_told_as_if_to_the_last_digit() -> None:
+    table, rng = incomes().drop(columns=["wages", "other"]), np.random.default_rng(1)
+    original = microdata(table.assign(tax=table["income"] / 4 * np.exp(0.002 * rng.normal(size=len(table)))))
+    found = audit(original, made_missing(original, {"income": rng.random(len(table)) < 0.3}))
+    worst = found["columns"].worst
+    assert worst is not None and worst.alarm and worst.exactly < 0.2 < 0.8 < worst.restored
+    assert f"; {worst.exactly:.1%} to the last digit, the others near" in found["columns"].verdict
+    near = [example for example in found["columns"].examples if not example.exact]
+    assert near and all(example.told == f"about {example.true}" for example in near)
+    lines = " ".join(evidence_lines(found))
+    assert "to the last digit, the others near" in lines and f"is about {near[0].true}" in lines
+    assert f"at most {found.near:.1%} of the records" in nearness(found)
+
+
+def test_what_is_told_exactly_says_nothing_of_near() -> None:
+    original = microdata(incomes())
+    found = audit(original, made_missing(original, {"income": np.arange(2000) % 3 == 0}))
+    assert found["sums"].alarm and "near" not in found["sums"].verdict
+    assert all(example.told == example.true for example in found["sums"].examples)

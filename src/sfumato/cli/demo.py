@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Json, Workers, say
-from sfumato.project.settle import make_folder
+from sfumato.project.settle import make_folder, remembered_seed
+from sfumato.project.tell import unheard
 
 HOUSEHOLDS, SEED = 850, 2001
 BOUNDS = ("Reidentification=5%", "ExposedAmounts=0%")
@@ -42,6 +43,7 @@ def demo(
         Scenario("acquaintance", keys=("sex", "age", "education", "occupation"), k=5),
     )
     made = replace(made, schema=replace(made.schema, scenarios=intruders))
+    remembered_seed(out, seed, unheard)  # from here on it is a sweep's folder, which may hold its survey too
     write(made, survey)
     write_schema(made, schema)
     said = " ".join(f'--at-most "{bound}"' for bound in BOUNDS)

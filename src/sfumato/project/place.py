@@ -13,14 +13,10 @@ from sfumato.project.progress import NAME as PROGRESS
 from sfumato.project.record import NAME as PLAN
 from sfumato.project.record import STORE
 
-OURS = (PLAN, STORE, PROGRESS, "journal.sqlite")  # one of them is in every folder of a sweep or of the workbench
-BEGUN = (
-    LOCK,
-    "seed",
-    ASIDE,
-    "release",
-    "schema.toml",
-)  # what a sweep that was killed at once may have left, or a steward laid out
+# one of these is in every folder of a sweep or of the workbench
+OURS = ("seed", PLAN, STORE, PROGRESS, "journal.sqlite")
+# what a sweep that was killed at once may have left, or a steward laid out
+BEGUN = (LOCK, ASIDE, "release", "schema.toml")
 
 
 def refuse_place(out: str | Path, file: str | Path) -> None:

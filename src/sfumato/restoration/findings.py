@@ -33,6 +33,12 @@ class Example:
     published: str
     true: str
     how: str
+    exact: bool = True  # whether to the last digit; else the intruder's answer is near the true value
+
+    @property
+    def told(self) -> str:
+        """What the intruder learns: the true value, or about that."""
+        return self.true if self.exact else f"about {self.true}"
 
 
 @dataclass(frozen=True)

@@ -86,11 +86,10 @@ def examples(
             aim = trial.target.aim
             level = aim.truth.levels[aim.truth.codes[row[0]]]
             true = _written(level, setting.original.schema[aim.name].kind)
-            true = true if trial.exact[at] else f"about {true}"
             gone = aim.name not in setting.protected.columns
             published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
             how = _how(name, trial, setting.protected, int(row[0]))
-            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how))
+            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how, exact=bool(trial.exact[at])))
     return tuple(told[:SHOWN])
 
 

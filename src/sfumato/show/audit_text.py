@@ -39,7 +39,7 @@ def evidence_lines(audit: Audit) -> list[str]:
                 share += f"; {found.exactly:.1%} to the last digit, the others near"
             lines.append(f"{found.variable}{level} from {' and '.join(found.evidence)}: {share}")
         for example in route.examples:
-            told = f"record {example.record:,}: {example.variable} ({example.published}) is {example.true}"
+            told = f"record {example.record:,}: {example.variable} ({example.published}) is {example.told}"
             lines.append(f"  {told}; {example.how}")
     return lines
 
