@@ -192,8 +192,9 @@ def _from_excel(path: Path, found: Microdata) -> Columns:
                 if kind == "n" and int(cell.attrib.get("s", "0")) in dates:
                     cells[letters] = _of_excel(float(held.text))
             elif cell.attrib.get("t") == "inlineStr":
-                (text,) = cell.iter(f"{_MAIN}is")  # of several, which damage makes, no reader knows which is meant
-                cells[letters] = "".join(part.text or "" for part in text.iter(f"{_MAIN}t"))
+                if len(cell) > 1:
+                    raise ValueError("a cell with several texts, which damage makes: who knows which is meant")
+                cells[letters] = "".join(part.text or "" for part in cell.iter(f"{_MAIN}t"))
         rows.append(cells)
     names = {letters: str(name).strip() for letters, name in rows[0].items()}
     full = [row for row in rows[1:] if any(str(cell).strip() for cell in row.values())]
