@@ -158,11 +158,20 @@ def _cell(cell: str, kind: pa.DataType, decimal: str) -> Any:
 
 
 def _from_parquet(path: Path, found: Microdata) -> Columns:
-    """Read by another library; days that no calendar of Python has as their numbers, as they are told here too."""
+    """Read by another library; days that no calendar of Python has as their numbers, as they are told here too.
+
+    A file says twice what a column is. Where damage left only one of the two, that they are days, numbers are compared.
+    """
     read = pl.read_parquet(path)
     if [*read.columns] != [*found.names]:
         return {name: [] for name in read.columns}
-    return {name: held.to_arrow().to_pylist() for name, held in read.to_dict().items()}
+    types = found.to_arrow().schema
+    numbers = {name for name in found.names if pa.types.is_integer(types.field(name).type)}
+    columns = {
+        name: held.to_physical() if name in numbers and held.dtype.is_temporal() else held
+        for name, held in read.to_dict().items()
+    }
+    return {name: held.to_arrow().to_pylist() for name, held in columns.items()}
 
 
 _FIRST_OF_EXCEL = dt.datetime(1899, 12, 30)
