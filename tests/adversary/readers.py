@@ -192,6 +192,8 @@ def _from_excel(path: Path, found: Microdata) -> Columns:
         cells: dict[str, Any] = {}
         for cell in row.iter(f"{_MAIN}c"):
             letters = "".join(sign for sign in cell.attrib["r"] if sign.isalpha())
+            if len(cell) > 1:
+                raise ValueError("a cell with several values, which damage makes: who knows which is meant")
             held = cell.find(f"{_MAIN}v")
             if held is not None and held.text is not None:
                 kind = cell.attrib.get("t", "n")
@@ -201,8 +203,6 @@ def _from_excel(path: Path, found: Microdata) -> Columns:
                 if kind == "n" and int(cell.attrib.get("s", "0")) in dates:
                     cells[letters] = _of_excel(float(held.text))
             elif cell.attrib.get("t") == "inlineStr":
-                if len(cell) > 1:
-                    raise ValueError("a cell with several texts, which damage makes: who knows which is meant")
                 cells[letters] = "".join(part.text or "" for part in cell.iter(f"{_MAIN}t"))
         rows.append(cells)
     names = {letters: str(name).strip() for letters, name in rows[0].items()}
