@@ -221,7 +221,7 @@ def _date_styles(styles: ET.Element) -> set[int]:
     own = {int(one.attrib["numFmtId"]): one.attrib["formatCode"] for one in styles.iter(f"{_MAIN}numFmt")}
     cells = styles.find(f"{_MAIN}cellXfs")
     assert cells is not None
-    formats = [int(one.attrib["numFmtId"]) for one in cells]
+    formats = [int(one.attrib["numFmtId"]) for one in cells.findall(f"{_MAIN}xf")]
     return {place for place, number in enumerate(formats) if 14 <= number <= 22 or "y" in own.get(number, "").lower()}
 
 
