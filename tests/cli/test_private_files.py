@@ -1,11 +1,14 @@
 """Who may read what a command writes: internal files their owner alone, what goes out everybody."""
 
 import os
+import sqlite3
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sfumato.compare.store import Scope, Store
 from sfumato.project.tables import internal_folder, order_of
 from small_survey import run
 
@@ -113,3 +116,17 @@ def test_a_seed_that_can_be_guessed_is_pointed_out_and_a_drawn_one_is_not(survey
         out = tmp_path / f"{len(words)}{warned}.csv"
         done = run("protect", survey, "--method", "Noise(0.1)", "--out", out, "--as-is", *words)
         assert done.exit_code == 0 and ("can be guessed" in done.stderr) == warned
+
+
+def test_a_store_is_its_owners_alone_before_anything_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    rights = []
+
+    def seen(path: Any, **how: Any) -> sqlite3.Connection:
+        rights.append(Path(path).stat().st_mode & 0o777)
+        made: sqlite3.Connection = connect(path, **how)
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", seen)
+    Store(Scope(tmp_path / "run.db", "data", 1)).close()
+    assert rights == [0o600]

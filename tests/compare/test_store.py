@@ -178,20 +178,6 @@ def test_a_store_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: 
         opened(tmp_path / "other.db")
 
 
-def test_a_store_is_its_owners_alone_before_anything_is_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = sqlite3.connect
-    rights = []
-
-    def seen(path: Any, **how: Any) -> sqlite3.Connection:
-        rights.append(Path(path).stat().st_mode & 0o777)
-        made: sqlite3.Connection = connect(path, **how)
-        return made
-
-    monkeypatch.setattr(sqlite3, "connect", seen)
-    opened(tmp_path / "run.db").close()
-    assert rights == [0o600]
-
-
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     with opened(path) as store:
