@@ -51,7 +51,7 @@ def all_pairs(n: int, searching: int) -> float:
     data = incomes(n)
     masked = RankSwapping(0.1).protect(data, rng=2)
     columns = [(data.columns[name], masked.columns[name]) for name in data.names]
-    windows = [rank_attack._window(Values.of(after), before, after, 0.1) for before, after in columns]
+    windows = [rank_attack.window(Values.of(after), before, after, 0.1) for before, after in columns]
     steps = np.full(7, 1.0)
     cpu = time.process_time()
     for known in range(1, 8):

@@ -151,7 +151,10 @@ def _treatments(name: str, before: Variable | None, treatments: Sequence[Treatme
     suppressed = earlier.suppressed + sum(max(t.suppressed - earlier.suppressed, 0) for t in treatments)
     perturbed = any(treatment.perturbed for treatment in treatments)
     if len(bare) == 1:
-        return replace(bare.pop(), suppressed=suppressed, perturbed=perturbed)
+        by_rank = any(treatment.by_rank for treatment in treatments)
+        averaged = next((treatment.averaged for treatment in treatments if treatment.averaged), ())
+        done = replace(bare.pop(), suppressed=suppressed, perturbed=perturbed)
+        return replace(done, by_rank=by_rank, averaged=averaged)
     if len({(treatment.groups, treatment.cuts) for treatment in bare}) > 1:
         raise NotApplicable(
             f"variable {name!r} is put into other classes in other blocks, so that no one list says what they mean; "

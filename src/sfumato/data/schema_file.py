@@ -42,7 +42,6 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -57,7 +56,7 @@ from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
 from sfumato.data.microdata import Microdata
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
-from sfumato.data.treatment import Treatment
+from sfumato.data.treatment import WRITTEN, Treatment
 from sfumato.errors import FileError, SchemaError
 
 LISTED = 50  # longer lists of nominal categories are left out of the file
@@ -66,7 +65,6 @@ _OF_SCENARIO = ("keys", "about", "k", "membership")
 _OF_VARIABLE = (
     "kind", "role", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment", "hierarchy",
 )  # fmt: skip
-_OF_TREATMENT = tuple(field.name for field in fields(Treatment))
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
 #   kind: numeric, ordinal (ordered categories, lowest first), nominal (categories without order) or date; without it
@@ -251,7 +249,7 @@ def _treatment_said(where: str, name: str, said: Any) -> dict[str, Any]:
     """Check what a schema says of a treatment."""
     _of_type(where, "treatment", said, dict, f"a table: [variables.{toml_text.key(name)}.treatment]")
     where = f"{where}: treatment"
-    _known(where, said, _OF_TREATMENT)
+    _known(where, said, WRITTEN)
     for pair in _of_type(where, "groups", said.get("groups", []), list, "a list of pairs: from, to"):
         if not isinstance(pair, list) or len(pair) != 2 or _nested(pair[0]) or _nested(pair[1]):
             raise SchemaError(f'{where}: groups must be pairs such as ["north", "N"]; got {pair!r}')
@@ -317,7 +315,7 @@ def _labels(variable: Variable, *, shorten: bool) -> str:
 def _treatment(variable: Variable) -> list[str]:
     lines = [f"\n[variables.{toml_text.key(variable.name)}.treatment]"]
     untreated = Treatment()
-    for word in _OF_TREATMENT:
+    for word in WRITTEN:
         said = getattr(variable.treatment, word)
         if said == getattr(untreated, word) or (word == "ends" and not all(map(math.isfinite, said))):
             continue

@@ -1,7 +1,7 @@
 """What protection did to a variable, as far as it is known, so that measures need not guess."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 
 from sfumato.errors import SchemaError
 
@@ -18,6 +18,10 @@ class Treatment:
     than in others, so that no list tells which became which; ``perturbed`` says that a published value need
     not be the true one.
 
+    Two fields are for measures of risk and never written into a file, not even their names: ``by_rank`` says that
+    values kept their order, or changed places with others near in rank; ``averaged`` names the variables that were
+    replaced, together, by the means of groups of records. An intruder who knows the method uses them.
+
     >>> merged = Treatment(groups=(("north", "N"), ("south", "S")))
     >>> merged.then(Treatment(groups=(("N", "all"), ("S", "all")), suppressed=2))
     Treatment(groups=(('north', 'all'), ('south', 'all')), suppressed=2)
@@ -32,6 +36,8 @@ class Treatment:
     suppressed: int = 0
     local: bool = False
     perturbed: bool = False
+    by_rank: bool = field(default=False, compare=False)
+    averaged: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple((before, after) for before, after in self.groups))
@@ -48,7 +54,7 @@ class Treatment:
         return self != UNTREATED
 
     def __repr__(self) -> str:
-        said = {name: value for name, value in vars(self).items() if value != getattr(Treatment, name)}
+        said = {name: getattr(self, name) for name in WRITTEN if getattr(self, name) != getattr(Treatment, name)}
         return f"Treatment({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
     @property
@@ -75,9 +81,14 @@ class Treatment:
             suppressed=self.suppressed + later.suppressed,
             local=self.local or later.local,
             perturbed=self.perturbed or later.perturbed,
+            by_rank=self.by_rank or later.by_rank,
+            # groups are known anew only from values that were true, and are groups no more once values are changed
+            averaged=self.averaged if not later.perturbed else () if self.perturbed else later.averaged,
         )
 
 
+WRITTEN = tuple(entry.name for entry in fields(Treatment) if entry.compare)  # what a file may say of it
 UNTREATED = Treatment()
 OPEN = (-math.inf, math.inf)  # ends of classes of which the outer ones hold all that lies beyond
 PERTURBED = Treatment(perturbed=True)
+BY_RANK = Treatment(perturbed=True, by_rank=True)

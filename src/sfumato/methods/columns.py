@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.core import Method
 from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
-from sfumato.data.treatment import PERTURBED
+from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.ranked import Ranked
 from sfumato.methods.whole_columns import WholeColumns
@@ -42,7 +42,9 @@ class ColumnMethod(Method):
                 raise NotApplicable(f"variable {name!r}: {error}") from None
             masked[name] = np.where(present, 0.0, np.nan)
             masked[name][present] = values
-        return data.replace(masked)
+        for name, column in masked.items():
+            data = data.replace({name: column}, treatment=self._treatment(name))
+        return data
 
     def learn(self, half: Half, draws: Draws) -> Masking:
         """Mask one variable after the other, and put it aside for the parts; as in memory, draws and all."""
@@ -53,7 +55,7 @@ class ColumnMethod(Method):
                 files[name] = in_file(found, np.dtype(np.float64), half.folder)
             except NotApplicable as error:
                 raise NotApplicable(f"variable {name!r}: {error}") from None
-        changed = (half.schema[name].treated(PERTURBED) for name in files)
+        changed = (half.schema[name].treated(self._treatment(name)) for name in files)
         return WholeColumns(half.schema.replace(*changed), files)
 
     def _whole(self, half: Half, name: str, draws: Draws) -> Iterator[Floats]:
@@ -83,6 +85,10 @@ class ColumnMethod(Method):
         A method that does not say it is given the whole variable in memory.
         """
         raise NotImplementedError
+
+    def _treatment(self, name: str) -> Treatment:
+        """Return what is recorded of a variable it masked."""
+        return PERTURBED
 
     @abstractmethod
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:

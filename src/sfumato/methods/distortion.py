@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import MethodAbout
+from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
 from sfumato.registry import catalogued
@@ -38,6 +39,9 @@ class DistributionDistortion(ColumnMethod):
     only, ranks are kept; zeros and other spikes are smoothed away; a constant variable has nothing to fit and is
     refused.
     """
+
+    def _treatment(self, name: str) -> Treatment:
+        return BY_RANK
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         family, fitted = best_family(values)

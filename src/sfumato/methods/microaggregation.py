@@ -11,6 +11,7 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
+from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
@@ -60,6 +61,9 @@ class IndividualRanking(ColumnMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.whole(self, "k")
+
+    def _treatment(self, name: str) -> Treatment:
+        return BY_RANK
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         _need(values.size, self.k)
@@ -285,14 +289,15 @@ def _aggregated(
     data: Microdata, blocks: list[tuple[str, ...]], k: int, groups: Callable[[Floats], Labels]
 ) -> Microdata:
     """Aggregate block by block of variables."""
-    masked: dict[str, Floats] = {}
+    masked = data
     for block in blocks:
         values = data.numeric(block)
         for name, present in zip(block, (~np.isnan(values)).sum(axis=0), strict=True):
             _need(int(present), k, f"variable {name!r} has ")
         means = group_means(values, groups(_zscores(values)), k)
-        masked |= {name: means[:, j] for j, name in enumerate(block)}
-    return data.replace(masked)
+        done = Treatment(perturbed=True, averaged=block)
+        masked = masked.replace({name: means[:, j] for j, name in enumerate(block)}, treatment=done)
+    return masked
 
 
 def _zscores(values: Floats) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
 from sfumato.methods.microaggregation import group_means
@@ -24,6 +25,9 @@ class RankGroups(ColumnMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.share(self, "alpha")
+
+    def _treatment(self, name: str) -> Treatment:
+        return BY_RANK
 
     def _groups(self, values: Floats) -> NDArray[np.intp]:
         """Label the values: consecutive ranks, any two of a group less than alpha n apart; the last may be shorter."""

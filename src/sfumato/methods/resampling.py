@@ -6,6 +6,7 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, in_rank_order_of
 from sfumato.methods.ranked import Ranked, in_stretches
 from sfumato.registry import catalogued
@@ -38,6 +39,9 @@ class Resampling(ColumnMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.whole(self, "t")
+
+    def _treatment(self, name: str) -> Treatment:
+        return BY_RANK
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         total = np.zeros_like(values)

@@ -6,6 +6,7 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.about import MethodAbout
+from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.rank_swapping import partners_by_stretch, swap_partners
 from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
@@ -51,6 +52,9 @@ class RankSwapping(ColumnMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.share(self, "p")
+
+    def _treatment(self, name: str) -> Treatment:
+        return BY_RANK
 
     def _column(self, values: Floats, rng: np.random.Generator) -> Floats:
         partner = swap_partners(rng.random(values.size), self._window(values.size))

@@ -16,10 +16,13 @@ from sfumato.kernels.groups import class_sums
 from sfumato.pair import Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
+from sfumato.pair.statistics import Values
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.household_attack import alike_households
+from sfumato.risk.method_attack import in_windows, nearest_group, own_group
 from sfumato.risk.mixed_points import points
 from sfumato.risk.own_nearest import own_is_nearest_mixed
+from sfumato.risk.rank_attack import Window, window
 from sfumato.risk.seen_keys import codes_of, scores_of
 
 Codes = NDArray[np.int32]
@@ -27,8 +30,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
+SIDES = ("original", "protected")
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
+BY_METHOD = "by who knows the method"
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +206,36 @@ class Known:
         allowed = {ALIKE: True, NEAREST: bool(self.numbers), TRUE_ALIKE: some_true, GOWER: bool(self.keys)}
         return tuple(attack for attack, fits in allowed.items() if fits)
 
+    @property
+    def methods(self) -> list[str]:
+        """The numbers of which it is recorded by which method they were masked."""
+        done = {name: self.pair.protected.schema[name].treatment for name in self.untrue}
+        return [name for name, treatment in done.items() if treatment.by_rank or treatment.averaged]
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """Where a record may be by each number, or group of numbers, whose method is known."""
+        everybody, found, blocks = self.scenario.knows_membership, [], dict[tuple[str, ...], list[str]]()
+        for name in self.methods:
+            seen, treatment = self.seen[name], self.pair.protected.schema[name].treatment
+            if treatment.by_rank:
+                ranked = Values.of(seen.original) if everybody and name in self.scenario.exact else None
+                found.append(window(Values.of(seen.protected), seen.original, seen.protected, known=ranked))
+            else:
+                blocks.setdefault(treatment.averaged, []).append(name)
+        for block, names in blocks.items():
+            before, after = (np.column_stack([getattr(self.seen[n], side) for n in names]) for side in SIDES)
+            again = everybody and set(block) == set(names) & set(self.scenario.exact)
+            found.append(own_group(after) if again else nearest_group(before, after))
+        return found
+
+    def by_method(self) -> Floats:
+        """Return the chance of each record by who knows the method; changed categories agree or are left aside."""
+        records = len(self.pair.original)
+        kept = [name for name in self.true if name not in self.perturbed]
+        tried = [in_windows(*codes_of(self.seen, names, records), self.windows) for names in (kept, self.true)]
+        return max(tried, key=lambda chance: float(chance.mean()))
+
     def violating(self) -> float | None:
         """Return the share of protected records that fewer than k agree with; None where counting says nothing."""
         names = [name for name in self.keys if name in self.scenario.exact]
@@ -222,6 +257,8 @@ def judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> Judged:
         chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
     if GOWER in attacks:
         chances[GOWER] = own_is_nearest_mixed(*points(pair, known.keys), share=True)[0]
+    if known.methods:
+        chances[BY_METHOD] = known.by_method()
     weights, notes = None, known.notes
     if not scenario.knows_membership:
         weights, said = population_weights(pair)

@@ -128,6 +128,8 @@ def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half |
     if not scenario.knows_membership:
         weights, said = population_weights(pair)
         notes = (*notes, f"{scenario.name}: {said}")
+    if known.methods:
+        notes = (*notes, f"{scenario.name}: of a sample the attack of who knows the method is not tried")
     cells = None if sample.whole else _cells(known, weights)
     every = cells is not None and not known.untrue and len(cells.found) <= MOST_KINDS
     if every and weights is None and homes is None and cells is not None:

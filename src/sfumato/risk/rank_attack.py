@@ -90,7 +90,7 @@ class RankSwappingAttack(Measure):
         sets = known_sets(self, self.known, original.schema, shared)
         names = tuple(dict.fromkeys(name for known in sets for name in known))
         windows = {
-            name: _window(pair.protected.values(name), original.columns[name], protected.columns[name], self.p)
+            name: window(pair.protected.values(name), original.columns[name], protected.columns[name], self.p)
             for name in names
         }
         found = np.zeros(len(original))
@@ -132,7 +132,7 @@ class RankSwappingAttack(Measure):
 
 
 @dataclass(frozen=True, eq=False)
-class _Window:
+class Window:
     """One variable: the mean rank of each protected value, and where that of each original value may have gone."""
 
     protected: Floats
@@ -142,28 +142,34 @@ class _Window:
     reach: int
 
 
-def _window(ranked: Values, before: Floats, after: Floats, p: float | None) -> _Window:
-    """Place both columns among the ranks of the protected values present, from 0; ties have their mean rank."""
+def window(
+    ranked: Values, before: Floats, after: Floats, p: float | None = None, *, known: Values | None = None
+) -> Window:
+    """Place both columns among the ranks of the protected values present, from 0; ties have their mean rank.
+
+    Who knows the values of all records, ``known``, ranks the original ones among these.
+    """
     protected, low, high, centre = (np.full(len(before), MISSING) for _ in range(4))
-    known, there = ~np.isnan(before), ~np.isnan(after)
+    shown, there = ~np.isnan(before), ~np.isnan(after)
     n = ranked.present
-    if n == 0 or not known.any():  # nobody is in a window of ranks, but those missing in both
-        high[known], low[known] = -1.0, 0.0
+    if n == 0 or not shown.any():  # nobody is in a window of ranks, but those missing in both
+        high[shown], low[shown] = -1.0, 0.0
         protected[there] = 0.0
-        return _Window(protected, low, high, centre, 0)
-    first, last = ranked.below(before), ranked.not_above(before) - 1
+        return Window(protected, low, high, centre, 0)
+    among = ranked if known is None else known
+    first, last = among.below(before), among.not_above(before) - 1
     their_first, their_last = ranked.below(after), ranked.not_above(after) - 1
     if p is None:
-        both = known & there
+        both = shown & there
         moved = np.maximum(their_first - last, first - their_last)[both]
         reach = int(max(moved.max(initial=0), 0))
     else:
         reach = int(p * n + 1e-9)  # 0.29 * 100 is 28.999..., yet 29 ranks are meant
     mean_rank = np.repeat(ranked.ranks(ranked.values), ranked.counts)
     protected[there] = (their_first[there] + their_last[there]) / 2
-    centre[known] = (first[known] + last[known]) / 2
+    centre[shown] = (first[shown] + last[shown]) / 2
     from_rank, to_rank = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
     # a window without any rank, of a value that does not occur, holds nobody: its ends change places
-    low[known] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][known]
-    high[known] = np.append(mean_rank, -np.inf)[to_rank][known]
-    return _Window(protected, low, high, centre, reach)
+    low[shown] = np.append(mean_rank, np.inf)[np.minimum(from_rank, n)][shown]
+    high[shown] = np.append(mean_rank, -np.inf)[to_rank][shown]
+    return Window(protected, low, high, centre, reach)

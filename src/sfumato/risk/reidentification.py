@@ -57,12 +57,14 @@ STATED = "the keys stated"
         keys=True,
         parts="sample",
         parts_if="records as units",
-        caveat="an intruder who knows the method may do better, notably against rank swapping; it judges who is found, "
-        "not what is learned of those in a crowd (LDiversity, Inference)",
+        caveat="of a file protected elsewhere the method is not known, and an intruder who knows it may do better, "
+        "notably against rank swapping; it judges who is found, not what is learned of those in a crowd (LDiversity, "
+        "Inference)",
         formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
         "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
         "nearest in the numbers, among those alike in the categories: 1 / t_i if none is nearer, else 0\n"
         "nearest of those alike in true numbers: the same among fewer; Gower's nearest: the same among all\n"
+        "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
         "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
         'unit="household": c of a household by all members alike, 1 / (households alike), or by one member\n'
@@ -78,8 +80,8 @@ class Reidentification(Measure):
 
     A scenario (``Schema.scenarios``, ``[scenarios.neighbour]`` in schema.toml) names the keys that an intruder knows of
     everybody. ``scenarios`` names those to judge, None all; without any declared there is one who knows all variables
-    of the role key, and a note says so; ``variables`` states the keys of one instead. For each scenario four attacks
-    are tried, and the one with the largest mean counts, since an intruder would choose it:
+    of the role key, and a note says so; ``variables`` states the keys of one instead. For each scenario these
+    attacks are tried, and the one with the largest mean counts, since an intruder would choose it:
 
     - *alike*: he takes one of the records that agree in every key, after what he knows was recoded as the file was
       (``pair.footing``). A missing value agrees with every value. Numbers that were perturbed, and keys he only knows
@@ -88,7 +90,13 @@ class Reidentification(Measure):
       its standard deviation in the original;
     - *nearest of those alike in true numbers*: the same, but who differs in a number that was not perturbed is out;
     - *Gower's nearest*: the nearest over all keys, where a category that differs counts as much as the largest
-      difference of a number. It does well against changed categories and against few suppressed values.
+      difference of a number. It does well against changed categories and against few suppressed values;
+    - *by who knows the method*, where the table was protected here by a method that works on ranks or groups: a value
+      that was swapped, or kept its rank, lies no more ranks away than the largest move of its variable; records that
+      were averaged are looked for in the group of the own one, which who knows all values can form again, else in the
+      group with the nearest means. Among those in all windows and groups that agree in the keys that were not
+      perturbed, he takes the one that moved farthest, as in :class:`RankSwappingAttack`. No file tells the method, so
+      of a table read back from a file it is not tried, nor of a table in parts or a sample.
 
     Records that look the same share the chance. Of a number that he knows ``about`` the attacks take the true value for
     what he believes: nobody who knows less finds more on average. Where ``knows_membership`` is False and there are
