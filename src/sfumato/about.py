@@ -14,6 +14,15 @@ Parts = Literal["summaries", "columns", "sample", "memory"]
 Households = Literal["apart", "whole", "suppressed", "suppressed again"]
 
 
+def keeps_bound(value: float, bound: float, better: Better) -> bool:
+    """Tell whether a figure keeps a bound; an undefined one (NaN) keeps none.
+
+    >>> keeps_bound(0.04, 0.05, "lower"), keeps_bound(0.04, 0.05, "higher"), keeps_bound(float("nan"), 0.05, "lower")
+    (True, False, False)
+    """
+    return value <= bound if better == "lower" else value >= bound  # both are false of NaN
+
+
 @dataclass(frozen=True, kw_only=True)
 class About:
     """What is known of a class, said once: read by the command line, the report, the docs and the contract tests."""
@@ -66,6 +75,10 @@ class MeasureAbout(About):
     # needs all records in memory
     parts: Parts = "memory"
     parts_if: str = ""  # with which parameters, if not with all
+
+    def keeps(self, value: float, bound: float) -> bool:
+        """Tell whether a figure of this measure keeps a bound; an undefined one (NaN) keeps none."""
+        return keeps_bound(value, bound, self.better)
 
     def unit_of(self, part: str) -> Unit:
         """Return the unit a part is written in."""

@@ -7,7 +7,8 @@ from compare_toys import Closeness, Guess, Loss, Rows
 from test_frontier import results_of
 
 import sfumato
-from sfumato.compare.choose import Choice
+from sfumato.about import keeps_bound
+from sfumato.compare.choose import Choice, keeps
 from sfumato.compare.seeds import generator
 from sfumato.errors import NotApplicable, ParameterError
 from tables import incomes
@@ -117,6 +118,29 @@ def test_a_choice_by_hand_that_breaks_a_bound_or_is_unknown_is_refused() -> None
         results.choose(risk=Closeness, at_least={Rows: 90}, by_hand="d")
     with pytest.raises(ParameterError, match="c cannot be chosen, for it lacks a figure"):
         results.choose(risk=Closeness, at_least={Rows: 90}, by_hand="c")
+
+
+def test_an_undefined_figure_keeps_no_bound() -> None:
+    about, nan = Closeness().about, math.nan
+    assert not keeps_bound(nan, 0.5, "lower") and not keeps_bound(nan, 0.5, "higher")
+    assert not about.keeps(nan, 1.0) and not about.keeps(0.1, nan)
+    row = replace(results_of({"a": ((0.1, 0.0), (4.0, 0.0))}, (Closeness(), Loss())).rows[0])
+    for mean, first in ((nan, 0.1), (0.1, nan), (nan, nan)):
+        odd = replace(row, means={"Closeness()": mean}, values={"Closeness()": (first, 0.1)})
+        assert not keeps(odd, "Closeness()", 0.25, about)
+        assert not keeps(odd, "Closeness()", 0.0, Rows().about)  # of one that is better when higher
+    # the mean is fine, the table that would be written is not: c is no candidate, and b is chosen
+    results = results_of(dict.fromkeys("abc", ((0.1, 0.0), (9.0, 0.0))), (Closeness(), Loss()))
+    a, b, c = results.rows
+    c = replace(c, means={**c.means, "Loss()": 1.0}, values={**c.values, "Closeness()": (nan, 0.1)})
+    b = replace(b, means={**b.means, "Loss()": 2.0})
+    held = replace(results, rows=(a, b, c))
+    assert held.choose(utility=Loss, at_most={Closeness: 0.25}).feasible == ("b", "a")
+    alone = replace(results, rows=(c,), unprotected=c).choose(utility=Loss, at_most={Closeness: 0.25})
+    assert alone.chosen is None and alone.idle == ()
+    assert not alone.shortfalls[0].reached
+    both = replace(results, rows=(c, replace(a, means={**a.means, "Closeness()": 0.3})))
+    assert both.choose(utility=Loss, at_most={Closeness: 0.25}).shortfalls[0].candidate == "a"
 
 
 def test_several_bounds_must_all_be_kept() -> None:

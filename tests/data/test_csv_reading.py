@@ -175,12 +175,14 @@ def test_rows_that_differ_far_down(tmp_path: Path) -> None:
     [
         ("a,b,a\n1,2,3\n", "columns 1, 3 have the same name 'a'"),
         ("a,a \n1,2\n", "columns 1, 2 have the same name 'a'"),
-        (",a\n1,2\n", "column 1 has no name"),
+        (",a,,b\n1,2,3,4\n", "column 3 has no name"),
+        (",\n1,2\n", "column 1 has no name"),
+        ("a," + "x" * 200_000 + "\n1,2\n", "a name in the header has more than 131,072 characters"),
         ("a,\n1,2\n", "column 2 has no name"),
     ],
 )
 def test_headers_that_do_not_name(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises((DataError, FileError), match=message):
         values(tmp_path, text)
 
 

@@ -101,6 +101,9 @@ def test_a_schema_edited_and_used(tmp_path: Path) -> None:
         ("wieght = 'w'", "'wieght' is not known here; .*did you mean 'weight'"),
         ("weight = 3", "weight must be the name of a variable in quotes; got 3"),
         ("weight = w\n", "is not valid TOML: .*line 1"),
+        ("[variables.a]\nmissing = [1" + "0" * 5_000 + "]", "a whole number of more than 308 digits"),  # ValueError
+        ("[variables.a.treatment]\ntop = 1" + "0" * 400, "a whole number of more than 308 digits"),  # OverflowError
+        ("[variables.a]\nmissing = [0x" + "f" * 5_000 + "]", "a whole number of more than 308 digits"),
         ("[variables.a]\nkind='numeric'\n[variables.a]\nkind='nominal'", "is not valid TOML"),
     ],
 )

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato import Microdata, read, write
+from sfumato import Microdata, read, scan, write
 
 WIDE = [2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1, 7]
 PART = [0.5, 1.25, -3.75, 1e-3, 2.5e10, 0.1]
@@ -50,6 +50,25 @@ def test_text_of_both_in_one_column_is_written_as_it_came(suffix: str, mark: str
     file.write_text("\n".join(lines) + "\n")
     write(read(file), again)
     assert again.read_text() == file.read_text()
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_names_of_many_digits_are_text_also_where_a_float_would_hold_them(mark: str, tmp_path: Path) -> None:
+    # 10^25 as a float prints as 1e+25, and 2^53 + 2, which is even, is a float too
+    names = ["10000000000000000000000000", "9007199254740994000000", "7"]
+    file, again = tmp_path / "t.txt", tmp_path / "again.txt"
+    file.write_text("\n".join([f"name{mark}x", *(f"{name}{mark}1.5" for name in names)]) + "\n")
+    for data in (read(file), scan(file).loaded()):
+        assert data.schema["name"].kind == "nominal"
+        assert data.to_arrow()["name"].to_pylist() == names
+    write(read(file), again)
+    assert again.read_text() == file.read_text()
+
+
+def test_numbers_written_with_a_point_or_an_exponent_are_numbers_however_large(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n1e25,1.5\n10000000000000000.5,2e30\n")
+    assert [variable.kind for variable in read(file).schema] == ["numeric", "numeric"]
 
 
 def test_decimals_of_a_parquet_file_are_written_as_they_came(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from sfumato.compare.examine import examine
 from sfumato.compare.experiment import UNPROTECTED, Experiment
 from sfumato.compare.results import Results
 from sfumato.restoration.findings import Checked
+from sfumato.show import verdict
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import Summary, from_json, to_json
 from sfumato.show.terminal import changes_table, verdict_text
@@ -168,3 +169,16 @@ def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:
     assert any(f" of {(size - 1) * (size - 2) // 2} associations" in said for said in price)
     assert any(f" of {size * (size - 1) // 2} associations" in said for said in before.verdict.price)
     assert not any("left out" in said for said in (before.verdict.words, *before.verdict.warnings))
+
+
+def test_an_undefined_or_missing_figure_is_shown_as_a_broken_bound(results: Results) -> None:
+    summary = told(results, k=0.0)
+    row = results.row(summary.chosen.label) if summary.chosen is not None else results.rows[0]
+    bound = summary.bounds[0]
+    lines = {line.key: line for line in summary.measures}
+    for means in ({**row.means, K: float("nan")}, {key: mean for key, mean in row.means.items() if key != K}):
+        changes = verdict._changes(results, replace(row, means=means), lines, [bound], None)
+        assert next(change.kept for change in changes if change.bound) is False
+    line = next(one for one in summary.candidates if one.chosen)
+    odd = replace(line, figures={**line.figures, K: replace(line.figures[K], value=float("nan"))})
+    assert summary.broken(line, summary.bounds) == () and summary.broken(odd, summary.bounds) == (bound,)

@@ -45,6 +45,11 @@ def compressed(folder: Path) -> Path:
     return folder / "plain.csv.gz"
 
 
+def row_named(folder: Path) -> Path:
+    (folder / "pandas.csv").write_text(",sex\n" + "".join(f"{i},{'fm'[i % 2]}\n" for i in range(30)))
+    return folder / "pandas.csv"
+
+
 def book(path: Path, **sheets: list[list[Any]]) -> Path:
     made = openpyxl.Workbook()
     made.remove(made.active)
@@ -63,7 +68,7 @@ def dropped(bench: Bench, path: Path) -> Any:
     return bench.post("open", "choose", name=answer.json()["name"])
 
 
-@pytest.mark.parametrize("make", [csv, parquet, excel, spss, compressed])
+@pytest.mark.parametrize("make", [csv, parquet, excel, spss, compressed, row_named])
 def test_a_dropped_file_of_any_format_is_shown_and_confirmed(
     empty_bench: Bench, tmp_path: Path, make: Callable[[Path], Path]
 ) -> None:
@@ -76,6 +81,12 @@ def test_a_dropped_file_of_any_format_is_shown_and_confirmed(
     assert "Variables" in said(empty_bench.post("open", "confirm"))
     there = sfumato.read(kept, empty_bench.desk.folder / "schema.toml")
     assert there.fingerprint == data.fingerprint
+
+
+def test_a_first_column_without_a_name_is_told_of_and_becomes_an_identifier(empty_bench: Bench, tmp_path: Path) -> None:
+    assert "the first column has no name" in said(dropped(empty_bench, row_named(tmp_path)))
+    empty_bench.post("open", "confirm")
+    assert empty_bench.desk.table(empty_bench.draft).schema["row"].role == "identifier"
 
 
 def test_the_sheets_of_a_workbook_are_offered(empty_bench: Bench, tmp_path: Path) -> None:

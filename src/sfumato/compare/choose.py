@@ -217,8 +217,11 @@ def _cost(value: float, about: MeasureAbout) -> float:
 
 
 def keeps(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
-    """Tell whether a candidate keeps a bound, in the mean and with the table that would be written, the first."""
-    return _reached(row, key, about) <= _cost(bound, about)
+    """Tell whether a candidate keeps a bound, in the mean and with the table that would be written, the first.
+
+    An undefined figure (NaN) keeps none.
+    """
+    return all(about.keeps(value, bound) for value in _counting(row, key))
 
 
 def left_open(row: "Row", key: str, bound: float, about: MeasureAbout) -> bool:
@@ -237,9 +240,15 @@ def asks_for_all(bound: float, about: MeasureAbout) -> bool:
     return bound == about.range[0 if about.better == "lower" else 1]
 
 
+def _counting(row: "Row", key: str) -> tuple[float, ...]:
+    """Return the figures that must keep a bound: the mean, and that of the table that would be written."""
+    return (row.means[key], *row.values.get(key, ())[:1])
+
+
 def _reached(row: "Row", key: str, about: MeasureAbout) -> float:
-    written = row.values.get(key, ())[:1]
-    return max(_cost(value, about) for value in (row.means[key], *written))
+    """Return the worse of the figures that must keep a bound, as a cost; an undefined one is the worst."""
+    costs = [_cost(value, about) for value in _counting(row, key)]
+    return math.nan if any(map(math.isnan, costs)) else max(costs)
 
 
 def idle_bounds(results: "Results", bounds: Mapping[str, float]) -> tuple[str, ...]:
@@ -263,12 +272,17 @@ def _shortfalls(
     for key, limit in bounds.items():
         about = figures[key]
         fit = [row for row in rows if all(keeps(row, k, b, figures[k]) for k, b in bounds.items() if k != key)]
-        best = min(fit or rows, key=lambda row: (_reached(row, key, about), row.candidate), default=None)
+        best = min(fit or rows, key=lambda row: _rank(_reached(row, key, about), row.candidate), default=None)
         if best is not None:
             reached = _reached(best, key, about)
             value = reached if about.better == "lower" else -reached
-            found.append(Shortfall(key, limit, value, best.candidate, bool(fit), reached <= _cost(limit, about)))
+            found.append(Shortfall(key, limit, value, best.candidate, bool(fit), keeps(best, key, limit, about)))
     return tuple(found)
+
+
+def _rank(reached: float, candidate: str) -> tuple[bool, float, str]:
+    """Order by cost, undefined ones last."""
+    return math.isnan(reached), 0.0 if math.isnan(reached) else reached, candidate
 
 
 def _same(row: "Row", best: "Row", key: str) -> bool:

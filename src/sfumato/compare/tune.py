@@ -194,10 +194,7 @@ def _single(row: Row, bounds: Mapping[str, float], figures: Mapping[str, Measure
     """Say how many of the tables drawn keep the bounds, for one of them is what will be released."""
     values = {key: row.values[key] * (row.replicates if len(row.values[key]) == 1 else 1) for key in bounds}
     kept = sum(
-        all(
-            (values[key][draw] <= bound) == (figures[key].better == "lower") or values[key][draw] == bound
-            for key, bound in bounds.items()
-        )
+        all(figures[key].keeps(values[key][draw], bound) for key, bound in bounds.items())
         for draw in range(row.replicates)
     )
     return f"Of its {row.replicates} draws {kept} keep the bound each by itself: measure the one you release."

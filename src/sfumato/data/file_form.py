@@ -1,6 +1,6 @@
 """How a file held its table, kept so that a protected table goes out as the original came in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -8,10 +8,54 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.schema import Category, Kind
+from sfumato.data.schema import Category, Kind, Schema, Variable
 
 Family = Literal["spss", "stata", "sas"]
 Moment = Literal["date", "datetime", "time"]
+_ROW_NAMES = {b"sfumato:holds": b"row names"}  # of a column that has no name in its file
+
+
+class RowNames(str):
+    """The name given to a first column that has none: it holds the names of the rows."""
+
+    __slots__ = ()
+
+
+def with_row_names(names: list[str]) -> list[str]:
+    """Return a header in which a first column without a name has one: R and pandas write the names of rows there.
+
+    >>> with_row_names(["", "age"]), with_row_names(["", "row", "age"]), with_row_names(["age", ""])
+    (['row', 'age'], ['row_name', 'row', 'age'], ['age', ''])
+    """
+    if len(names) < 2 or names[0]:
+        return names
+    free = (name for name in ("row", "row_name", *(f"row_{i}" for i in range(2, len(names) + 2))) if name not in names)
+    return [RowNames(next(free)), *names[1:]]
+
+
+def row_names_of(table: pa.Schema) -> str | None:
+    """Return the column of an arrow table that holds the names of its rows, and had no name in its file."""
+    return next((entry.name for entry in table if _ROW_NAMES.items() <= (entry.metadata or {}).items()), None)
+
+
+def named_table(names: Sequence[str], columns: Sequence[Any]) -> pa.Table:
+    """Return columns as a table that remembers which of them holds the names of the rows."""
+    marked = [_ROW_NAMES if isinstance(name, RowNames) else None for name in names]
+    held = zip(names, columns, marked, strict=True)
+    return pa.table(list(columns), pa.schema([pa.field(str(name), x.type, metadata=mark) for name, x, mark in held]))
+
+
+def stating_row_names(schema: Schema | None, name: str | None) -> tuple[Schema | None, tuple[str, ...]]:
+    """Return a schema in which row names are an identifier, unless it says what they are; and a line that tells so."""
+    if name is None:
+        return schema, ()
+    note = f"the first column has no name: it is taken for the names of the rows, and called {name!r}"
+    schema = schema or Schema()
+    if name in schema:
+        return schema, (note,)
+    row = Variable(name, role="identifier", kind_by_rule=True)
+    note = f"{note}; its role is identifier, so no release holds it"
+    return replace(schema, variables=(row, *schema.variables)), (note,)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sfumato.data import frames
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.capacity import require_to_read
 from sfumato.data.columns import still_read_as
-from sfumato.data.file_form import Dialect
+from sfumato.data.file_form import Dialect, row_names_of, stating_row_names
 from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, a_path, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
 from sfumato.data.formats.csv.cells import MISSING, typed
@@ -52,7 +52,8 @@ def read(
     is otherwise told by this rule:
 
     - The first line that is not blank is the header; spaces around names are dropped. Blank lines are skipped, and so
-      is a delimiter at the end of every line.
+      is a delimiter at the end of every line. A first column without a name, as R and pandas write it, holds the names
+      of the rows: it is called row, and an identifier.
     - ``delimiter``: the one of tab, bar, semicolon and comma that splits the header and the first 50 records into the
       same number of fields; always a tab in a .tsv file. Cells may stand in double quotes; a quote inside is doubled.
     - ``missing``: an empty cell and NA, N/A, NaN, nan, null, NULL and a lone point are missing, quoted or not; spaces
@@ -101,9 +102,11 @@ def read(
             missing=markers,
             numeric=frozenset(v.name for v in stated or () if v.kind == "numeric" and not v.kind_by_rule),
         )
+    stated, notes = stating_row_names(stated, row_names_of(found.schema))
     arrow, origin = frames.to_arrow(found)
+    origin = replace(origin, path=file.resolve(), dialect=dialect)
     try:
-        return Microdata.from_arrow(arrow, replace(origin, path=file.resolve(), dialect=dialect), stated)
+        return replace(Microdata.from_arrow(arrow, origin, stated), notes=notes)
     except DataError as error:
         raise type(error)(f"{file}: {error}") from None
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sfumato.arguments import require, require_whole
+from sfumato.data.file_form import row_names_of, stating_row_names
 from sfumato.data.file_names import PARQUET, PathLike, a_path
 from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, times, types
 from sfumato.data.frames import Origin, to_arrow
@@ -180,6 +181,7 @@ def scan(
         raise DataError(f"{files[0]}: the table has no records")
     origin = _origin(files[0], text=bool(text))
     names = tuple(types(files[0]).names)
+    told, notes = (told, ()) if beside is not None else stating_row_names(told, row_names_of(types(files[0])))
     if told is not None and beside is None:
         check_names(told, names)
         absent = [name for name in (*told.names, *told.special().values()) if name not in names]
@@ -201,7 +203,7 @@ def scan(
     _check_weights(whole, learned)
     refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
-    return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin) for place in places))
+    return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin, notes) for place in places))
 
 
 def _chosen(part: Microdata, schema: Schema) -> Microdata:

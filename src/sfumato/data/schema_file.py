@@ -65,6 +65,7 @@ _OF_SCENARIO = ("keys", "about", "k", "membership")
 _OF_VARIABLE = (
     "kind", "role", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment", "hierarchy",
 )  # fmt: skip
+_HUGE = "{} holds a whole number of more than 308 digits, which no column of numbers can hold; correct it"
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
 #   kind: numeric, ordinal (ordered categories, lowest first), nominal (categories without order) or date; without it
@@ -99,8 +100,12 @@ def schema_of(text: str, file: Path) -> Schema:
         stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{file} is not valid TOML: {error}") from None
+    except ValueError:  # of Python, for a whole number of more than 4,300 digits
+        raise SchemaError(_HUGE.format(file)) from None
     except RecursionError:
         raise SchemaError(f"{file}: its lists stand too deep inside each other for a schema") from None
+    if _holds_huge(stated):
+        raise SchemaError(_HUGE.format(file))
     _known(f"{file}", stated, _TOP)
     variables = stated.pop("variables", {})
     _of_type(f"{file}", "variables", variables, dict, "a table such as [variables.income]")
@@ -180,6 +185,13 @@ def write_schema(data: Microdata | Schema, path: str | os.PathLike[str]) -> None
     text = schema_text(data, folder=a_path(path).parent)
     with replacing(path, private=True) as out:
         out.write(text.encode("utf-8"))
+
+
+def _holds_huge(stated: Any) -> bool:
+    """Tell whether a whole number stands somewhere that is too large for a float."""
+    if isinstance(stated, dict | list):
+        return any(map(_holds_huge, stated.values() if isinstance(stated, dict) else stated))
+    return isinstance(stated, int) and stated.bit_length() > 1023
 
 
 def _variable(file: Path, name: str, said: Any) -> Variable:

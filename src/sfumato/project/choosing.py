@@ -160,7 +160,8 @@ def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Ch
             value = measure.evaluate(results.table, after, rng=plan.seed).value
         except NotApplicable as refusal:
             return f"has no {key} once {', '.join(checked.altered)} was repaired ({refusal})"
-        sign = 1 if measure.about.better == "lower" else -1
-        if sign * value > sign * limit:
+        if math.isnan(value):
+            return f"has no {key} once {', '.join(checked.altered)} was repaired (it is undefined there)"
+        if not measure.about.keeps(value, limit):
             return f"breaks the bound on {key} once {', '.join(checked.altered)} was repaired"
     return ""

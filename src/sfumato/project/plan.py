@@ -216,6 +216,8 @@ def planned(
         population=population,
         whole=whole,
     )
+    for note in data.notes:
+        tell(f"{plan.name}: {note}")
     remind(data, tell)
     return plan
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from sfumato.about import Better, Purpose, Unit
+from sfumato.about import Better, Purpose, Unit, keeps_bound
 from sfumato.compare import plain
 from sfumato.compare.examine.findings import (
     CoefficientChange,
@@ -356,8 +356,7 @@ class Summary:
     def _keeps(self, line: CandidateLine, bound: Bound) -> bool:
         if bound.key not in line.figures:
             return False
-        value = line.figures[bound.key].value
-        return value <= bound.limit if self.measure(bound.key).better == "lower" else value >= bound.limit
+        return keeps_bound(line.figures[bound.key].value, bound.limit, self.measure(bound.key).better)
 
     @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sfumato.about import keeps_bound
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, left_open
 from sfumato.compare.examine.findings import Examination, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
@@ -243,7 +244,7 @@ def _changes(
             continue
         texts = ["–" if value is None else written(value, line.unit) for value in sides]
         bound = bounded.get(line.key)
-        kept = None if bound is None or sides[1] is None else _kept(sides[1], bound, line)
+        kept = None if bound is None or row is None else _kept(sides[1], bound, line)
         yield Change(line.title, texts[0], texts[1], bound=bound.text if bound else "", kept=kept)
         if checked is not None and line.key in checked.after:
             yield Change(GOES_OUT, texts[0], written(checked.after[line.key], line.unit), part=True)
@@ -257,8 +258,8 @@ def _changes(
                 yield Change(part, told[0], told[1], part=True)
 
 
-def _kept(value: float, bound: Bound, line: MeasureLine) -> bool:
-    return value <= bound.limit if line.better == "lower" else value >= bound.limit
+def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
+    return value is not None and keeps_bound(value, bound.limit, line.better)
 
 
 def price_of(found: Examination) -> tuple[str, ...]:

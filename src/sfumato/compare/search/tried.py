@@ -56,8 +56,8 @@ class Tried:
         return self.cost(place, key) - self.bounds[key]
 
     def violated(self, place: int, among: Sequence[str] | None = None) -> list[str]:
-        """Name the figures, of all that have bounds or of some, that are beyond theirs at a place."""
-        return [key for key in (self.bounds if among is None else among) if self.excess(place, key) > 0]
+        """Name the figures, of all that have bounds or of some, that are beyond theirs at a place, or undefined."""
+        return [key for key in (self.bounds if among is None else among) if not self.excess(place, key) <= 0]
 
     def keeps(self, place: int) -> bool:
         """Tell whether the means at a place keep all bounds."""

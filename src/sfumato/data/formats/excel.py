@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from sfumato.data.columns import short
 from sfumato.data.dates import is_moment
 from sfumato.data.decimals import EXACT
+from sfumato.data.file_form import named_table, with_row_names
 from sfumato.data.formats.csv.cells import typed, without_markers
 from sfumato.data.formats.csv.reading import checked_names
 from sfumato.errors import DataError, FileError, SfumatoError
@@ -84,9 +85,10 @@ def read_excel(path: Path, content: bytes, sheet: str | None, missing: Sequence[
     names, records = cells[0], cells[1:]
     if not records:
         raise FileError(f"{path}: sheet {name!r} has a header but no records")
-    header = checked_names(f"{path}: sheet {name!r}", ["" if text is None else str(text).strip() for text in names])
+    written = with_row_names(["" if text is None else str(text).strip() for text in names])
+    header = checked_names(f"{path}: sheet {name!r}", written)
     columns = [_column([row[place] for row in records], missing) for place in range(len(header))]
-    return pa.table(columns, names=header)
+    return named_table(header, columns)
 
 
 def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:

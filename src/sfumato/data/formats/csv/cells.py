@@ -58,9 +58,18 @@ def _numbers(text: Any, decimal: str) -> Any:
     if any_true(pc.is_nan(numbers)):  # "nan" that nobody declared missing
         return None
     values = np.abs(numbers.drop_null().to_numpy())
-    if values[np.isfinite(values)].max(initial=0) >= EXACT and _loses_digits(bare, numbers, r"^[+-]?\d+$"):
-        return None  # whole numbers beyond 2^53 name something: no float holds them exactly, their text does
+    if values[np.isfinite(values)].max(initial=0) >= EXACT and _names_something(bare, values):
+        return None
     return numbers
+
+
+def _names_something(bare: Any, values: Any) -> bool:
+    """Tell whether a cell is a whole number beyond 2^53, digit by digit: no float holds these, their text does.
+
+    One that happens to be a float, such as 1 with 25 zeros, is no exception: it would come back as 1e+25.
+    """
+    whole = pc.match_substring_regex(bare.drop_null(), r"^[+-]?\d+$").to_numpy(zero_copy_only=False)
+    return bool((values[whole] > EXACT).any())
 
 
 def with_more_digits(text: Any, numbers: Any, decimal: str) -> bool:

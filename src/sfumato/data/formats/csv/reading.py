@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from sfumato.data.file_form import Dialect, TextForm
+from sfumato.data.file_form import Dialect, TextForm, named_table, with_row_names
 from sfumato.data.formats.csv.cells import any_true, detect_decimal, typed, with_more_digits, without_markers
 from sfumato.data.formats.csv.detection import DELIMITERS, detect_delimiter, first_records, quoted_columns
 from sfumato.errors import DataError, FileError
@@ -57,7 +57,7 @@ def read_csv(
             exact[name] = text
         marker = markers[name]
         forms[name] = TextForm(usual if marker is None else marker, decimals, quoted[place])
-    return pa.table(columns, names=list(texts)), Dialect(
+    return named_table(names, columns), Dialect(
         delimiter=delimiter,
         decimal=decimal,
         encoding=encoding,
@@ -132,10 +132,19 @@ def _end_of(pattern: "re.Pattern[bytes]", data: bytes, start: int) -> int:
 
 def header(path: Path, line: str, delimiter: str) -> list[str]:
     """Return the names in a header."""
-    names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
+    try:
+        names = [name.strip() for name in next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter))]
+    except csv.Error as error:
+        longest = csv.field_size_limit()
+        if any(len(name) > longest for name in line.split(delimiter)):
+            raise FileError(
+                f"{path}: a name in the header has more than {longest:,} characters; the first line must hold the "
+                "names of the columns, and every quote in it must close"
+            ) from None
+        raise FileError(f"{path}: the header cannot be read ({error}); correct the first line") from None
     if len(names) > 1 and not names[-1]:
         names.pop()  # a delimiter at the end of the line; _parsed sees to it that nothing stands behind it
-    return checked_names(f"{path}", names)
+    return checked_names(f"{path}", with_row_names(names))
 
 
 def checked_names(where: str, names: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from sfumato.data.atomic import reason, replacing
+from sfumato.data.file_form import named_table
 from sfumato.data.formats.compression import inner_name
 from sfumato.data.formats.csv.cells import MISSING, detect_decimal, has_decimals, typed, without_markers
 from sfumato.data.formats.csv.detection import detect_delimiter, first_records
@@ -165,7 +166,7 @@ def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
         width = len(form.names)
         raise FileError(
             f"{form.path}: record {seen + more + 1} has {width + 1} fields, but the header has {width} names; name "
-            "every column (R writes row names without one: write.csv(..., row.names = FALSE))"
+            "every column (R's write.table leaves out the name of the rows: write.csv writes an empty one)"
         )
 
 
@@ -196,7 +197,7 @@ def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
 
 def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: TextOptions) -> None:
     """Convert a file."""
-    schema = pa.schema(list(kinds.items()))
+    schema = named_table(one.form.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
     with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
         held: list[pa.RecordBatch] = []
         count = 0
