@@ -24,7 +24,13 @@ from sfumato import (
     Variable,
 )
 from sfumato.risk.attacks import agree, alike
-from sfumato.risk.household_attack import _paired_by_subsets, _paired_one_by_one, alike_households
+from sfumato.risk.household_attack import (
+    _paired_by_subsets,
+    _paired_one_by_one,
+    alike_households,
+    households_in_groups,
+    nearest_households,
+)
 
 
 def table(town: Sequence[str | None], sex: Sequence[str | None], home: Sequence[float | None]) -> Microdata:
@@ -44,6 +50,14 @@ HOMES = table(
     ["f", "m", "m", "f", "f", "f", "f", "m"],
     [1, 1, 2, 2, 3, 3, 4, None],
 )
+
+
+HOMES_OF = np.array([0, 0, 1, 1, 2, 2, 3, 4])
+
+
+def _codes(before: Microdata, after: Microdata) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    both = [np.column_stack([side.columns[name] for name in ("town", "sex")]) for side in (before, after)]
+    return both[0].astype(np.int32), both[1].astype(np.int32)
 
 
 def test_by_hand() -> None:
@@ -66,11 +80,15 @@ def test_by_hand() -> None:
 
 
 def test_a_missing_value_agrees_but_nobody_is_paired_twice() -> None:
-    # the man of the second couple is blank: to a couple f + m and ? + f are alike, and to two women f + f and ? + f
+    # the man of the second couple is blank: to a couple f + m and ? + f are alike, and to two women f + f and ? + f:
+    # (1/2 + 1/2 + 1/2 + 1 + 1) / 5 = .7; who takes a household that shows all before one with a blank finds the first
+    # couple, the women and who lives alone, and not the second couple: 4 / 5
     after = HOMES.replace({"sex": np.array([0, 1, -1, 0, 0, 0, 0, 1], dtype=np.int32)})
+    alike_them = alike_households(*_codes(HOMES, after), HOMES_OF)
+    assert alike_them.tolist() == [1 / 2, 1 / 2, 1 / 2, 1, 1]
     found = Reidentification(unit="household").evaluate(HOMES, after)
     assert found.by_record is not None
-    assert found.by_record.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1]
+    assert found.by_record.tolist() == [1, 1, 0, 0, 1, 1, 1, 1]
     # the woman of that couple is blank: m + ? cannot be two women, though each of them agrees with somebody there
     after = HOMES.replace({"sex": np.array([0, 1, 1, -1, 0, 0, 0, 1], dtype=np.int32)})
     found = Reidentification(unit="household").evaluate(HOMES, after)
@@ -78,12 +96,13 @@ def test_a_missing_value_agrees_but_nobody_is_paired_twice() -> None:
     assert found.by_record.tolist() == [1 / 2, 1 / 2, 1 / 2, 1 / 2, 1, 1, 1, 1]
 
 
-def test_who_changed_is_found_by_one_member_at_most() -> None:
-    # every man is published as a woman: no couple has its members in the file
+def test_households_whose_members_changed_are_found_by_the_nearest() -> None:
+    # every man is published as a woman: no couple has its members in the file, but three homes of two are as near to a
+    # couple as can be, and who lives alone is the nearest of two: 1/3 + 1/3 + 1/3 + 1 + 1
     after = HOMES.replace({"sex": np.zeros(8, dtype=np.int32)})
     found = Reidentification(unit="household").evaluate(HOMES, after)
-    assert found.tables["scenarios"][0]["attack"] != "all members alike"
-    assert found.parts["expected re-identifications"] < 3
+    assert found.tables["scenarios"][0]["attack"] == "nearest household, all members"
+    assert found.parts["expected re-identifications"] == pytest.approx(3)
 
 
 def test_it_needs_the_same_households_in_both_tables() -> None:
@@ -103,7 +122,6 @@ def test_it_needs_the_same_households_in_both_tables() -> None:
 def test_a_file_without_the_household_is_judged_with_the_original_s() -> None:
     gone = HOMES.without(["home"])
     for measure in (
-        Reidentification(unit="household"),
         Reidentification(),
         IndividualRisk(),
         KAnonymity(unit="household"),
@@ -137,6 +155,99 @@ def test_k_anonymity_of_households_by_hand() -> None:
     assert found.parts["households of 1"] == 1 and found.parts["households of 2"] == pytest.approx(1 / 3)
     assert KAnonymity(2).evaluate(HOMES, HOMES).value == 1 / 8  # of records only the man in B is alone
     assert KAnonymity(unit="household") != KAnonymity() and repr(KAnonymity(unit="household")).endswith("'household')")
+
+
+def test_without_its_number_a_household_is_as_sure_as_what_its_members_share() -> None:
+    """Two towns are all that is shared: seven records in A, one in B."""
+    found = Reidentification(unit="household").evaluate(HOMES, HOMES.without(["home"]))
+    # among the seven of A there are 5 women and 2 men: a couple is found as one of 5 and one of 2, and B has no woman.
+    # of the own couple's members 1 of 5 and 1 of 2 are found: (1/5 + 1/2) / 2 = .35. two women: 2 of the 5 are theirs,
+    # 2/5. a woman alone: 1/5. the man alone is the only one of B
+    by_groups = [0.35, 0.35, 0.4, 0.2, 1]
+    group = np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    assert households_in_groups(*_codes(HOMES, HOMES), HOMES_OF, group).tolist() == pytest.approx(by_groups)
+    # the man of B is a group of one, as he is a household of one; nobody else is a whole group
+    assert alike_households(*_codes(HOMES, HOMES), HOMES_OF, group).tolist() == [0, 0, 0, 0, 1]
+    # one member alone finds less: a woman of A 1/5, a man 1/2, he of B for sure: .35, .35, 1/5, 1/5, 1
+    assert found.value == pytest.approx(sum(by_groups) / 5)
+    assert found.parts["if the file told who lives together"] == pytest.approx((1 / 2 + 1 / 2 + 3) / 5)
+    assert any("put together by town, which makes the households of 0.0%" in note for note in found.notes)
+    named = replace(HOMES.schema, variables=(*HOMES.schema.variables[:2], Variable("home", role="identifier")))
+    left_out = Reidentification(unit="household").evaluate(HOMES, replace(HOMES, schema=named))
+    assert left_out.value == found.value  # what names the units does not go out
+
+
+def test_a_column_that_parts_households_makes_them_found_by_all_members() -> None:
+    rent = np.array([700.0, 700, 500, 500, 600, 600, 500, 400])
+    table = HOMES.to_arrow().append_column("rent", pa.array(rent))
+    data = Microdata.from_frame(table, HOMES.schema)
+    found = Reidentification(unit="household").evaluate(data, data.without(["home"]))
+    # rent and town part all but the second couple from the woman alone, who pay 500 in A: m + f + f. groups: f + m
+    # (700), f + f (600), m + f + f, m in B. a couple is in two of these: the first is found with 1/2; of the second the
+    # man is the only one, the woman one of two: (1 + 1/2) / 2 / 2. two women are in f + f and m + f + f: 1/2.
+    # a woman alone in three, one of two there: 1/6; the man alone is the only one of B
+    group = np.array([0, 0, 1, 1, 2, 2, 1, 3])
+    expected = [1 / 2, 3 / 8, 1 / 2, 1 / 6, 1]
+    assert households_in_groups(*_codes(data, data), HOMES_OF, group).tolist() == pytest.approx(expected)
+    # taking groups for households: the first couple, the two women and the man are the only ones of their kind
+    assert alike_households(*_codes(data, data), HOMES_OF, group).tolist() == [1, 0, 1, 0, 1]
+    assert found.value == pytest.approx(3 / 5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
+def test_the_nearest_household_is_that_of_all_pairings(seed: int, homes: int, grouped: bool) -> None:
+    """Against every order of the members of every household, or group of its size."""
+    rng = np.random.default_rng(seed)
+    unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 5, homes))).astype(np.int64)
+    here, there = (rng.integers(0, 4, (len(unit), 2)) / 4.0 for _ in range(2))
+    there = np.where(rng.random(here.shape) < 0.6, here, there)
+    group = rng.integers(0, max(homes // 2, 1), homes)[unit] if grouped else unit
+    group = np.unique(group, return_inverse=True)[1]
+
+    def apart(one: NDArray[np.intp], other: NDArray[np.intp]) -> float:
+        ways = (np.minimum(np.abs(here[one] - there[list(order)]), 1).sum() for order in permutations(other))
+        return float(min(ways))
+
+    shown = [np.flatnonzero(group == number) for number in range(group.max() + 1)]
+    expected = []
+    for number in range(homes):
+        mine = np.flatnonzero(unit == number)
+        own = next((found for found in shown if set(found) == set(mine)), None)
+        if own is None:
+            expected.append(0.0)
+            continue
+        reach = [apart(mine, found) for found in shown if len(found) == len(mine)]
+        first = apart(mine, own) <= min(reach) + 1e-9
+        expected.append(1 / sum(one <= min(reach) + 1e-9 for one in reach) if first else 0.0)
+    found = nearest_households(here, there, unit, group if grouped else None)
+    assert found.tolist() == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 4))
+def test_households_in_groups_are_those_counted_one_by_one(seed: int, homes: int, groups: int) -> None:
+    """Without gaps: a group holds a family if it has as many records of each kind as the family has."""
+    rng = np.random.default_rng(seed)
+    unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 4, homes))).astype(np.int64)
+    before = rng.integers(0, 2, (len(unit), 2)).astype(np.int32)
+    after = np.where(rng.random(before.shape) < 0.1, rng.integers(0, 2, before.shape), before).astype(np.int32)
+    group = np.unique(rng.integers(0, groups, homes)[unit], return_inverse=True)[1]
+    expected = []
+    for number in range(homes):
+        mine = np.flatnonzero(unit == number)
+        kinds = [tuple(before[record]) for record in mine]
+        holding, own = 0, False
+        for place in range(group.max() + 1):
+            there = [tuple(row) for row in after[group == place]]
+            holds = all(there.count(kind) >= kinds.count(kind) for kind in kinds)
+            holding, own = holding + holds, own or (holds and place == group[mine[0]])
+        shares = []
+        for kind in kinds:
+            like = (after == kind).all(axis=1) & (group == group[mine[0]])
+            shares.append((like & (unit == number)).sum() / max(like.sum(), 1))
+        expected.append(float(np.mean(shares)) / holding if own else 0.0)
+    assert households_in_groups(before, after, unit, group).tolist() == pytest.approx(expected)
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,11 +13,12 @@ from scipy.special import bdtrc
 from scipy.stats import rankdata
 
 from sfumato.data.microdata import Microdata
+from sfumato.data.reassembly import Reassembled
 from sfumato.data.units import units
 from sfumato.restoration import wording
 from sfumato.restoration.aims import Aim, aims
 from sfumato.restoration.audit import FALSE_ALARMS
-from sfumato.restoration.belonging import Rebuilt, put_together
+from sfumato.restoration.belonging import put_together
 from sfumato.restoration.findings import Audit, Restored
 from sfumato.restoration.guess import MANY, best_guess
 
@@ -123,7 +124,7 @@ def _with(found: Audit, alarms: list[Restored]) -> Audit:
     return replace(found, routes=routes, verdict=wording.overall(routes, dict(found.protected)))
 
 
-def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, together: Rebuilt) -> Restored:
+def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, together: Reassembled) -> Restored:
     """Return what an intruder gets right who puts the records of a person together and follows the rule."""
     cells = aim.cells[asked]
     shown = table.columns[rule.name]

@@ -1,10 +1,14 @@
-"""An attack on households: the intruder knows the keys of all members and looks for households of such members.
+"""Attacks on households: the intruder knows the keys of all members and looks for records of such members.
 
 Two households are alike if they have as many members and these can be paired so that each pair agrees in every key, a
 missing value with any. Where no value is missing that means the same members; else it is a question of perfect
 matchings, asked of each pair of different households in which every member agrees with somebody.
+
+Where the file does not number households, records that share what households share are taken for one: a group may be a
+household, a part of one, or several.
 """
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +16,8 @@ from numpy.typing import NDArray
 
 from sfumato.data.units import counted
 from sfumato.kernels.agreement import agreeing_pairs
-from sfumato.kernels.groups import classes, first_records
+from sfumato.kernels.groups import class_sums, classes, first_records
+from sfumato.risk.attacks import alike
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -21,36 +26,181 @@ Unit = Literal["record", "household"]  # of which a measure tells how many are f
 
 AT_ONCE = 500  # original households that are compared with all protected ones at a time
 BY_SUBSETS = 8  # members up to which pairings are found over all subsets of them
+CELLS = 4_000_000  # distances between members that are computed at a time
+NOBODY = -1
 
 
-def alike_households(before: Codes, after: Codes, unit: Integers) -> Floats:
+def alike_households(before: Codes, after: Codes, unit: Integers, group: Integers | None = None) -> Floats:
     """Return the chance of each household among the protected ones that are alike in the keys of all members.
 
     ``unit`` numbers the household of each record, the same in both tables. The chance is one over the number of
-    households alike if the own is among them, else 0.
+    households alike if the own is among them, else 0. ``group`` says which protected records are taken for a household
+    where the file does not number them; a household is then found only if its members are a group.
 
     >>> keys, home = np.array([[0], [1], [0], [1], [1], [1]]), np.array([0, 0, 1, 1, 2, 2])
     >>> alike_households(keys, keys, home).tolist()
     [0.5, 0.5, 1.0]
+    >>> alike_households(keys, keys, home, np.array([0, 0, 1, 1, 1, 1])).tolist()
+    [1.0, 0.0, 0.0]
     """
     person, _ = classes(np.concatenate([before, after]))
     rows = np.concatenate([before, after])[first_records(person)]
     known, shown = person[: len(before)], person[len(before) :]
     agreement = _Agreement(rows)
-    sizes = np.bincount(unit, minlength=counted(unit))
-    chance = np.zeros(len(sizes))
-    for size in np.unique(sizes):
-        homes = np.flatnonzero(sizes == size)
-        mine, theirs = (_members(side, unit, sizes, size) for side in (known, shown))
-        chance[homes] = _chances(mine, theirs, agreement)
+    chance = np.zeros(counted(unit))
+    for homes, mine, theirs, own in _by_size(unit, group):
+        if len(theirs):
+            chance[homes] = _chances(np.sort(known[mine]), np.sort(shown[theirs]), own, agreement)
     return chance
 
 
-def _members(person: Integers, unit: Integers, sizes: Integers, size: int) -> Integers:
-    """Return the members of the households of one size, a row each, in ascending order."""
-    records = np.flatnonzero(sizes[unit] == size)
-    order = records[np.lexsort((person[records], unit[records]))]
-    return person[order].reshape(-1, size)
+def households_in_groups(before: Codes, after: Codes, unit: Integers, group: Integers) -> Floats:
+    """Return the share of the members of each household that is found among records that share something.
+
+    The intruder takes one of the groups that have as many records like each member as the household has; there he takes
+    for each member one of the records that agree with it. A household whose records are in several groups is not found.
+
+    >>> keys, home = np.array([[0], [1], [0], [1], [0], [0]]), np.array([0, 0, 1, 1, 2, 3])
+    >>> households_in_groups(keys, keys, home, np.array([0, 0, 1, 1, 1, 2])).tolist()
+    [0.5, 0.375, 0.16666666666666666, 0.3333333333333333]
+    """
+    from scipy.sparse import csr_matrix
+
+    person, _ = classes(np.concatenate([before, after]))
+    rows = np.concatenate([before, after])[first_records(person)]
+    known, shown = person[: len(before)], person[len(before) :]
+    agreement, groups = _Agreement(rows), counted(group)
+    lives = csr_matrix((np.ones(len(shown), dtype=np.int32), (shown, group)), shape=(len(rows), groups))
+    like: Any = (agreement.matrix @ lives).tocsr()  # by person and group the records that agree
+    home, first = np.unique(unit, return_index=True)
+    of_home = group[first]
+    torn = np.zeros(len(home), dtype=bool)
+    torn[unit[group != of_home[unit]]] = True
+    number, own = np.zeros(len(home)), np.zeros(len(home), dtype=bool)
+    for homes, mine, _, _ in _by_size(unit, None):
+        members = np.sort(known[mine])
+        asked, of = np.unique(members, axis=0, return_inverse=True)
+        of = of.reshape(-1)
+        for start in range(0, len(asked), AT_ONCE):
+            kinds = asked[start : start + AT_ONCE]
+            holding = _holding(kinds, like)
+            these = np.flatnonzero((of >= start) & (of < start + AT_ONCE))
+            number[homes[these]] = np.diff(holding.indptr)[of[these] - start]
+            own[homes[these]] = np.asarray(holding[of[these] - start, of_home[homes[these]]]).ravel() > 0
+    within, beside = (np.column_stack([codes, group]).astype(np.int32) for codes in (before, after))
+    their, ours = (np.column_stack([codes, unit]).astype(np.int32) for codes in (before, after))
+    share = alike(their, ours)[1] / np.maximum(alike(within, beside)[1], 1)
+    share = class_sums(unit, share, len(home)) / np.bincount(unit)
+    return np.where(own & ~torn, share / np.maximum(number, 1), 0.0)
+
+
+def _holding(kinds: Integers, like: Any) -> Any:
+    """Return a matrix of households by groups: which have as many records like each member as the household has."""
+    place = np.zeros_like(kinds)  # how many of the members before are the same person to whoever knows the keys
+    for member in range(1, kinds.shape[1]):
+        place[:, member] = np.where(kinds[:, member] == kinds[:, member - 1], place[:, member - 1] + 1, 0)
+    found: Any = None
+    for member in range(kinds.shape[1]):
+        rows = like[kinds[:, member]]
+        needed = np.repeat(place[:, member], np.diff(rows.indptr))
+        rows.data = (rows.data > needed).astype(np.int32)
+        rows.eliminate_zeros()
+        found = rows if found is None else found.multiply(rows)
+    found = found.tocsr()
+    found.eliminate_zeros()
+    return found
+
+
+def nearest_households(here: Floats, there: Floats, unit: Integers, group: Integers | None = None) -> Floats:
+    """Return the chance of each household among the nearest protected ones, all members together.
+
+    Records are points, and as far apart as in Gower's distance; members are paired so that the sum of their distances
+    is least. Households of more than ``BY_SUBSETS`` members are not looked for.
+
+    >>> points, home = np.array([[0.0], [0.4], [0.5], [0.9]]), np.array([0, 0, 1, 1])
+    >>> nearest_households(points, points + 0.2, home).tolist()
+    [1.0, 1.0]
+    """
+    person, _ = classes(_ranked(np.concatenate([here, there])))
+    points = np.concatenate([here, there])[first_records(person)]
+    known, shown = person[: len(here)], person[len(here) :]
+    chance = np.zeros(counted(unit))
+    for homes, mine, theirs, own in _by_size(unit, group):
+        if mine.shape[1] > BY_SUBSETS or not len(theirs):
+            continue
+        asked, of = _different(np.sort(known[mine]))
+        found, kind = _different(np.sort(shown[theirs]))
+        copies = np.bincount(kind)
+        at_once = max(CELLS // (len(found) * mine.shape[1] ** 2), 1)
+        for start in range(0, len(asked), at_once):
+            apart = _paired_at_least(points[asked[start : start + at_once]], points[found])
+            slack = 1e-9 * (1 + apart)
+            these = np.flatnonzero((of >= start) & (of < start + at_once) & (own != NOBODY))
+            mine_apart = apart[of[these] - start]
+            reached = mine_apart[np.arange(len(these)), kind[own[these]]][:, None]
+            nearer = ((mine_apart < reached - slack[of[these] - start]) * copies).sum(axis=1)
+            tied = ((np.abs(mine_apart - reached) <= slack[of[these] - start]) * copies).sum(axis=1)
+            chance[homes[these]] = np.where(nearer == 0, 1 / np.maximum(tied, 1), 0.0)
+    return chance
+
+
+def _ranked(points: Floats) -> Codes:
+    """Return the columns of points as codes, so that equal points can be found."""
+    ranks = [np.unique(column, return_inverse=True)[1] for column in points.T]
+    return np.column_stack(ranks).astype(np.int32)
+
+
+def _different(members: Integers) -> tuple[Integers, Integers]:
+    """Return the different households, and which of them each one is."""
+    kinds, of = np.unique(members, axis=0, return_inverse=True)
+    return kinds, of.reshape(-1)
+
+
+def _paired_at_least(known: Floats, shown: Floats) -> Floats:
+    """Return the least sum of distances over all ways to pair the members of each two households.
+
+    ``known`` and ``shown`` are households x members x columns. Subsets of the members of the one are gone through, a
+    member of the other at a time.
+    """
+    members = known.shape[1]
+    apart = np.zeros((len(known), len(shown), members, members))
+    for column in range(known.shape[2]):
+        away = np.abs(known[:, None, :, None, column] - shown[None, :, None, :, column])
+        apart += np.minimum(away, 1.0, out=away)
+    least = {0: np.zeros((len(known), len(shown)))}  # by the members taken so far, as bits
+    for row in range(members):
+        then: dict[int, Floats] = {}
+        for bits, so_far in least.items():
+            for column in range(members):
+                if not bits >> column & 1:
+                    now, reached = bits | 1 << column, so_far + apart[:, :, row, column]
+                    then[now] = np.minimum(then[now], reached) if now in then else reached
+        least = then
+    return least[2**members - 1]
+
+
+def _by_size(
+    unit: Integers, group: Integers | None
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield for each size the households, their records, the records of what is taken for such, and the own among it.
+
+    ``group`` says what is taken for a household, None the households themselves. Records stand a household a row; who
+    is no group, or not the whole of it, has ``NOBODY`` among them.
+    """
+    sizes = np.bincount(unit, minlength=counted(unit))
+    shown = unit if group is None else group
+    groups = np.bincount(shown, minlength=counted(shown))
+    order = np.argsort(unit, kind="stable")
+    ordered = np.argsort(shown, kind="stable")
+    for size in np.unique(sizes):
+        homes = np.flatnonzero(sizes == size)
+        mine = order[sizes[unit[order]] == size].reshape(-1, size)
+        alike_size = np.flatnonzero(groups == size)
+        theirs = ordered[groups[shown[ordered]] == size].reshape(-1, size)
+        place = np.full(len(groups), NOBODY)
+        place[alike_size] = np.arange(len(alike_size))
+        together = (shown[mine] == shown[mine][:, :1]).all(axis=1)
+        yield homes, mine, theirs, np.where(together, place[shown[mine[:, 0]]], NOBODY)
 
 
 class _Agreement:
@@ -73,17 +223,18 @@ class _Agreement:
         return agree
 
 
-def _chances(known: Integers, shown: Integers, agreement: _Agreement) -> Floats:
-    """Return the chances of households of one size, given their members in both tables."""
+def _chances(known: Integers, shown: Integers, own: NDArray[np.intp], agreement: _Agreement) -> Floats:
+    """Return the chances of households of one size, given the members of each, and of those shown; ``own`` is which."""
     mine, _ = classes(known)
     theirs, copies = classes(shown)
+    there_is = own != NOBODY
     if agreement.exact:
         both, _ = classes(np.concatenate([shown, known]))
         there, asked = both[: len(shown)], both[len(shown) :]
-        alike = np.bincount(there, minlength=int(both.max()) + 1)[asked]
-        return np.where(there == asked, 1 / np.maximum(alike, 1), 0.0)
+        number = np.bincount(there, minlength=int(both.max()) + 1)[asked]
+        return np.where(there_is & (there[own] == asked), 1 / np.maximum(number, 1), 0.0)
     kinds, found = known[first_records(mine)], shown[first_records(theirs)]
-    number, own = np.zeros(len(kinds)), np.zeros(len(known), dtype=bool)
+    number, hit = np.zeros(len(kinds)), np.zeros(len(known), dtype=bool)
     reach = _reach(found, agreement)
     for start in range(0, len(kinds), AT_ONCE):
         asking = np.arange(start, min(start + AT_ONCE, len(kinds)))
@@ -91,8 +242,8 @@ def _chances(known: Integers, shown: Integers, agreement: _Agreement) -> Floats:
         np.add.at(number, start + one, copies[other])
         households = np.flatnonzero((mine >= start) & (mine < start + AT_ONCE))
         matched = (start + one) * len(found) + other
-        own[households] = np.isin(mine[households] * len(found) + theirs[households], matched)
-    return np.where(own, 1 / np.maximum(number[mine], 1), 0.0)
+        hit[households] = np.isin(mine[households] * len(found) + theirs[own[households]], matched)
+    return np.where(hit & there_is, 1 / np.maximum(number[mine], 1), 0.0)
 
 
 def _reach(found: Integers, agreement: _Agreement) -> Any:

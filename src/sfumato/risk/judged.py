@@ -18,7 +18,7 @@ from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
 from sfumato.pair.statistics import Values
 from sfumato.risk.attacks import alike, nearest
-from sfumato.risk.household_attack import alike_households
+from sfumato.risk.household_attack import alike_households, households_in_groups, nearest_households
 from sfumato.risk.method_attack import in_windows, nearest_group, own_group
 from sfumato.risk.mixed_points import points
 from sfumato.risk.own_nearest import own_is_nearest_mixed
@@ -34,6 +34,10 @@ SIDES = ("original", "protected")
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
 BY_METHOD = "by who knows the method"
+IN_GROUPS = "all members alike, among records that share what households share"
+GROUPS_ALIKE = "all members alike and nobody else who shares what they share"
+NEAREST_HOME = "nearest household, all members"
+NUMBERED = "if the file told who lives together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,8 +249,18 @@ class Known:
         return found.share(found.counts < self.scenario.k)
 
 
-def judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> Judged:
-    """Try the attacks that the keys of a scenario allow, and keep the best; on households where ``unit`` has them."""
+@dataclass(frozen=True, eq=False)
+class Families:
+    """Households to look for: of each record, and what the protected table shows of who belongs together."""
+
+    unit: Integers
+    group: Integers | None = None  # of each protected record, alike in what households share; None: it is numbered
+    by: tuple[str, ...] = ()  # the columns that the records of a group have in common
+    sizes: tuple[str, ...] = ()  # the columns that say how many members a household has
+
+
+def judge(pair: Pair, scenario: Scenario, homes: Families | None) -> Judged:
+    """Try the attacks that the keys of a scenario allow, and keep the best; on households where there are any."""
     known = Known.of(pair, scenario)
     seen, records, attacks = known.seen, len(pair.original), known.attacks()
     codes = codes_of(seen, known.true, records)
@@ -263,9 +277,10 @@ def judge(pair: Pair, scenario: Scenario, unit: Integers | None) -> Judged:
     if not scenario.knows_membership:
         weights, said = population_weights(pair)
         notes = (*notes, f"{scenario.name}: {said}")
-    if unit is not None:
-        attack, chance = _of_households(chances, codes, unit, weights)
-        return Judged(scenario, attack, Chances(chance), None, notes)
+    if homes is not None:
+        attack, chance, numbered = _of_households(pair, known, chances, codes, homes, weights)
+        together = {} if numbered is None else {NUMBERED: numbered}
+        return Judged(scenario, attack, Chances(chance), None, notes, together)
     best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
     chance = chances[best]
     if weights is not None:
@@ -279,19 +294,52 @@ def best_of(means: Mapping[str, float]) -> str:
 
 
 def _of_households(
-    by_record: Mapping[str, Floats], codes: tuple[Codes, Codes], unit: Integers, weights: Floats | None
-) -> tuple[str, Floats]:
-    """Return the best attack on households and the chance of each: by all members together, or by one of them."""
+    pair: Pair,
+    known: Known,
+    by_record: Mapping[str, Floats],
+    codes: tuple[Codes, Codes],
+    homes: Families,
+    weights: Floats | None,
+) -> tuple[str, Floats, float | None]:
+    """Return the best attack on households and the chance of each: by all members together, or by one of them.
+
+    Where the file does not number households, the mean chance if it did comes third.
+    """
+    unit, group = homes.unit, homes.group
+    if group is None:
+        chances = {ALL_ALIKE: alike_households(*codes, unit)}
+    else:
+        sized = _with_sizes(pair, known, codes, homes.sizes)
+        chances = {IN_GROUPS: households_in_groups(*sized, unit, group)}
+        chances[GROUPS_ALIKE] = alike_households(*sized, unit, group)
+    if GOWER in by_record and (known.perturbed or min(side.min(initial=0) for side in codes) < 0):
+        chances[NEAREST_HOME] = nearest_households(*points(pair, known.keys), unit, group)
     attacks = {f"{attack}, one member": attack for attack in by_record}
-    chances = {ALL_ALIKE: alike_households(*codes, unit)}
     chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
+    numbered = None
+    if group is not None:
+        whole = alike_households(*codes, unit)
+        whole = whole if weights is None else _in_population(whole, _mean_of(weights, unit), None)
+        numbered = float(whole.mean())
     best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
     if weights is None:
-        return best, chances[best]
-    if best == ALL_ALIKE:
-        return best, _in_population(chances[best], _mean_of(weights, unit), None)
+        return best, chances[best], numbered
+    if best not in attacks:
+        return best, _in_population(chances[best], _mean_of(weights, unit), None), numbered
     attack = attacks[best]
-    return best, _mean_of(_in_population(by_record[attack], weights, codes if attack == ALIKE else None), unit)
+    found = _in_population(by_record[attack], weights, codes if attack == ALIKE else None)
+    return best, _mean_of(found, unit), numbered
+
+
+def _with_sizes(
+    pair: Pair, known: Known, codes: tuple[Codes, Codes], sizes: tuple[str, ...]
+) -> tuple[Codes, Codes]:
+    """Return the keys with the size of the household: who knows all members knows how many they are."""
+    names = [name for name in sizes if name in pair.protected.schema and name not in known.keys]
+    seen = {name: pair.footing(name) for name in names if not perturbed_key(pair, name)}
+    more = codes_of(seen, [name for name, found in seen.items() if found.comparable], len(pair.original))
+    before, after = (np.column_stack(both).astype(np.int32) for both in zip(codes, more, strict=True))
+    return before, after
 
 
 def _mean_of(figures: Floats, unit: Integers) -> Floats:

@@ -12,6 +12,7 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.keys import key_names
 from sfumato.data.scenario import Scenario
+from sfumato.data.reassembly import number_published, reassembled, sizes
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
@@ -22,7 +23,7 @@ from sfumato.pair.sample import NORMAL, SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
-from sfumato.risk.judged import Judged, judge
+from sfumato.risk.judged import Families, Judged, judge
 from sfumato.risk.judged_in_parts import judge_in_parts
 
 Floats = NDArray[np.float64]
@@ -168,11 +169,11 @@ class Reidentification(Measure):
         homes, said_of_homes = pair.homes()
         records = len(pair.original)
         sample = self._drawn(pair, rng)
-        unit = _households(pair, homes) if self.unit == "household" else None
+        families, told = _families(pair, homes) if self.unit == "household" else (None, ())
         found: list[Judged] = []
         for scenario in intruders:
             if sample is None:
-                judged = pair.keep(("found under", scenario, self.unit), partial(judge, pair, scenario, unit))
+                judged = pair.keep(("found under", scenario, self.unit), partial(judge, pair, scenario, families))
             else:
                 tried = partial(judge_in_parts, pair, scenario, sample, homes)
                 judged = pair.keep(("found under", scenario, sample.digest), tried)
@@ -190,8 +191,11 @@ class Reidentification(Measure):
         }
         by_record = None
         if sample is None:
-            by_record = chances.values if unit is None else chances.values[unit]
-        if unit is None and homes is not None:
+            by_record = chances.values if families is None else chances.values[families.unit]
+        if families is not None:
+            parts |= worst.together or {}
+            said_of_homes = told
+        elif homes is not None:
             parts |= _with_households(chances.values, homes.units) if sample is None else worst.together or {}
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said, *said_of_homes)
@@ -235,15 +239,28 @@ class Reidentification(Measure):
         return schema.intruders(), (said,)
 
 
-def _households(pair: Pair, homes: Half | None) -> Integers:
-    """Return the number of each record's household; refused where the protected table does not tell the same ones."""
+def _families(pair: Pair, homes: Half | None) -> tuple[Families, Notes]:
+    """Return the households, and how the protected table shows them; refused where it does not show the same ones."""
     if pair.original.schema.household is None or homes is None:
         raise NotApplicable("the original table does not tell who lives together: its schema names no household")
     before, after = pair.original.units, homes.units
     together, _ = classes(np.column_stack([before, after]))
     if not counted(together) == counted(before) == counted(after):
         raise NotApplicable("the households of the protected table are not those of the original")
-    return before
+    original, protected = pair.tables()
+    name = original.schema.household
+    if number_published(protected):
+        return Families(before), ()
+    unnumbered = f"the file goes out without the number of the household, {name!r}"
+    found = reassembled(original, protected)
+    if found is None or not found.by:
+        said = f"{unnumbered}, and its members share nothing: each is looked for among all records"
+        return Families(before, np.zeros(len(before), dtype=np.int64), (), sizes(original)), (said,)
+    said = (
+        f"{unnumbered}: members are put together by {', '.join(found.by)}, which makes the households of "
+        f"{found.share:.1%} of those who live with others whole"
+    )
+    return Families(before, found.group, found.by, sizes(original)), (said,)
 
 
 def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:

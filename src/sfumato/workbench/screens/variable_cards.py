@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from sfumato.data.describe import ENOUGH, Finding, describe
 from sfumato.data.microdata import Microdata
+from sfumato.data.reassembly import sizes
 from sfumato.data.schema import Schema, Special
 from sfumato.data.suggestion import Suggestion
 from sfumato.errors import SchemaError
-from sfumato.restoration.belonging import sizes
 from sfumato.restoration.proposals import Proposals, Proposed, proposals
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
