@@ -131,9 +131,9 @@ def by_size(data: Microdata, name: str) -> NDArray[Any] | None:
     sizes_of = members[unit]
     exact = _numbers(data, name)
     there = ~np.isnan(exact)
-    if there.any() and np.ptp(exact[there]) > 0 and (exact == sizes_of)[there].mean() >= FOLLOWED:
-        if there.sum() >= FOLLOWED * present.sum():
-            return _values_of(data, name, np.arange(members.max() + 1))
+    numbers = there.sum() >= FOLLOWED * present.sum() and np.ptp(exact[there]) > 0
+    if numbers and (exact == sizes_of)[there].mean() >= FOLLOWED:
+        return _values_of(data, name, np.arange(members.max() + 1))
     values, codes = np.unique(column[present], return_inverse=True)
     first = np.unique(unit[present], return_index=True)[1]  # a record of each household
     of_home, size_of_home = codes[first], sizes_of[present][first]

@@ -89,8 +89,8 @@ def households_in_groups(before: Codes, after: Codes, unit: Integers, group: Int
             own[homes[these]] = np.asarray(holding[of[these] - start, of_home[homes[these]]]).ravel() > 0
     within, beside = (np.column_stack([codes, group]).astype(np.int32) for codes in (before, after))
     their, ours = (np.column_stack([codes, unit]).astype(np.int32) for codes in (before, after))
-    share = alike(their, ours)[1] / np.maximum(alike(within, beside)[1], 1)
-    share = class_sums(unit, share, len(home)) / np.bincount(unit)
+    of_member = alike(their, ours)[1] / np.maximum(alike(within, beside)[1], 1)
+    share = class_sums(unit, of_member, len(home)) / np.bincount(unit)
     return np.where(own & ~torn, share / np.maximum(number, 1), 0.0)
 
 
@@ -231,8 +231,8 @@ def _chances(known: Integers, shown: Integers, own: NDArray[np.intp], agreement:
     if agreement.exact:
         both, _ = classes(np.concatenate([shown, known]))
         there, asked = both[: len(shown)], both[len(shown) :]
-        number = np.bincount(there, minlength=int(both.max()) + 1)[asked]
-        return np.where(there_is & (there[own] == asked), 1 / np.maximum(number, 1), 0.0)
+        copies_of = np.bincount(there, minlength=int(both.max()) + 1)[asked]
+        return np.where(there_is & (there[own] == asked), 1 / np.maximum(copies_of, 1), 0.0)
     kinds, found = known[first_records(mine)], shown[first_records(theirs)]
     number, hit = np.zeros(len(kinds)), np.zeros(len(known), dtype=bool)
     reach = _reach(found, agreement)

@@ -331,9 +331,7 @@ def _of_households(
     return best, _mean_of(found, unit), numbered
 
 
-def _with_sizes(
-    pair: Pair, known: Known, codes: tuple[Codes, Codes], sizes: tuple[str, ...]
-) -> tuple[Codes, Codes]:
+def _with_sizes(pair: Pair, known: Known, codes: tuple[Codes, Codes], sizes: tuple[str, ...]) -> tuple[Codes, Codes]:
     """Return the keys with the size of the household: who knows all members knows how many they are."""
     names = [name for name in sizes if name in pair.protected.schema and name not in known.keys]
     seen = {name: pair.footing(name) for name in names if not perturbed_key(pair, name)}

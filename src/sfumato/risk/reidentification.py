@@ -11,8 +11,8 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.keys import key_names
-from sfumato.data.scenario import Scenario
 from sfumato.data.reassembly import number_published, reassembled, sizes
+from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
@@ -48,6 +48,7 @@ STATED = "the keys stated"
             "above 0.1",
             "violating k",
             "with their household",
+            "lives together",
         ),
         better="lower",
         range=(0.0, 1.0),
@@ -68,7 +69,8 @@ STATED = "the keys stated"
         "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
         "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
-        'unit="household": c of a household by all members alike, 1 / (households alike), or by one member\n'
+        'unit="household": c of a household by all members alike, 1 / (households alike), nearest, or by one member\n'
+        "without its number: the mean over members of (own records alike) / (records alike in the group) / groups\n"
         "above=a: max over the scenarios of #{c_i > a} / n",
         reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
         "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "
@@ -117,10 +119,16 @@ class Reidentification(Measure):
     household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
     in :class:`IndividualRisk`). An intruder who knows a whole family does better. ``unit="household"`` judges him: he
     looks for the households whose members can be matched with those he knows so that all agree (*all members alike*),
-    or takes one member and any of the attacks above, whichever finds more. The value is then the share of households
-    found. It is far larger where households are large, since k records alike seldom live in k households alike. Nearest
-    households are not tried: of a perturbed file more may be found. A file without the household is judged with that
-    of the original, as if the members had been put together by what they share.
+    for the nearest household where values were changed or are missing, or takes one member and any of the attacks
+    above, whichever finds more. The value is then the share of households found. It is far larger where households
+    are large, since k records alike seldom live in k households alike.
+
+    A file that goes out without the number of the household (it lacks it, or its role is identifier) shows who lives
+    together by what members share: region, dwelling, rent, weight. Records alike in all of that are a group, which may
+    hold several households. The intruder takes one of the groups that have a record for each member he knows, and there
+    one of the records that agree with each; or he takes groups of as many records for households. He knows how many
+    members the household has, so a column that says it counts as known. The part "if the file told who lives together"
+    is what he would find with the number.
 
     Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
     records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
