@@ -140,15 +140,16 @@ def run(folder: Path, out: Path, *, sweeps: int, seconds: int, only: str, skip: 
     runs = {one.file: one for one in _read(table)}
     files = [file for file in sorted(folder.rglob("*")) if file.is_file() and only in str(file)]
     files.sort(key=lambda file: (file.stat().st_size, str(file)))
+    files = files[::skip]
     for file in files:
         name = str(file.relative_to(folder))
         if name not in runs:
             runs[name] = _look(file, name, out, seconds)
             _write(table, runs.values())
     swept = {_same_data(one.file) for one in runs.values() if one.swept}
-    for place, file in enumerate(files):
+    for file in files:
         one = runs[str(file.relative_to(folder))]
-        if one.looked == "done" and _same_data(one.file) not in swept and len(swept) < sweeps and place % skip == 0:
+        if one.looked == "done" and _same_data(one.file) not in swept and len(swept) < sweeps:
             _sweep(file, one, out, seconds)
             swept.add(_same_data(one.file))
             _write(table, runs.values())
@@ -345,7 +346,7 @@ def main() -> None:
     running.add_argument("--sweeps", type=int, default=300)
     running.add_argument("--seconds", type=int, default=120, help="of CPU, for each command")
     running.add_argument("--only", default="", help="what the path of a file must hold")
-    running.add_argument("--skip", type=int, default=1, help="sweep each such file only: 3 is a third of them")
+    running.add_argument("--skip", type=int, default=1, help="take each such file only: 3 is a third of them")
     telling = commands.add_parser("summary", help="count outcomes of a run")
     telling.add_argument("table", type=Path)
     asked = parser.parse_args()

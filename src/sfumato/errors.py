@@ -72,6 +72,20 @@ class EngineError(SfumatoError, RuntimeError):
     """Processes or a cluster that cannot do what they are sent."""
 
 
+# what is nothing about a table: it ends a run, which goes on when it is repeated
+OF_THE_RUN = (EngineError, MemoryError, OSError)
+
+
+def unexpected(error: Exception) -> str:
+    """Say in a line what went wrong in a look at a table, so that the line can stand for what was looked for.
+
+    >>> unexpected(ZeroDivisionError("division by zero")), unexpected(NotApplicable("the table has no keys"))
+    ('ZeroDivisionError: division by zero', 'the table has no keys')
+    """
+    said = " ".join(str(error).split())[:200]
+    return said if isinstance(error, SfumatoError) else f"{type(error).__name__}: {said}".rstrip(": ")
+
+
 def refusing(kind: type[SfumatoError]) -> Callable[[Callable[[T], None]], Callable[[T], None]]:
     """Let a check refuse with ``kind`` what it was not made for, such as an array where a word is due."""
 

@@ -210,15 +210,17 @@ def _order_by_values(data: "Microdata", written: "Microdata") -> "NDArray[np.int
 
 def _audited(original: "Microdata", written: "Microdata", order: "NDArray[np.intp] | None") -> "Checked":
     """Try to restore protected values from the rest of the file, as it stands."""
-    from sfumato.errors import DataError, NotApplicable
+    from sfumato.errors import OF_THE_RUN, SfumatoError, unexpected
     from sfumato.restoration.audit import audit
     from sfumato.restoration.findings import Checked
 
     sample = len(written) != len(original)
     try:
         return Checked(audit=audit(original, written, order=None if sample else order))
-    except (DataError, NotApplicable) as refusal:
-        return Checked(unaudited=str(refusal), excused=sample)
+    except OF_THE_RUN:
+        raise
+    except Exception as error:
+        return Checked(unaudited=unexpected(error), excused=sample and isinstance(error, SfumatoError))
 
 
 def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "list[Piece]":

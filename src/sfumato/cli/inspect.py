@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -11,12 +11,13 @@ from sfumato.cli.options import Decimal, Delimiter, Encoding, Json, SchemaFile, 
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sfumato.compare.exposure import Exposure
     from sfumato.data.describe import Finding
     from sfumato.data.microdata import Microdata
 
+T = TypeVar("T")
 DEFAULT = Path("schema.toml")
 BETWEEN = 2  # spaces after a column
 LEAST = 12  # characters of the values that are worth a column
@@ -57,8 +58,9 @@ def inspect(
         say(f"{whole!r}: what follows is of {len(data):,} of them")
     looked = proposals(data)
     findings, linked = looked.findings, looked.links
-    exposed = _exposed(data) if risk else None
-    proposed = _hierarchies(data, file, schema)
+    failed: list[str] = []
+    exposed = _unless_failed("what the file gives away", lambda: _exposed(data), failed) if risk else None
+    proposed = _unless_failed("hierarchies", lambda: _hierarchies(data, file, schema), failed) or {}
     if json:
         plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
         plain["links"] = {**asdict(linked), "lines": {one.name: one.line for one in linked.found}}
@@ -71,7 +73,7 @@ def inspect(
         _print_hierarchies(proposed)
         if exposed is not None:
             print_exposure(exposed)
-    for note in (*data.notes, *_unfit(data)):
+    for note in (*data.notes, *_unfit(data), *failed):
         say(note)
     remarks = {one.name: f"{one.line}    # proposed: {one.sentence}" for one in linked.found}
     written = _write(
@@ -79,6 +81,19 @@ def inspect(
     )
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
+
+
+def _unless_failed(what: str, look: "Callable[[], T]", failed: list[str]) -> "T | None":
+    """Return what a look at the table finds; None, and a line that says so, if it fails."""
+    from sfumato.errors import OF_THE_RUN, SfumatoError, unexpected
+
+    try:
+        return look()
+    except (SfumatoError, *OF_THE_RUN):
+        raise
+    except Exception as error:
+        failed.append(f"{what}: not worked out ({unexpected(error)})")
+        return None
 
 
 def _hierarchies(data: "Microdata", file: Path, schema: Path | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from sfumato.errors import NotApplicable, ParameterError, SfumatoError
+from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, SfumatoError, unexpected
 from sfumato.project.reading import read_methods
 from sfumato.project.tell import Tell
 
@@ -100,14 +100,23 @@ def composed_candidates(
     from sfumato.compare.naming import in_words
     from sfumato.compare.seeds import generator
 
+    def composed(table: "Microdata", done: "Sequence[Measure]" = ()) -> "Sequence[Candidate]":
+        try:
+            return compose(table, measures, bounds, breadth=breadth, done=done, whole=whole)
+        except (SfumatoError, *OF_THE_RUN):
+            raise
+        except Exception as error:
+            tell(f"no candidates could be composed ({unexpected(error)})")
+            return ()
+
     if first is None:
-        return _for_parts(compose(data, measures, bounds, breadth=breadth, whole=whole), whole, tell)
+        return _for_parts(composed(data), whole, tell)
     begun = first.protect(data, rng=generator(seed, first, 0))
     if first.about.random:
         tell(f"{first!r} is random: the others are composed on one draw of it, and each candidate draws it anew")
     masked = set(first.masked(data))
     done = [measure for measure in measures if masked & set(read_by(measure, data.schema))]
-    found = _for_parts(compose(begun, measures, bounds, breadth=breadth, done=done, whole=whole), whole, tell)
+    found = _for_parts(composed(begun, done), whole, tell)
     if not found:
         tell(f"nothing can be composed behind {first!r} that fits this table and these bounds")
     return [Candidate(first + one.method, f"{in_words(first).rstrip('.')}. Then: {one.why}") for one in found]

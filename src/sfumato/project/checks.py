@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from sfumato.errors import ParameterError
+from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ def remind(data: "Microdata", tell: Tell) -> None:
     """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
     from sfumato.data.describe import describe
 
-    for finding in describe(data):
+    try:
+        findings = describe(data)
+    except OF_THE_RUN:
+        raise
+    except Exception as error:
+        tell(f"to look at: the columns, which could not be described ({unexpected(error)})")
+        return
+    for finding in findings:
         if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
             tell(f"to look at: {finding.name}: {finding.suggestion.sentence}")

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sfumato.errors import ParameterError
+from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.project.release import checked_release
 from sfumato.project.tell import Tell
 
@@ -53,6 +53,8 @@ def chosen_table(
                 break
             at_a_loss = at_a_loss or found
         lost = f"would lose {', '.join(checked.lost)}" if checked.passed else "would give values back"
+        if checked.audit is None and not checked.passed:
+            lost = f"was not audited: {checked.unaudited}"
         tell(f"{choice.names.get(candidate, candidate)} {broken or lost}")
         tried.append((table, checked))
     else:
@@ -105,11 +107,11 @@ def _with_utility_after(
 
 def _utility_after(results: "Results", table: "ProtectedTable", measure: "Measure", plan: "Plan") -> float:
     """Return the figure of the repaired table; NaN where it has none any more."""
-    from sfumato.errors import NotApplicable
-
     try:
         return float(measure.evaluate(results.table, _repaired(results, table, plan), rng=plan.seed).value)
-    except NotApplicable:
+    except OF_THE_RUN:
+        raise
+    except Exception:
         return math.nan
 
 
@@ -148,8 +150,6 @@ def _broken(results: "Results", table: "ProtectedTable", checked: "Checked", pla
 
 def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Checked", plan: "Plan") -> str:
     """Say which bound the table breaks once the repairs have blanked or left out more than was measured."""
-    from sfumato.errors import NotApplicable
-
     after = _repaired(results, table, plan)
     for which, limit in {**plan.at_most, **plan.at_least}.items():
         key = results.key(which)
@@ -158,8 +158,10 @@ def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Ch
             continue
         try:
             value = measure.evaluate(results.table, after, rng=plan.seed).value
-        except NotApplicable as refusal:
-            return f"has no {key} once {', '.join(checked.altered)} was repaired ({refusal})"
+        except OF_THE_RUN:
+            raise
+        except Exception as error:
+            return f"has no {key} once {', '.join(checked.altered)} was repaired ({unexpected(error)})"
         if math.isnan(value):
             return f"has no {key} once {', '.join(checked.altered)} was repaired (it is undefined there)"
         if not measure.about.keeps(value, limit):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from sfumato.data.leftovers import remove
-from sfumato.errors import FileError
+from sfumato.errors import OF_THE_RUN, FileError, unexpected
 from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
@@ -47,23 +47,31 @@ def repairs_asked(plan: "Plan") -> str:
 
 def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
     """Make the chosen table ready to go out."""
+    from sfumato.restoration.findings import Checked
     from sfumato.restoration.of_parts import at_hand_of_both
-    from sfumato.restoration.repairs import prepare
+    from sfumato.restoration.repairs import Prepared, prepare
 
     if table not in _READY:
         both = None
         if results.whole is not None:
             both = at_hand_of_both(results.whole, table.whole, len(results.original))
-        ready = prepare(
-            results.original if both is None else both.original,
-            table.made if both is None else both.protected,
-            seed=plan.seed,
-            key=release_name(results.table, results.row(table.candidate).method, table.candidate),
-            keep_order=plan.keep_order,
-            keep_weights=plan.keep_weights,
-            keep_households=plan.keep_households,
-            of_parts=None if both is None else both.seen,
-        )
+        made = table.made if both is None else both.protected
+        try:
+            ready = prepare(
+                results.original if both is None else both.original,
+                made,
+                seed=plan.seed,
+                key=release_name(results.table, results.row(table.candidate).method, table.candidate),
+                keep_order=plan.keep_order,
+                keep_weights=plan.keep_weights,
+                keep_households=plan.keep_households,
+                of_parts=None if both is None else both.seen,
+            )
+        except OF_THE_RUN:
+            raise
+        except Exception as error:
+            why = f"it could not be made ready to go out: {unexpected(error)}"
+            return Prepared(made, None, Checked(unaudited=why, unready=why))
         if both is not None:  # gaps are counted in the random sample: those audited hold more of them than others
             shares = {name: float(table.made.missing(name).mean()) for name in ready.checked.missing}
             ready = replace(ready, checked=replace(ready.checked, missing=shares))

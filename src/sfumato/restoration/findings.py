@@ -160,6 +160,7 @@ class Checked:
     public: tuple[str, ...] = ()  # the same for everyone
     audit: Audit | None = None
     unaudited: str = ""  # why there is no audit
+    unready: str = ""  # why it could not be made ready to go out: then it does not, whatever is asked for
     missing: Mapping[str, float] = field(default_factory=dict)  # of each column that goes out, the share missing
     excused: bool = False  # not audited, because no record is one of the original's, or only some are
     altered: tuple[str, ...] = ()  # variables blanked or left out after the figures were measured
@@ -177,7 +178,7 @@ class Checked:
     @property
     def passed(self) -> bool:
         """Whether no route restores anything; a table that could not be audited has not passed, unless excused."""
-        return self.excused if self.audit is None else self.audit.passed
+        return not self.unready and (self.excused if self.audit is None else self.audit.passed)
 
 
 def figures(route: Route) -> tuple[str, str, str, str]:

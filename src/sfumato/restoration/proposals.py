@@ -3,15 +3,18 @@
 ``sfumato inspect`` and the page of variables show the same. Nothing is decided here: a schema decides.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, TypeVar
 
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
+from sfumato.errors import OF_THE_RUN, unexpected
 from sfumato.restoration.dependencies import Dependencies, dependencies
 
+T = TypeVar("T")
 Special = Literal["weight", "household", "id"]
 SAID = {"weight": "weight", "household": "household", "identifier": "id"}  # what a suggestion by name means
 
@@ -39,7 +42,7 @@ class Proposals:
     findings: tuple[Finding, ...]
     found: tuple[Behaviour, ...]
     specials: tuple[Proposed, ...]
-    links: Dependencies
+    links: Dependencies  # its notes say too what could not be looked for
 
     @property
     def copies(self) -> dict[str, str]:
@@ -58,12 +61,27 @@ def proposals(data: Microdata) -> Proposals:
     ([('home', 'household')], {'cohort': 'age'})
     """
     findings = tuple(describe(data))
-    found = behaviours(data)
+    failed: list[str] = []
+    none: tuple[Behaviour, ...] = ()
+    found = _unless_failed(lambda: behaviours(data), none, "weights, households and ids by their values", failed)
     weights = {one.name for one in findings if one.suggestion is not None and one.suggestion.doubt == "weight"}
-    linked = dependencies(data, found=found)
+    nothing = Dependencies(len(data), 0, ())
+    linked = _unless_failed(lambda: dependencies(data, found=found), nothing, "what others determine", failed)
+    linked = replace(linked, notes=(*linked.notes, *failed))
     # what looks like a survey weight is made of other variables, and is no source of them
     linked = replace(linked, found=tuple(one for one in linked.found if weights.isdisjoint(one.sources)))
     return Proposals(findings, found, _specials(data, findings, found), linked)
+
+
+def _unless_failed(look: Callable[[], T], otherwise: T, what: str, failed: list[str]) -> T:
+    """Return what a look at a table finds; if it fails, what stands for it, and a line that says so."""
+    try:
+        return look()
+    except OF_THE_RUN:
+        raise
+    except Exception as error:
+        failed.append(f"not looked for: {what} ({unexpected(error)})")
+        return otherwise
 
 
 def _specials(data: Microdata, findings: tuple[Finding, ...], found: tuple[Behaviour, ...]) -> tuple[Proposed, ...]:

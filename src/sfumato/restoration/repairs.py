@@ -20,7 +20,7 @@ from sfumato.data.present import made_missing
 from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
 from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
-from sfumato.errors import DataError, NotApplicable
+from sfumato.errors import OF_THE_RUN, unexpected
 from sfumato.restoration.audit import audit_of
 from sfumato.restoration.belonging import sizes_to_count, told_of_households
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
@@ -153,8 +153,10 @@ def prepare(
         if of_parts is not None:
             found = with_told_by_others(found, work.original, work.table, some=some)
             found = with_how_drawn(found, work.original.without(work.left_out), work.table, of_parts)
-    except (DataError, NotApplicable) as refusal:
-        return work.prepared(unaudited=str(refusal))
+    except OF_THE_RUN:
+        raise
+    except Exception as error:  # a table that was not audited does not go out
+        return work.prepared(unaudited=unexpected(error))
     return work.prepared(found)
 
 

@@ -113,7 +113,7 @@ def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, p
 
 
 def _complete(target: Floats, columns: dict[str, Floats]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the columns that vary, as many as leave enough records with all values present, and those records."""
+    """Return the columns that vary in the records returned, as many as leave enough records with all values present."""
     there = ~np.isnan(target)
     values, counts = np.unique(target[there], return_counts=True)
     if len(values) < 3:
@@ -133,7 +133,9 @@ def _complete(target: Floats, columns: dict[str, Floats]) -> tuple[list[str], ND
     rows = np.flatnonzero(there)
     if len(rows) < max(LEAST, 3 * len(kept)):
         return [], rows
-    return sorted(kept), rows[:: max(len(rows) // RECORDS, 1)][:RECORDS]
+    rows = rows[:: max(len(rows) // RECORDS, 1)][:RECORDS]
+    # a column kept early may be constant in the records that later ones left, or in those looked at
+    return sorted(name for name in kept if np.ptp(columns[name][rows]) > 0), rows
 
 
 def _robust(X: Floats, y: Floats, tolerance: float) -> tuple[Floats, NDArray[np.bool_]]:

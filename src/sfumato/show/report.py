@@ -1,6 +1,9 @@
 """The report: one HTML file that needs no network, the same as Markdown and JSON, every picture as PNG and SVG."""
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -8,7 +11,7 @@ from sfumato.arguments import require
 from sfumato.compare import plain
 from sfumato.compare.examine.findings import VariableDetail
 from sfumato.data.file_names import a_path
-from sfumato.errors import ParameterError
+from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.level_plot import level_plot
 from sfumato.show.markdown import render_markdown
@@ -34,7 +37,8 @@ def write_report(summary: Summary, directory: str | Path, audience: Audience = "
     directory = a_path(directory)
     if audience == "external":
         return _write_external(summary, directory)
-    pictures = save_pictures(_charts(summary), directory / "plots")
+    pictures, undrawn = _pictures(summary, directory / "plots")
+    summary = replace(summary, notes=(*summary.notes, *undrawn))
     save(directory / "results.json", to_json(summary).encode())
     markdown = render_markdown("report.md.j2", summary=summary, pictures=pictures)
     save(directory / "report.md", markdown.encode())
@@ -64,7 +68,7 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
         live["score"] = plots.score_bars(summary, width="container")
     if summary.detail and summary.detail.usefulness and "pairs" in pictures:
         live["pairs"] = usefulness_plots.pair_heat_map(summary.detail.usefulness)
-    live |= {name: chart for name, chart in _pair_maps(summary).items() if name in pictures}
+    live |= {name: _pair_map(summary, told) for name, told in _by_pair(summary) if name in pictures}
     return render_page(
         "report.html.j2",
         live,
@@ -77,24 +81,38 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
     )
 
 
-def _charts(summary: Summary) -> dict[str, Spec]:
-    """Return every picture of the report by its name."""
-    charts: dict[str, Spec] = {}
+def _pictures(summary: Summary, folder: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Draw every picture of the report; return them by name, and a line on each that could not be drawn."""
+    pictures: dict[str, str] = {}
+    undrawn = []
+    for name, draw in _charts(summary).items():
+        try:
+            pictures |= save_pictures({name: draw()}, folder)
+        except OF_THE_RUN:
+            raise
+        except Exception as error:
+            undrawn.append(f"the picture {name} could not be drawn ({unexpected(error)})")
+    return pictures, tuple(undrawn)
+
+
+def _charts(summary: Summary) -> dict[str, Callable[[], Spec]]:
+    """Return what draws each picture of the report, by its name."""
+    charts: dict[str, Callable[[], Spec]] = {}
     if summary.on_map:
-        charts["map"] = map_plot.risk_utility_map(summary)
+        charts["map"] = partial(map_plot.risk_utility_map, summary)
     if plots.scored(summary):
-        charts["score"] = plots.score_bars(summary)
+        charts["score"] = partial(plots.score_bars, summary)
     useful = summary.detail.usefulness if summary.detail else None
     if useful is not None:
-        charts["usefulness"] = usefulness_plots.utility_bars(useful)
+        charts["usefulness"] = partial(usefulness_plots.utility_bars, useful)
     if summary.detail and summary.detail.levels:
-        charts["levels"] = level_plot(summary.detail.levels)
+        charts["levels"] = partial(level_plot, summary.detail.levels)
     if summary.detail and summary.detail.coefficients:
-        charts["regressions"] = plots.interval_plot(summary.detail.coefficients)
+        charts["regressions"] = partial(plots.interval_plot, summary.detail.coefficients)
     if useful is not None and useful.drawn:
-        charts["pairs"] = usefulness_plots.pair_heat_map(useful)
-    charts |= _pair_maps(summary)
-    return charts | {name: plots.before_and_after(variable) for name, variable in _drawn(summary)}
+        charts["pairs"] = partial(usefulness_plots.pair_heat_map, useful)
+    charts |= {name: partial(_pair_map, summary, told) for name, told in _by_pair(summary)}
+    return charts | {name: partial(plots.before_and_after, variable) for name, variable in _drawn(summary)}
 
 
 def _by_pair(summary: Summary) -> list[tuple[str, PairFigures]]:
@@ -103,13 +121,10 @@ def _by_pair(summary: Summary) -> list[tuple[str, PairFigures]]:
     return [(f"by-pair-{place}", told) for place, told in enumerate(found, start=1)]
 
 
-def _pair_maps(summary: Summary) -> dict[str, Spec]:
-    maps = {}
-    for name, told in _by_pair(summary):
-        measure = summary.measure(told.key)
-        by_pair = {(first, second): value for first, second, value in told.figures}
-        maps[name] = pair_map(measure.title, by_pair, better=measure.better)
-    return maps
+def _pair_map(summary: Summary, told: PairFigures) -> Spec:
+    measure = summary.measure(told.key)
+    by_pair = {(first, second): value for first, second, value in told.figures}
+    return pair_map(measure.title, by_pair, better=measure.better)
 
 
 def _drawn(summary: Summary) -> list[tuple[str, VariableDetail]]:

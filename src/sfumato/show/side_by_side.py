@@ -71,6 +71,8 @@ class SideBySide:
     @property
     def variables(self) -> tuple[tuple[VariableDetail, ...], ...]:
         """Each variable as it is in each candidate, the one that moved most in any of them first."""
+        if not all(detail.variables for detail in self.details):  # of one they could not be looked at
+            return ()
         rows = zip(*(detail.variables for detail in self.details), strict=True)
         return tuple(sorted(rows, key=lambda row: -max(1.0 if one.gone else one.shifted for one in row)))
 

@@ -1,13 +1,13 @@
 """From results to the plain summary: who stands where, what was chosen and why. Nothing is masked or measured here."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require, require_bounds
-from sfumato.compare.examine.findings import Examination
+from sfumato.compare.examine.findings import LOOKED_FOR, Examination
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.naming import in_words
@@ -117,6 +117,7 @@ def summarise(
         cautions=(
             *by_position(results, row),
             *cautions(results, row, facts, choice.bounds, released=checked or Checked()),
+            *_failed(examination),
         )
         if choice is not None and row is not None
         else (),
@@ -167,12 +168,18 @@ def summarise_pair(
         run=_run(results, command, schema),
         detail=detail_of(results, examination, first=shown[0].key if risks else None) if examination else None,
         released=protected,
-        cautions=(*by_position(results, row), *cautions(results, row, facts, {})),
+        cautions=(*by_position(results, row), *cautions(results, row, facts, {}), *_failed(examination)),
         notes=_notes(results, lines, ()),
         original=lines.original,
         checked=checked,
         sampled=results.sampled,
     )
+
+
+def _failed(examination: Examination | None) -> Iterator[str]:
+    """Say which pieces of the examination ended in an error: the report lacks them."""
+    for piece, why in (examination.failed if examination is not None else {}).items():
+        yield f"The report lacks {LOOKED_FOR[piece]}: it could not be worked out ({why})."
 
 
 def _size(results: Results) -> str:

@@ -47,8 +47,11 @@ def verdict_of(
         measured = any(one.means for one in results.rows)
         why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
         publish, words = False, f"Do not publish: {why}"
-    elif leaks and not despite_audit:
-        publish, words = False, f"Do not publish yet: {name} keeps the bounds, but the file gives values back"
+    elif checked is not None and leaks and (not despite_audit or checked.unready):
+        publish, words = False, f"Do not publish yet: {name} keeps the bounds, but {_held_back(checked)}"
+    elif examination is not None and "release" in examination.failed:
+        words = f"Do not publish yet: {name} keeps the bounds, but what its users may be told could not be worked out"
+        publish = False
     else:
         publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}{_without(checked)}"
     return Verdict(
@@ -98,6 +101,13 @@ def _estimate(results: Results, key: str, error: float) -> str:
     about, size = results.figures[key], results.looked_for(key)
     of = f": {size:,} of {count(len(results.table), 'record')}, drawn at random, were looked for" if size else ""
     return f"{about.title} is an estimate, as are most of its parts{of}, standard error {written(error, about.unit)}."
+
+
+def _held_back(checked: Checked) -> str:
+    """Say what keeps a table that keeps the bounds from going out."""
+    if checked.unready:
+        return "it could not be made ready to go out"
+    return "it could not be audited" if checked.audit is None else "the file gives values back"
 
 
 def _without(checked: Checked | None) -> str:

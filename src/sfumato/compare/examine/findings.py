@@ -11,6 +11,15 @@ from sfumato.data.schema import Kind
 Piece = Literal["cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap"]
 Deed = Literal["grouped", "ends coded", "rounded", "suppressed", "perturbed"]
 PIECES: tuple[Piece, ...] = ("cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap")
+LOOKED_FOR: Mapping[Piece, str] = {  # as a sentence names a piece that failed
+    "cautions": "what to look at before publishing",
+    "release": "what users of the file may be told",
+    "records": "the records most at risk",
+    "detail": "the variables before and after",
+    "usefulness": "the usefulness of variables and pairs",
+    "regressions": "regressions before and after",
+    "bootstrap": "the intervals over records",
+}
 
 
 @dataclass(frozen=True)
@@ -314,3 +323,4 @@ class Examination:
     usefulness: UtilityFound | None = None
     regressions: Regressions | None = None
     bootstrap: OverRecords | None = None
+    failed: Mapping[Piece, str] = field(default_factory=dict)  # pieces that ended in an error, and which

@@ -36,7 +36,7 @@ from sfumato.compare.examine.variables import distributions
 from sfumato.compare.identity import identity
 from sfumato.compare.results import Results, Which
 from sfumato.core import Measure, Method
-from sfumato.errors import NotApplicable, ParameterError
+from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
 
 T = TypeVar("T")
 Told = Callable[[int, int], None]
@@ -59,7 +59,7 @@ def examine(
     ``what`` names the pieces wanted. ``risk`` orders the ``listed`` records at risk, and the figures of ``risk`` and
     ``utility`` are resampled over records, for at most ``seconds``. What an earlier examination kept is not made
     again. The protected ``table`` is made only if a piece needs it, and then once. ``progress`` is True for lines on
-    the terminal, or who follows instead.
+    the terminal, or who follows instead. A piece that fails is told of in ``failed``, and the others are looked at.
     """
     require("examine", Results, "the results of an experiment", results=results)
     require("examine", str | Method, "the name of a candidate", candidate=candidate)
@@ -71,11 +71,17 @@ def examine(
     first = None if risk is None else results.key(risk)
     look = _Look(results, ProtectedTable(results, candidate) if table is None else table, axes, first, listed, seconds)
     found: dict[Piece, Any] = {}
+    failed: dict[Piece, str] = {}
     with lines(ordered, shown=progress) as shown:
         for piece in ordered:
             with shown.running(piece) as told:
-                found[piece] = look.pieces[piece](told)
-    return Examination(look.candidate, **found)
+                try:
+                    found[piece] = look.pieces[piece](told)
+                except OF_THE_RUN:
+                    raise
+                except Exception as error:
+                    failed[piece] = unexpected(error)
+    return Examination(look.candidate, **found, failed=failed)
 
 
 def examined(results: Results, candidate: str, *, what: Iterable[Piece]) -> Examination | None:
