@@ -67,6 +67,15 @@ def test_a_missing_key_agrees_with_every_value() -> None:
     assert Reidentification(variables=("town",)).evaluate(data, alone).value == pytest.approx(1 / 4)
 
 
+def test_who_is_found_and_who_violates_k_count_blanks_alike() -> None:
+    data = table(["A", "A", "B", "B"], [30, 30, 30, 30])
+    after = data.replace({"town": np.array([0, 0, 1, -1], dtype=np.int32)}, treatment=Treatment(suppressed=1))
+    found = Reidentification(variables=("town",)).evaluate(data, after)
+    # what agrees with A: two that show it and the blank, 3; with B: one and the blank, 2
+    assert found.parts["the keys stated: violating k"] == 2 / 4
+    assert found.parts["largest chance of a record"] == 1  # Gower's nearest takes the one B that is shown
+
+
 def test_the_nearest_age_among_those_of_the_town() -> None:
     # town A: 20 -> 21, 30 -> 29: each finds its own
     # town B: 20 -> 21, 40 -> 35, 60 -> 35: 20 finds 21; 40 and 60 both find the two records at 35

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.data import toml_text
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
+from sfumato.data.sums import relation
 from sfumato.data.units import units
 from sfumato.errors import SchemaError
 from sfumato.parameters import random_generator
@@ -27,7 +28,6 @@ from sfumato.restoration.judging import restored_by
 from sfumato.restoration.likely import likely_sources
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.routes import FEW, combined, joined
-from sfumato.restoration.sums import relation
 from sfumato.restoration.trials import Sample, Target, Trial, screened, tried
 
 WIDEST = 1_000  # variables that are held against each other

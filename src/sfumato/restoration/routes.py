@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Microdata
+from sfumato.data.sums import relation
 from sfumato.restoration import evidence as held
 from sfumato.restoration.beside import Beside
 from sfumato.restoration.findings import Name
 from sfumato.restoration.prediction import Evidence
-from sfumato.restoration.sums import relation
 from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]

@@ -1,7 +1,7 @@
 """What came of a scenario: the attacks that its keys allow, and the chance of each record under the best of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,10 +20,11 @@ from sfumato.pair.statistics import Values
 from sfumato.risk.attacks import alike, nearest
 from sfumato.risk.household_attack import alike_households, households_in_groups, nearest_households
 from sfumato.risk.method_attack import in_windows, nearest_group, own_group
-from sfumato.risk.mixed_points import points
+from sfumato.risk.mixed_points import mixed_points, points
 from sfumato.risk.own_nearest import own_is_nearest_mixed
 from sfumato.risk.rank_attack import Window, window
 from sfumato.risk.seen_keys import codes_of, scores_of
+from sfumato.risk.told_by_others import likeliest, told_by_others
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -38,6 +39,7 @@ IN_GROUPS = "all members alike, among records that share what households share"
 GROUPS_ALIKE = "all members alike and nobody else who shares what they share"
 NEAREST_HOME = "nearest household, all members"
 NUMBERED = "if the file told who lives together"
+WITH_OTHERS = "with what the rest of the file tells"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +123,23 @@ class Judged:
     together: Mapping[str, float] | None = None  # what households add, where it was found with the records
     sampled: Sample | None = None  # the records that attacks were tried on, if not all
     rivals: tuple[Chances, ...] = ()  # under attacks that the sample does not show to find fewer
+    given_back: float | None = None  # the mean chance with what the rest of the file tells of the keys, where it does
 
     @property
     def nbytes(self) -> int:
         """The memory it takes."""
         return sum(chances.nbytes for chances in (self.chances, *self.rivals))
+
+    def or_with_others(self, told: "Sequence[Judged]") -> "Judged":
+        """Return the larger of this and of the same intruder with what the rest of the file tells."""
+        if not told:
+            return self
+        most = max(told, key=lambda one: one.chances.mean)
+        best = self
+        if most.chances.mean > self.chances.mean:
+            best = replace(most, scenario=self.scenario, attack=f"{most.attack}, {WITH_OTHERS}")
+        notes = tuple(dict.fromkeys(note for one in (self, *told) for note in one.notes))
+        return replace(best, notes=notes, violating=self.violating, given_back=most.chances.mean)
 
     def value(self, above: float | None) -> float:
         """Return the mean chance, or the share of records whose chance exceeds a limit."""
@@ -168,6 +182,7 @@ class Known:
     scenario: Scenario
     keys: tuple[str, ...]
     notes: Notes
+    derived: Mapping[str, Recoding] = field(default_factory=dict)  # numbers that follow from others, such as sums
 
     @classmethod
     def of(cls, pair: Pair, scenario: Scenario) -> "Known":
@@ -177,7 +192,7 @@ class Known:
     @cached_property
     def seen(self) -> dict[str, Recoding]:
         """The keys of both tables on one footing."""
-        return {name: self.pair.footing(name) for name in self.keys}
+        return {name: self.derived.get(name) or self.pair.footing(name) for name in self.keys}
 
     @cached_property
     def numbers(self) -> list[str]:
@@ -192,7 +207,9 @@ class Known:
     @cached_property
     def perturbed(self) -> set[str]:
         """The keys whose published values need not be true."""
-        return {name for name in self.keys if perturbed_key(self.pair, name)}
+        derived = {name for name, seen in self.derived.items() if seen.quantitative}
+        own = (name for name in self.keys if name not in self.derived)
+        return derived.intersection(self.keys) | {name for name in own if perturbed_key(self.pair, name)}
 
     @cached_property
     def untrue(self) -> list[str]:
@@ -204,6 +221,10 @@ class Known:
         """The keys in which records must agree to be alike."""
         return [name for name in self.keys if name not in self.untrue]
 
+    def places(self) -> tuple[Floats, Floats]:
+        """Place the records of both tables so that distances are those of Gower."""
+        return mixed_points(self.seen.values()) if self.derived else points(self.pair, self.keys)
+
     def attacks(self) -> tuple[str, ...]:
         """Name the attacks that the keys allow."""
         some_true = bool(self.untrue) and len(self.untrue) < len(self.numbers)
@@ -213,7 +234,8 @@ class Known:
     @property
     def methods(self) -> list[str]:
         """The numbers of which it is recorded by which method they were masked."""
-        done = {name: self.pair.protected.schema[name].treatment for name in self.untrue}
+        own = (name for name in self.untrue if name not in self.derived)
+        done = {name: self.pair.protected.schema[name].treatment for name in own}
         return [name for name, treatment in done.items() if treatment.by_rank or treatment.averaged]
 
     @cached_property
@@ -240,13 +262,23 @@ class Known:
         tried = [in_windows(*codes_of(self.seen, names, records), self.windows) for names in (kept, self.true)]
         return max(tried, key=lambda chance: float(chance.mean()))
 
-    def violating(self) -> float | None:
-        """Return the share of protected records that fewer than k agree with; None where counting says nothing."""
-        names = [name for name in self.keys if name in self.scenario.exact]
+    @cached_property
+    def counted(self) -> "Known | None":
+        """The keys that he knows exactly, if records can be counted by them; None where counting says nothing."""
+        names = tuple(name for name in self.keys if name in self.scenario.exact)
         if self.perturbed & set(names) or not countable(self.pair.protected, names):
             return None
-        found = self.pair.protected.classes(names)
-        return found.share(found.counts < self.scenario.k)
+        return replace(self, keys=names)
+
+    def violating(self) -> float | None:
+        """Return the share of records whose keys fewer than k protected records agree with, a blank with every key.
+
+        It is counted as the attack on records alike counts: from what he knows of a person, not from what is published.
+        """
+        if self.counted is None:
+            return None
+        number = alike(*codes_of(self.counted.seen, self.counted.keys, len(self.pair.original)))[1]
+        return float((number < self.scenario.k).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +292,18 @@ class Families:
 
 
 def judge(pair: Pair, scenario: Scenario, homes: Families | None) -> Judged:
-    """Try the attacks that the keys of a scenario allow, and keep the best; on households where there are any."""
+    """Try the attacks that the keys of a scenario allow, and keep the best; on households where there are any.
+
+    The same attacks are tried with what the rest of the file tells of the keys.
+    """
     known = Known.of(pair, scenario)
+    found = _judged(known, homes, likeliest(known))
+    return found.or_with_others([_judged(one.known, homes, one.chances) for one in told_by_others(known)])
+
+
+def _judged(known: Known, homes: Families | None, further: Mapping[str, Floats] | None = None) -> Judged:
+    """Try the attacks of an intruder, and ``further`` ones whose chances are known already."""
+    pair, scenario = known.pair, known.scenario
     seen, records, attacks = known.seen, len(pair.original), known.attacks()
     codes = codes_of(seen, known.true, records)
     chances = {ALIKE: alike(*codes)[0]}
@@ -270,9 +312,10 @@ def judge(pair: Pair, scenario: Scenario, homes: Families | None) -> Judged:
     if TRUE_ALIKE in attacks:
         chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
     if GOWER in attacks:
-        chances[GOWER] = own_is_nearest_mixed(*points(pair, known.keys), share=True)[0]
+        chances[GOWER] = own_is_nearest_mixed(*known.places(), share=True)[0]
     if known.methods:
         chances[BY_METHOD] = known.by_method()
+    chances |= further or {}
     weights, notes = None, known.notes
     if not scenario.knows_membership:
         weights, said = population_weights(pair)
@@ -313,7 +356,7 @@ def _of_households(
         chances = {IN_GROUPS: households_in_groups(*sized, unit, group)}
         chances[GROUPS_ALIKE] = alike_households(*sized, unit, group)
     if GOWER in by_record and (known.perturbed or min(side.min(initial=0) for side in codes) < 0):
-        chances[NEAREST_HOME] = nearest_households(*points(pair, known.keys), unit, group)
+        chances[NEAREST_HOME] = nearest_households(*known.places(), unit, group)
     attacks = {f"{attack}, one member": attack for attack in by_record}
     chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
     numbered = None

@@ -37,6 +37,7 @@ from sfumato.risk.judged import (
 from sfumato.risk.mixed_points import Places
 from sfumato.risk.number_space import Ends, Space
 from sfumato.risk.search_in_parts import Alike, Attack, Gower, Nearest, Search, counts_of, nothing_known
+from sfumato.risk.told_by_others import with_functions
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -93,16 +94,21 @@ class _Cells:
 
     def alike(self) -> tuple[Floats, Floats | None]:
         """Return the chance of each combination among those alike, and the units these stand for."""
+        number, units = self._agreeing(self.found.sizes), None
+        if self.found.weights is not None:
+            units = self._agreeing(self.found.weights)
+        return np.where(agree(self.before, self.after), 1 / np.maximum(np.rint(number), 1), 0.0), units
+
+    def fewer_than(self, k: int) -> float:
+        """Return the share of records whose keys fewer than k protected records agree with."""
+        return self.found.share(np.rint(self._agreeing(self.found.sizes)) < k)
+
+    def _agreeing(self, figures: NDArray[np.generic]) -> Floats:
+        """Sum figures over the protected records that agree with the original keys of each combination."""
         asked, _ = classes(self.before)
-        wanted = self.before[first_records(asked)]
         cell_of, _ = classes(self.after)
         rows = self.after[first_records(cell_of)]
-        number, units = (
-            None if figures is None else matching_sums(wanted, rows, class_sums(cell_of, figures, len(rows)))[asked]
-            for figures in (self.found.sizes, self.found.weights)
-        )
-        assert number is not None
-        return np.where(agree(self.before, self.after), 1 / np.maximum(np.rint(number), 1), 0.0), units
+        return matching_sums(self.before[first_records(asked)], rows, class_sums(cell_of, figures, len(rows)))[asked]
 
     def chances(self, values: Floats) -> Chances:
         return Chances(values, self.found.sizes.astype(np.float64))
@@ -122,8 +128,17 @@ def _decoded(codes: NDArray[np.int32], values: Floats | None) -> NDArray[Any]:
 
 
 def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None) -> Judged:
-    """Try the attacks that the keys of a scenario allow, and keep the best."""
+    """Try the attacks that the keys of a scenario allow, and keep the best; with functions of the keys as keys too."""
     known = Known.of(pair, scenario)
+    found, wider = _judged(known, sample, homes), with_functions(known)
+    if wider is None:
+        return found
+    return found.or_with_others([_judged(wider, sample, homes)])
+
+
+def _judged(known: Known, sample: Sample, homes: Half | None) -> Judged:
+    """Try the attacks of an intruder."""
+    pair, scenario = known.pair, known.scenario
     weights, notes = None, known.notes
     if not scenario.knows_membership:
         weights, said = population_weights(pair)
@@ -166,12 +181,27 @@ def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half |
         scenario,
         best,
         judged[best],
-        known.violating(),
+        _violating(known, cells),
         notes,
         None if looked.unit is None else _with_households(chances[best], looked),
         looked.sample,
         tuple(judged[attack] for attack in rivals),
     )
+
+
+def _violating(known: Known, cells: _Cells | None) -> float | None:
+    """Return the share of records whose keys fewer than k protected records agree with; see ``Known.violating``.
+
+    Where there are too many combinations it is counted among the protected records alone.
+    """
+    counted = known.counted
+    if counted is None:
+        return None
+    found = cells if cells is not None and cells.names == counted.keys else _cells(counted, None)
+    if found is not None:
+        return found.fewer_than(known.scenario.k)
+    classes_of = known.pair.protected.classes(counted.keys)
+    return classes_of.share(classes_of.counts < known.scenario.k)
 
 
 def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:

@@ -19,11 +19,12 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.pair import Half, Pair
+from sfumato.pair.consequences import LOOKED
 from sfumato.pair.sample import NORMAL, SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
-from sfumato.risk.judged import Families, Judged, judge
+from sfumato.risk.judged import WITH_OTHERS, Families, Judged, judge
 from sfumato.risk.judged_in_parts import judge_in_parts
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,7 @@ STATED = "the keys stated"
             "violating k",
             "with their household",
             "lives together",
+            WITH_OTHERS,
         ),
         better="lower",
         range=(0.0, 1.0),
@@ -67,6 +69,8 @@ STATED = "the keys stated"
         "nearest in the numbers, among those alike in the categories: 1 / t_i if none is nearer, else 0\n"
         "nearest of those alike in true numbers: the same among fewer; Gower's nearest: the same among all\n"
         "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
+        "likeliest of those alike: 1 / t_i if no published record is likelier to be the person's, else 0\n"
+        "with what the rest of the file tells: the same, where what follows from the keys is known too\n"
         "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
         'unit="household": c of a household by all members alike, 1 / (households alike), nearest, or by one member\n'
@@ -100,6 +104,15 @@ class Reidentification(Measure):
       group with the nearest means. Among those in all windows and groups that agree in the keys that were not
       perturbed, he takes the one that moved farthest, as in :class:`RankSwappingAttack`. No file tells the method, so
       of a table read back from a file it is not tried, nor of a table in parts or a sample.
+
+    Where the keys have blanks, *likeliest of those alike* weighs each record that agrees by how likely it is published
+    so: a blank for whom no shown value is left for. All attacks are tried once more with what the rest of the file
+    tells of the keys, and the part "with what the rest of the file tells" is the best of these: columns that follow
+    from keys, such as the age group beside the age, directly or one from the other, are keys too; a number that is a
+    sum of published columns is added up; and of columns that keys tell in part it is learnt from one half of the
+    records how likely a value is, and applied to the other. What follows is found in the original by records that share
+    a value, or by the order of values. Of a table in parts, and of a ``sample``, only functions of keys are tried,
+    unless all records, up to 20,000, are looked for.
 
     Records that look the same share the chance. Of a number that he knows ``about`` the attacks take the true value for
     what he believes: nobody who knows less finds more on average. Where ``knows_membership`` is False and there are
@@ -177,6 +190,10 @@ class Reidentification(Measure):
         homes, said_of_homes = pair.homes()
         records = len(pair.original)
         sample = self._drawn(pair, rng)
+        parted = pair.in_parts or sample is not None
+        if sample is not None and sample.whole and len(sample) <= LOOKED:  # few enough for all attacks, at hand
+            pair, sample = pair.gathered(pair.original.schema.analysed()), None
+            homes, said_of_homes = pair.homes()
         families, told = _families(pair, homes) if self.unit == "household" else (None, ())
         found: list[Judged] = []
         for scenario in intruders:
@@ -192,13 +209,15 @@ class Reidentification(Measure):
         parts |= {
             f"{judged.scenario.name}: violating k": judged.violating for judged in found if judged.violating is not None
         }
+        if worst.given_back is not None:
+            parts[WITH_OTHERS] = worst.given_back
         parts |= {
             "expected re-identifications": chances.expected(records),
             f"largest chance of a {self.unit}": max(judged.chances.largest for judged in found),
             f"{self.unit}s above 0.1": chances.above(0.1),
         }
         by_record = None
-        if sample is None:
+        if sample is None and not parted:
             by_record = chances.values if families is None else chances.values[families.unit]
         if families is not None:
             parts |= worst.together or {}

@@ -9,29 +9,38 @@ Codes = NDArray[np.integer]
 Integers = NDArray[np.int64]
 
 
-def agreeing_pairs(codes: Codes) -> tuple[Integers, Integers]:
-    """Return every ordered pair of rows that agree in all columns, each row with itself included; -1 matches any value.
+def agreeing_pairs(codes: Codes, others: Codes | None = None) -> tuple[Integers, Integers]:
+    """Return every ordered pair of rows that agree in all columns; -1 matches any value.
+
+    Each row is held against all of the ``others``, or of its own table, itself included.
 
     >>> agreeing_pairs(np.array([[0, 1], [0, -1], [2, 1]]))
     (array([0, 0, 1, 1, 2]), array([0, 1, 0, 1, 2]))
+    >>> agreeing_pairs(np.array([[0], [1]]), np.array([[1], [-1], [1]]))
+    (array([0, 1, 1, 1]), array([1, 0, 1, 2]))
     """
-    shown = codes >= 0
-    pattern_of, sizes = classes(shown.view(np.int8))
-    patterns = np.split(np.argsort(pattern_of, kind="stable"), np.cumsum(sizes)[:-1])
-    ones, others = [], []
-    for rows in patterns:
+    theirs_too = codes if others is None else others
+    ones, found = [], []
+    patterns = _patterns(theirs_too)
+    for rows in patterns if others is None else _patterns(codes):
         for candidates in patterns:
-            both = np.flatnonzero(shown[rows[0]] & shown[candidates[0]])
-            group = classes(np.concatenate([codes[np.ix_(candidates, both)], codes[np.ix_(rows, both)]]))[0]
+            both = np.flatnonzero((codes[rows[0]] >= 0) & (theirs_too[candidates[0]] >= 0))
+            group = classes(np.concatenate([theirs_too[np.ix_(candidates, both)], codes[np.ix_(rows, both)]]))[0]
             theirs, mine = group[: len(candidates)], group[len(candidates) :]
             order = np.argsort(theirs, kind="stable")
             start = np.searchsorted(theirs[order], mine, "left")
             length = np.searchsorted(theirs[order], mine, "right") - start
             ones.append(np.repeat(rows, length))
-            others.append(candidates[order[spans(start, length)]])
-    one, other = np.concatenate(ones), np.concatenate(others)
+            found.append(candidates[order[spans(start, length)]])
+    one, other = np.concatenate(ones), np.concatenate(found)
     order = np.lexsort((other, one))
     return one[order], other[order]
+
+
+def _patterns(codes: Codes) -> list[Integers]:
+    """Return the records of each pattern of missing keys."""
+    pattern_of, sizes = classes((codes >= 0).view(np.int8))
+    return np.split(np.argsort(pattern_of, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def spans(start: Integers, length: Integers) -> Integers:
