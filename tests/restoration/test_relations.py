@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sfumato.restoration.sums import RECORDS, Relation, _complete, _exact_fit, _robust, _tolerance, _unit, relation
+from sfumato.data.sums import RECORDS, Relation, _complete, _exact_fit, _robust, _tolerance, _unit, relation
 
 Floats = NDArray[np.float64]
 

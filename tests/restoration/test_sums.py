@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato.restoration.sums import relation
+from sfumato.data.sums import relation
 
 RECORDS = 100
 
@@ -23,7 +23,7 @@ def test_a_column_that_is_constant_in_the_records_that_remain_is_left_out(consta
 
 def test_a_column_that_varies_only_between_the_records_that_are_looked_at_is_left_out() -> None:
     # of more than twice RECORDS each second record is looked at: all of these have a zero
-    from sfumato.restoration.sums import RECORDS as LOOKED
+    from sfumato.data.sums import RECORDS as LOOKED
 
     number = 2 * LOOKED + 2
     rng = np.random.default_rng(2)
