@@ -57,6 +57,7 @@ TESTS = (
     "tests/compare/test_choose.py",
     "tests/compare/test_exposure.py",
     "tests/compare/test_known_too.py",
+    "tests/pair/test_values_beyond_memory.py",
     "tests/test_contract.py",
     "tests/test_contract_categorical.py",
 )

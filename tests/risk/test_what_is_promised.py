@@ -1,0 +1,256 @@
+"""Defaults, limits of parameters and of what fits, and corners of risk measures: each by hand."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import (
+    DCAP,
+    SUDA2,
+    TCAP,
+    DiSCO,
+    DistanceLinkage,
+    ExposedAmounts,
+    IndividualRisk,
+    Inference,
+    KAnonymity,
+    LDiversity,
+    Linkability,
+    MatchProbability,
+    Microdata,
+    NearestRecord,
+    NotApplicable,
+    ParameterError,
+    ProbabilisticLinkage,
+    RankInterval,
+    RankSwappingAttack,
+    RobustMahalanobisRisk,
+    SampleUniques,
+    Schema,
+    SinglingOut,
+    SpreadInterval,
+    TCloseness,
+    Variable,
+)
+from sfumato.risk import distance_linkage, sample_uniques
+from sfumato.risk.attack_and_control import excess, wilson
+from sfumato.risk.nearest_record import less_near, too_near
+from sfumato.risk.one_to_one import own_links
+from tables import numbers
+
+ONE_TO_TEN = tuple(map(float, range(1, 11)))
+DEFAULTS: dict[Any, dict[str, Any]] = {  # as the pages of the measures say them: another default is another figure
+    DCAP: {"unmatched": "zero", "classes": 10},
+    DiSCO: {"classes": 10},
+    TCAP: {"tau": 1.0, "classes": 10},
+    DistanceLinkage: {"known": 7, "second": False, "ties": "share", "links": "each"},
+    ExposedAmounts: {"most": 10, "within": 0.01},
+    IndividualRisk: {"above": 0.1, "population": None},
+    Inference: {"classes": 10, "level": 0.95},
+    KAnonymity: {"k": 3, "unit": "record"},
+    LDiversity: {"l": 2, "c": 3.0, "diversity": "distinct"},
+    Linkability: {"level": 0.95},
+    MatchProbability: {"released": 1.0},
+    ProbabilisticLinkage: {"known": 7, "bins": 20, "width": 0.1},
+    RankInterval: {"percents": ONE_TO_TEN, "ties": "mean"},
+    SpreadInterval: {"percents": ONE_TO_TEN},
+    RankSwappingAttack: {"known": 7, "p": None},
+    RobustMahalanobisRisk: {"k": 0.01, "k2": 0.05},
+    SampleUniques: {"size": 2},
+    SinglingOut: {"classes": 10, "orders": 10, "level": 0.95},
+    SUDA2: {"size": None, "fraction": None},
+    TCloseness: {"t": 0.2},
+}
+
+
+@pytest.mark.parametrize(("measure", "expected"), DEFAULTS.items(), ids=lambda one: getattr(one, "__name__", ""))
+def test_defaults_are_those_of_the_page(measure: Any, expected: dict[str, Any]) -> None:
+    parameters = inspect.signature(measure).parameters
+    assert {name: parameters[name].default for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("measure", "name", "least"),
+    [
+        (Inference, "classes", 2),
+        (DCAP, "classes", 2),
+        (DiSCO, "classes", 2),
+        (TCAP, "classes", 2),
+        (SinglingOut, "classes", 2),
+        (SinglingOut, "orders", 1),
+        (LDiversity, "l", 2),
+        (KAnonymity, "k", 2),
+        (ExposedAmounts, "most", 1),
+        (NearestRecord, "sample", 2),
+        (SampleUniques, "size", 1),
+        (ProbabilisticLinkage, "bins", 2),
+    ],
+)
+def test_whole_numbers_begin_where_they_mean_something(measure: Any, name: str, least: int) -> None:
+    assert getattr(measure(**{name: least}), name) == least
+    with pytest.raises(ParameterError, match=name):
+        measure(**{name: least - 1})
+
+
+@pytest.mark.parametrize(
+    ("measure", "name", "kept", "refused"),
+    [
+        (TCAP, "tau", (0.01, 1.0), (0.0, 1.01)),
+        (ExposedAmounts, "within", (0.001, 1.0), (0.0, 1.5)),
+        (IndividualRisk, "above", (0.001, 1.0), (0.0, 1.5)),
+        (MatchProbability, "released", (0.001, 1.0), (0.0, 1.5)),
+        (Inference, "level", (0.5, 0.999), (0.49, 1.0)),
+        (Linkability, "level", (0.5, 0.999), (0.49, 1.0)),
+        (LDiversity, "c", (0.001, 5.0), (0.0, -1.0)),
+        (RankInterval, "percents", ((0.1,), (100,)), ((0,), (100.5,), ())),
+    ],
+)
+def test_shares_end_where_they_mean_something(measure: Any, name: str, kept: Any, refused: Any) -> None:
+    for value in kept:
+        measure(**{name: value})
+    for value in refused:
+        with pytest.raises(ParameterError, match=name):
+            measure(**{name: value})
+
+
+def test_pairs_one_to_one_are_of_so_many_records_and_not_of_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distance_linkage, "MOST_PAIRED", 4)
+    five = numbers(a=[1.0, 2, 3, 4, 5])
+    four = numbers(a=[1.0, 2, 3, 4])
+    assert DistanceLinkage(links="one to one").evaluate(four, four).value == 1
+    with pytest.raises(NotApplicable, match="5 records cannot be paired one to one, 4 is the most"):
+        DistanceLinkage(links="one to one").evaluate(five, five)
+
+
+def test_pairs_one_to_one_by_what_is_known() -> None:
+    """Known b: every record is its own. Known a and b: a is reversed, and so is everything but b that is the same."""
+    original = numbers(a=[0.0, 1, 2, 3], b=[0.0, 10, 20, 30])
+    protected = numbers(a=[30.0, 20, 10, 0], b=[0.0, 10, 20, 30])
+    found = DistanceLinkage(known=(("b",), ("a",)), links="one to one").evaluate(original, protected)
+    assert found.parts["knows b"] == 1
+    assert found.parts["knows a"] == 0
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [0.5] * 4  # by record over what becomes known
+    assert found.parts["fewest of the best pairings"] == pytest.approx(0.5)
+    assert found.parts["most of the best pairings"] == pytest.approx(0.5)
+
+
+def test_an_extreme_on_the_low_side_is_farther_from_the_median() -> None:
+    """The median of 38 values from 100 to 137, a 0 and a 160 is 118.5: 0 is 118.5 away, 160 is 41.5, 137 is 18.5."""
+    values = [*np.arange(100.0, 138.0), 0.0, 160.0]
+    table = numbers(pay=values)
+    found = ExposedAmounts().evaluate(table, table)  # one in twenty: two of forty
+    assert found.by_record is not None
+    assert np.flatnonzero(found.by_record).tolist() == [38, 39]
+    assert found.parts["extreme values"] == 2
+    one = ExposedAmounts(most=1).evaluate(table, numbers(pay=[*values[:38], 1.0, 160.0]))
+    assert one.value == 0  # the 0 alone is looked at, and it became 1
+    assert one.parts["variables whose farthest value stands"] == 0
+    near = ExposedAmounts(most=1, within=0.01).evaluate(
+        numbers(pay=[*values[:38], -900.0, 160.0]), numbers(pay=[*values[:38], -891.0, 160.0])
+    )
+    assert near.value == 1  # off by exactly 1 %
+
+
+def test_the_smallest_diversity_is_one_where_all_of_a_class_share_a_value() -> None:
+    table = pa.table({"town": list("AABB"), "ill": ["flu", "flu", "flu", "cold"]})
+    schema = Schema((Variable("town", role="key", kind="nominal"), Variable("ill", "nominal", role="confidential")))
+    data = Microdata.from_frame(table, schema)
+    found = LDiversity(2).evaluate(data, data)
+    assert found.value == 0.5
+    assert found.parts == {"smallest, ill": 1.0}
+    assert found.by_record is not None
+    assert found.by_record.tolist() == [1, 1, 0, 0]
+    assert LDiversity(3).evaluate(data, data).value == 1
+    # entropy of one half and one half: worth two values
+    assert LDiversity(2, "entropy").evaluate(data, data).parts["smallest, ill"] == pytest.approx(1.0)
+    two = data.replace({"ill": np.array([0, 1, 0, 1], dtype=np.int32)})
+    assert LDiversity(2, "entropy").evaluate(two, two).value == 0
+    # recursive (3, 2): the largest count must be less than 3 times the others', 1 < 3 x 1
+    assert LDiversity(2, "recursive").evaluate(two, two).value == 0
+    assert LDiversity(2, "recursive", c=1.0).evaluate(two, two).value == 1  # 1 is not less than 1
+
+
+def test_numbers_that_are_all_moved_by_the_same_are_as_unprotected_as_before() -> None:
+    """A million and more, each plus a tenth: differences agree up to rounding, which hides nobody."""
+    before = 1_000_000.0 + np.arange(20.0)
+    found = MatchProbability(variables=("x",)).evaluate(numbers(x=before), numbers(x=before + 0.1))
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, 1.0)
+
+
+def test_a_category_that_occurs_once_became_what_it_became() -> None:
+    """One z became z, two a became a and b: who knows z finds it, and a is as likely of both."""
+    before, after = pa.table({"t": ["z", "a", "a"]}), pa.table({"t": ["z", "a", "b"]})
+    found = MatchProbability(variables=("t",)).evaluate(before, after)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1.0, 0.5, 0.5])
+
+
+def test_wilson_by_hand() -> None:
+    """Five of ten: z = 1.96, centre .5, half width 1.96 sqrt(.25 / 10 + 1.96^2 / 400) / (1 + 1.96^2 / 10)."""
+    z = 1.959963984540054
+    low, high = wilson(0.5, 10, 0.95)
+    half = z * np.sqrt(0.25 / 10 + z * z / 400) / (1 + z * z / 10)
+    assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
+    assert wilson(0.0, 10, 0.95)[0] == 0.0
+    assert wilson(1.0, 10, 0.95)[1] == 1.0
+    assert excess(0.6, 0.2) == pytest.approx(0.5)
+    assert excess(0.1, 0.2) <= 0
+
+
+def test_shares_of_farther_distances_by_hand() -> None:
+    """0.5 is nearer than two of four, 1 ties with two of four: (0 + half of 2) + 1 of 4."""
+    others, no_slack = np.array([1.0, 1.0, 3.0, 0.0]), np.zeros(2)
+    assert less_near(np.array([0.5, 1.0]), others, no_slack).tolist() == [0.75, 0.5]
+    # the smallest quarter of four is the 0; half of them reach into the tie of two at 1, of which one counts
+    assert too_near(np.array([0.0, 1.0]), others, 0.25, no_slack).tolist() == [1.0, 0.0]
+    assert too_near(np.array([0.5, 1.0]), others, 0.5, no_slack).tolist() == [1.0, 0.5]
+    assert too_near(np.array([0.0]), np.array([0.0]), 0.05, np.zeros(1)).tolist() == [0.05]
+
+
+def test_a_random_pick_of_a_sample_is_no_picture_by_record() -> None:
+    data = numbers(x=np.arange(30.0).tolist())
+    sampled = NearestRecord(sample=5).evaluate(data, data, rng=1)
+    assert sampled.by_record is None
+    assert NearestRecord(sample=30).evaluate(data, data, rng=1).by_record is None
+    assert NearestRecord().evaluate(data, data).by_record is not None
+    with pytest.raises(NotApplicable, match="one original record"):
+        NearestRecord().evaluate(numbers(x=[1.0]), numbers(x=[1.0, 2.0]))
+    two = numbers(x=[1.0, 2.0])
+    assert NearestRecord().evaluate(two, two).value > 0
+
+
+def test_the_rank_of_who_is_in_nobodys_window() -> None:
+    """Protected values are all missing in x: who is missing in both is found among those, others are not found."""
+    before = numbers(x=[1.0, float("nan"), 3.0], y=[1.0, 2.0, 3.0])
+    after = numbers(x=[float("nan")] * 3, y=[1.0, 2.0, 3.0])
+    found = RankSwappingAttack(known=(("x",),)).evaluate(before, after)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [0, 1 / 3, 0])
+
+
+def test_sets_of_keys_are_counted_up_to_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pa.table({"a": [1, 1, 2], "b": [1, 2, 2], "c": [1, 1, 1]})
+    monkeypatch.setattr(sample_uniques, "MOST_SETS", 6)  # three keys, three pairs
+    SampleUniques(2, variables=("a", "b", "c")).evaluate(data, data)
+    monkeypatch.setattr(sample_uniques, "MOST_SETS", 5)
+    with pytest.raises(NotApplicable, match="6 sets of up to 2, more than the 5"):
+        SampleUniques(2, variables=("a", "b", "c")).evaluate(data, data)
+
+
+def test_best_of_pairings_by_hand() -> None:
+    """0, 1 beside 0.4, 0.6 and 5 beside 5: own pairs are the best, each at .4; without ties all three are right."""
+    here, there = np.array([[0.0], [1.0], [5.0]]), np.array([[0.4], [0.6], [5.0]])
+    found = own_links(here, there, np.abs(here - there.T), share=True)
+    assert found.by_record.tolist() == [1, 1, 1]
+    assert (found.fewest, found.most) == (3, 3)
+    crossed = own_links(here, there[[1, 0, 2]], np.abs(here - there[[1, 0, 2]].T), share=True)
+    assert crossed.by_record.tolist() == [0, 0, 1]
+    assert (crossed.fewest, crossed.most) == (1, 1)
+    tied = own_links(np.array([[0.0], [0.0]]), np.array([[1.0], [1.0]]), np.ones((2, 2)), share=True)
+    assert tied.by_record.tolist() == [0.5, 0.5]
+    assert (tied.fewest, tied.most) == (0, 2)
