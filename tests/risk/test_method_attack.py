@@ -25,6 +25,7 @@ from sfumato import (
 )
 from sfumato.data.schema_file import write_schema
 from sfumato.data.treatment import BY_RANK, PERTURBED, Treatment
+from sfumato.risk.attacks import alike_in_sets, fewest_changed, fewest_changed_chance
 from tables import numbers
 
 Floats = NDArray[np.float64]
@@ -199,3 +200,37 @@ def test_no_file_tells_it(tmp_path: Path) -> None:
     assert "perturbed = true" in text
     assert "rank" not in text and "averaged" not in text
     assert "rank" not in repr(protected.schema["a"].treatment)
+
+
+def test_by_hand_of_those_alike_in_true_keys_he_takes_who_changed_least() -> None:
+    schema = Schema(tuple(Variable(n, "nominal", categories=("0", "1", "2")) for n in ("town", "job", "sex")))
+    rows = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 2, 1]], dtype=np.int32)
+    original = Microdata(schema, {name: rows[:, j].copy() for j, name in enumerate(schema.names)})
+    jobs = np.array([1, 0, 0, 2], dtype=np.int32)
+    protected = original.replace({"job": jobs}, treatment=PERTURBED)
+    # alike: 0, 0, 0 is shown by the second, 0, 1, 0 by the first, 1, 1, 0 by nobody, 1, 2, 1 by its own: 1 of 4.
+    # nearest in Gower's distance: the third differs by one from three others, of which one is its own: 1/3.
+    # the town and the sex are true: the third is alone in them, though its job changed; the first two take each other
+    measured = Reidentification(variables=("town", "job", "sex")).evaluate(original, protected)
+    assert "best attack: fewest changed keys" in " ".join(measured.notes)
+    assert measured.by_record is not None and measured.by_record.tolist() == [0, 0, 1, 1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 0.2]))
+def test_fewest_changed_keys_by_comparing_all_pairs(seed: int, many: int, gaps: float) -> None:
+    rng = np.random.default_rng(seed)
+    before, after = (rng.integers(0, 3, (25, 5)).astype(np.int32) for _ in range(2))
+    after = np.where(rng.random(after.shape) < 0.6, before, after).astype(np.int32)
+    after[rng.random(after.shape) < gaps] = -1
+    before[rng.random(before.shape) < gaps / 2] = -1
+    changed = sorted(rng.choice(5, many, replace=False).tolist())
+    same = (before[:, None] == after[None]) | (before[:, None] < 0) | (after[None] < 0)
+    rest = [j for j in range(5) if j not in changed]
+    score = np.where(same[:, :, rest].all(axis=2), same[:, :, changed].sum(axis=2), -1)
+    best = score.max(axis=1)
+    expected = np.where(np.diag(score) >= 0, (np.diag(score) == best) / (score == best[:, None]).sum(axis=1), 0.0)
+    np.testing.assert_allclose(fewest_changed(before, after, changed), expected)
+    halves = sum(alike_in_sets(before, part, changed) for part in (after[:11], after[11:]))
+    assert isinstance(halves, np.ndarray)
+    np.testing.assert_allclose(fewest_changed_chance(before, after, changed, halves), expected)

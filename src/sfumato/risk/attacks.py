@@ -5,7 +5,10 @@ returns for every original record the chance that its own protected record is fo
 intruder he draws one of them. A missing category agrees with every value, in either table.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +46,51 @@ def alike(before: Codes, after: Codes, weights: Floats | None = None) -> tuple[F
     number = np.rint(matching_sums(wanted, rows, sizes))[cell_of]
     units = number if weights is None else matching_sums(wanted, rows, class_sums(own, weights, len(sizes)))[cell_of]
     return np.where(agree(before, after), 1 / np.maximum(number, 1), 0.0), number, units
+
+
+def fewest_changed(before: Codes, after: Codes, changed: Sequence[int]) -> Floats:
+    """Return the chance of each original record among those alike in the codes but for as few of some as there are.
+
+    ``changed`` numbers the columns that may differ. With N(T) the records alike in all others and in the set T of
+    these, the sum of N(T) over sets of j is the sum over records of C(a, j), if a record agrees in a of them; so the
+    numbers of records that agree in exactly a follow from above.
+
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]])
+    >>> fewest_changed(codes, np.array([[0, 2], [0, 1], [1, 2]]), [1]).tolist()  # towns hold, streets may have changed
+    [0.5, 1.0, 1.0]
+    """
+    return fewest_changed_chance(before, after, changed, alike_in_sets(before, after, changed))
+
+
+def alike_in_sets(before: Codes, after: Codes, changed: Sequence[int]) -> Floats:
+    """Count the records of a part alike in all columns but some, over the sets of 0, 1, ... of these that agree too.
+
+    Rows are sizes of sets; counts of parts add up.
+    """
+    rest = [j for j in range(before.shape[1]) if j not in changed]
+    found = np.zeros((len(changed) + 1, len(before)))
+    for size in range(len(changed) + 1):
+        for some in combinations(changed, size):
+            columns = [*rest, *some]
+            here, there = before[:, columns], after[:, columns]
+            (asked, _), (own, sizes) = classes(here), classes(there)
+            wanted, rows = here[first_records(asked)], there[first_records(own)]
+            found[size] += np.rint(matching_sums(wanted, rows, sizes))[asked]
+    return found
+
+
+def fewest_changed_chance(before: Codes, own: Codes, changed: Sequence[int], found: Floats) -> Floats:
+    """Return the chance of each record, given the codes of its own protected one and ``alike_in_sets`` of all parts."""
+    many = len(changed)
+    rest = [j for j in range(before.shape[1]) if j not in changed]
+    exactly = np.zeros_like(found)  # the records that agree in exactly so many of what may have changed
+    for a in range(many, -1, -1):
+        exactly[a] = found[a] - sum(comb(more, a) * exactly[more] for more in range(a + 1, many + 1))
+    agreed = sum((agree(before[:, [j]], own[:, [j]]).astype(np.int64) for j in changed), np.zeros(len(own), np.int64))
+    better = np.array([exactly[a + 1 :].sum(axis=0) for a in range(many + 1)])
+    everyone = np.arange(len(own))
+    first = agree(before[:, rest], own[:, rest]) & (better[agreed, everyone] < 0.5)
+    return np.where(first, 1 / np.maximum(exactly[agreed, everyone], 1), 0.0)
 
 
 def nearest(before: Codes, after: Codes, here: Floats, there: Floats) -> Floats:

@@ -17,7 +17,7 @@ from sfumato.pair import Pair, design_weights
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
 from sfumato.pair.statistics import Values
-from sfumato.risk.attacks import alike, nearest
+from sfumato.risk.attacks import alike, fewest_changed, nearest
 from sfumato.risk.household_attack import alike_households, households_in_groups, nearest_households
 from sfumato.risk.method_attack import in_windows, nearest_group, own_group
 from sfumato.risk.mixed_points import mixed_points, points
@@ -35,6 +35,8 @@ SIDES = ("original", "protected")
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
 BY_METHOD = "by who knows the method"
+FEWEST_CHANGED = "fewest changed keys"
+MOST_CHANGED = 5  # keys that may differ at a time: records alike in each of their 32 sets are counted
 IN_GROUPS = "all members alike, among records that share what households share"
 GROUPS_ALIKE = "all members alike and nobody else who shares what they share"
 NEAREST_HOME = "nearest household, all members"
@@ -229,7 +231,14 @@ class Known:
         """Name the attacks that the keys allow."""
         some_true = bool(self.untrue) and len(self.untrue) < len(self.numbers)
         allowed = {ALIKE: True, NEAREST: bool(self.numbers), TRUE_ALIKE: some_true, GOWER: bool(self.keys)}
+        allowed[FEWEST_CHANGED] = not self.perturbed.isdisjoint(self.true)
         return tuple(attack for attack, fits in allowed.items() if fits)
+
+    def changed(self, before: Codes, after: Codes) -> list[int]:
+        """Number the columns, of codes by ``true``, that were perturbed; the most changed if they are many."""
+        places = [place for place, name in enumerate(self.true) if name in self.perturbed]
+        differ = {place: int((before[:, place] != after[:, place]).sum()) for place in places}
+        return sorted(sorted(places, key=lambda place: -differ[place])[:MOST_CHANGED])
 
     @property
     def methods(self) -> list[str]:
@@ -313,6 +322,8 @@ def _judged(known: Known, homes: Families | None, further: Mapping[str, Floats] 
         chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
     if GOWER in attacks:
         chances[GOWER] = own_is_nearest_mixed(*known.places(), share=True)[0]
+    if FEWEST_CHANGED in attacks:
+        chances[FEWEST_CHANGED] = fewest_changed(*codes, known.changed(*codes))
     if known.methods:
         chances[BY_METHOD] = known.by_method()
     chances |= further or {}

@@ -24,6 +24,7 @@ from sfumato.risk.attacks import agree
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import (
     ALIKE,
+    FEWEST_CHANGED,
     GOWER,
     NEAREST,
     TRUE_ALIKE,
@@ -36,7 +37,7 @@ from sfumato.risk.judged import (
 )
 from sfumato.risk.mixed_points import Places
 from sfumato.risk.number_space import Ends, Space
-from sfumato.risk.search_in_parts import Alike, Attack, Gower, Nearest, Search, counts_of, nothing_known
+from sfumato.risk.search_in_parts import Alike, Attack, FewestChanged, Gower, Nearest, Search, counts_of, nothing_known
 from sfumato.risk.told_by_others import with_functions
 
 Floats = NDArray[np.float64]
@@ -211,6 +212,10 @@ def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:
         attacks[NEAREST] = _nearest(known, looked, known.categories, known.numbers)
     if TRUE_ALIKE in wanted:
         attacks[TRUE_ALIKE] = _nearest(known, looked, known.true, known.untrue)
+    if FEWEST_CHANGED in wanted:
+        codes = Alike.of(looked.before, looked.after, known.true)
+        changed = tuple(known.changed(codes.before, codes.own))
+        attacks[FEWEST_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
     if GOWER in wanted:
         places = {name: Places.of(known.seen[name]) for name in known.keys}
         attacks[GOWER] = Gower.of(looked.before, looked.after, places)

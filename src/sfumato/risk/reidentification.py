@@ -68,6 +68,7 @@ STATED = "the keys stated"
         "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
         "nearest in the numbers, among those alike in the categories: 1 / t_i if none is nearer, else 0\n"
         "nearest of those alike in true numbers: the same among fewer; Gower's nearest: the same among all\n"
+        "fewest changed keys: 1 / t_i if none alike in the keys not perturbed agrees in more of the others\n"
         "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
         "likeliest of those alike: 1 / t_i if no published record is likelier to be the person's, else 0\n"
         "with what the rest of the file tells: the same, where what follows from the keys is known too\n"
@@ -98,6 +99,8 @@ class Reidentification(Measure):
     - *nearest of those alike in true numbers*: the same, but who differs in a number that was not perturbed is out;
     - *Gower's nearest*: the nearest over all keys, where a category that differs counts as much as the largest
       difference of a number. It does well against changed categories and against few suppressed values;
+    - *fewest changed keys*, where categories were swapped, drawn anew or otherwise perturbed: of the records that agree
+      in all other keys he takes one that agrees in as many of these as any;
     - *by who knows the method*, where the table was protected here by a method that works on ranks or groups: a value
       that was swapped, or kept its rank, lies no more ranks away than the largest move of its variable; records that
       were averaged are looked for in the group of the own one, which who knows all values can form again, else in the

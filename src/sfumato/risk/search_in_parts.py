@@ -18,7 +18,7 @@ from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.kernels.spread import standardised
 from sfumato.pair.statistics import Sums
 from sfumato.pair.terms import Terms
-from sfumato.risk.attacks import LookedFor, agree
+from sfumato.risk.attacks import LookedFor, agree, alike_in_sets, fewest_changed_chance
 from sfumato.risk.mixed_points import Places
 from sfumato.risk.number_space import Space
 from sfumato.risk.own_nearest import Sought, linked
@@ -102,6 +102,23 @@ class Alike(Attack):
     def chance(self, counts: Mapping[str, NDArray[Any]]) -> Floats:
         """Return one over the number of those that agree, if the own record is among them."""
         return np.where(agree(self.before, self.own), 1 / np.maximum(counts["number"], 1), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class FewestChanged(Alike):
+    """The records that differ in the fewest of the keys that were changed, and agree in all others."""
+
+    changed: tuple[int, ...] = ()
+
+    def counted(self, columns: Columns, weights: Floats | None) -> dict[str, NDArray[Any]]:
+        """Count the records that agree in the rest and in sets of what was changed."""
+        found = alike_in_sets(self.before, self.coder(columns), self.changed)
+        return {str(size): counts for size, counts in enumerate(found)}
+
+    def chance(self, counts: Mapping[str, NDArray[Any]]) -> Floats:
+        """Return one over the number of those with the fewest changes, if the own record is one of them."""
+        found = np.stack([counts[str(size)] for size in range(len(self.changed) + 1)])
+        return fewest_changed_chance(self.before, self.own, self.changed, found)
 
 
 @dataclass(frozen=True, eq=False)
