@@ -1,0 +1,120 @@
+"""Records weighed for each person, against plain loops over persons and records; groups of means by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sfumato.risk import weighed as module
+from sfumato.risk.method_attack import nearest_group, own_group
+from sfumato.risk.weighed import SCALINGS, Term, _half, weighed
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+def by_loops(before: Codes, after: Codes, terms: list[Term], half: NDArray[np.int64]) -> Floats:
+    """Weigh every record for every person, scale until each has one of the other, and let each take the likeliest."""
+    n = len(before)
+    weight = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            agree = all(a == b or -1 in (a, b) for a, b in zip(before[i], after[j], strict=True))
+            weight[i, j] = float(agree)
+            for term in terms:
+                others = half != half[i]  # who teaches is of the other half
+                alike = others & (term.known == term.known[i])
+                shown = term.published == term.published[j]
+                usual = shown.mean()
+                weight[i, j] *= ((alike & shown).sum() + usual) / (alike.sum() + 1)
+    of_person, of_row = np.ones(n), np.ones(n)
+    for _ in range(SCALINGS):
+        column = (weight * of_person[:, None]).sum(axis=0)
+        of_row = np.array([1 / x if x > 0 else 0.0 for x in column])
+        line = (weight * of_row).sum(axis=1)
+        of_person = np.array([1 / x if x > 0 else 0.0 for x in line])
+    likely = weight * of_row
+    found = np.zeros(n)
+    for i in range(n):
+        picked = [j for j in range(n) if likely[i, j] >= likely[i].max() * (1 - 1e-9) and weight[i, j] > 0]
+        found[i] = (i in picked) / max(len(picked), 1)
+
+    def person(i: int) -> tuple[int, ...]:
+        return (*before[i], *((half[i], *(term.known[i] for term in terms)) if terms else ()))
+
+    return np.array([np.mean([found[j] for j in range(n) if person(j) == person(i)]) for i in range(n)])
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[Codes, Codes, list[Term]]:
+    n = draw(st.integers(1, 9))
+
+    def column(least: int, most: int) -> list[int]:
+        return draw(st.lists(st.integers(least, most), min_size=n, max_size=n))
+
+    keys = draw(st.integers(1, 2))
+    before = np.array([column(0, 2) for _ in range(keys)], dtype=np.int32).T
+    hidden = np.array([column(0, 3) for _ in range(keys)]).T == 0
+    after = np.where(hidden, -1, before).astype(np.int32)
+    terms = [Term(np.array(column(0, 2)), np.array(column(0, 1))) for _ in range(draw(st.integers(0, 2)))]
+    return before, after, terms
+
+
+@given(files())
+def test_weighing_classes_is_weighing_every_record(drawn: tuple[Codes, Codes, list[Term]]) -> None:
+    before, after, terms = drawn
+    found = weighed(before, after, terms)
+    assert found is not None
+    half = _half(np.column_stack([before, after, *(codes for one in terms for codes in (one.known, one.published))]))
+    assert found[1] == len(terms)
+    np.testing.assert_allclose(found[0], by_loops(before, after, terms, half), atol=1e-9)
+
+
+def test_what_is_learnt_of_a_term_by_hand() -> None:
+    """Published 0 for half of six. Of the first half's two persons known as 0 one is published as 0, one as 1."""
+    term = Term(np.array([0, 0, 1, 0, 1, 1]), np.array([0, 1, 1, 0, 0, 1]))
+    half = np.array([0, 0, 0, 1, 1, 1])
+    learnt = term.likelihoods(half)
+    # of half 0 from half 1: known 0: one published 0; known 1: one 0 and one 1; and half a record of each besides
+    np.testing.assert_allclose(learnt[0], [[1.5 / 2, 0.5 / 2], [1.5 / 3, 1.5 / 3]])
+    np.testing.assert_allclose(learnt[1], [[1.5 / 3, 1.5 / 3], [0.5 / 2, 1.5 / 2]])
+
+
+def test_terms_are_dropped_where_pairs_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = np.zeros((6, 1), dtype=np.int32)
+    term = Term(np.arange(6) % 2, np.arange(6) % 3)
+    monkeypatch.setattr(module, "MOST_PAIRS", 1)
+    assert weighed(before, before) is not None  # one class of persons with one of records
+    assert weighed(before, before, [term]) is None  # no term would be left
+    monkeypatch.setattr(module, "MOST_PAIRS", 0)
+    assert weighed(before, before) is None
+    monkeypatch.setattr(module, "MOST_PAIRS", 12)  # up to four kinds of persons by three of records
+    finer = Term(np.arange(6), np.arange(6))
+    found = weighed(before, before, [term, finer])
+    assert found is not None
+    assert found[1] == 1
+
+
+def test_halves_follow_from_what_a_record_is() -> None:
+    codes = np.arange(4000).reshape(2000, 2)
+    half = _half(codes)
+    assert set(half.tolist()) == {0, 1}
+    assert 900 < half.sum() < 1100  # 4.5 standard errors
+    order = np.random.default_rng(1).permutation(2000)
+    assert np.array_equal(_half(codes[order]), half[order])
+
+
+def test_groups_of_means_by_hand() -> None:
+    """Six records in groups of means 2, 2, 8, 8, 5, 5: who knows 3 of a person comes to the group of 2."""
+    after = np.array([[2.0], [2.0], [8.0], [8.0], [5.0], [5.0]])
+    own = own_group(after)
+    assert own.protected[0] == own.protected[1] != own.protected[2]
+    assert own.low.tolist() == own.protected.tolist() == own.high.tolist()
+    assert own.reach == 0
+    found = nearest_group(np.array([[3.0], [1.0], [6.0], [9.0], [7.0], [4.0]]), after)
+    place = dict(zip([2, 8, 5], own.protected[[0, 2, 4]].tolist(), strict=True))
+    assert found.protected.tolist() == own.protected.tolist()
+    assert found.centre.tolist() == [place[2], place[2], place[5], place[8], place[8], place[5]]
+    gap = nearest_group(np.array([[np.nan], [1.0], [6.0], [9.0], [7.0], [4.0]]), np.array([[np.nan], *after[1:]]))
+    assert gap.centre[0] == gap.protected[0] != gap.centre[1]  # a missing value is near missing ones alone

@@ -1,0 +1,372 @@
+"""The verdict's sentences from made figures: who is found, what a bound asks, what it costs, what is not sure."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sfumato.compare.choose import Choice, Shortfall
+from sfumato.compare.examine.findings import (
+    Distributions,
+    Examination,
+    PairUtility,
+    ReleasedVariable,
+    ReleaseFacts,
+    UtilityFound,
+    VariableDetail,
+    VariableUtility,
+)
+from sfumato.compare.rows import Row
+from sfumato.restoration.findings import Audit, Checked, Restored, Route
+from sfumato.show.summary import Bound, MeasureLine
+from sfumato.show.verdict import (
+    EXPECTED,
+    _advice,
+    _by_hand,
+    _changes,
+    _found,
+    _given_back,
+    _kept,
+    _left_out,
+    _persons,
+    _repairs,
+    _total,
+    _unsure,
+    _warnings,
+    basis_of,
+    price_of,
+    verdict_of,
+)
+
+RISK = MeasureLine("R()", "R", "Records found", "risk", "lower", "share")
+LOSS = MeasureLine("U()", "U", "Usefulness", "utility", "higher", "share")
+LINES = {"R()": RISK, "U()": LOSS}
+AT_MOST, AT_LEAST = Bound("R()", "R", 0.05, "at most 5 %"), Bound("U()", "U", 0.8, "at least 80 %")
+
+
+def row(name: str = "one", risk: float = 0.04, use: float = 0.9, **more: Any) -> Row:
+    means = {"R()": risk, "U()": use}
+    errors = dict.fromkeys(means, 0.0)
+    parts = more.pop("parts", {"R()": {EXPECTED: 400 * risk}})
+    values = {key: (value,) for key, value in means.items()}
+    return Row(
+        candidate=name, method=None, means=means, errors=errors, values=values, replicates=1, parts=parts, **more
+    )
+
+
+def unmade(name: str, **reasons: Any) -> Row:
+    return Row(candidate=name, method=None, means={}, errors={}, values={}, replicates=1, reasons=reasons)
+
+
+def results(
+    *rows: Row, before: Row | None = None, records: int = 400, title: str = "Records found", **more: Any
+) -> Any:
+    """Stand-in for the results of an experiment of two measures."""
+
+    def figure(line: MeasureLine, best: tuple[float, float], named: str) -> Any:
+        return SimpleNamespace(
+            title=named, unit="share", better=line.better, range=best, beside="", unit_of=lambda part: "share"
+        )
+
+    class Table(list[int]):
+        schema = SimpleNamespace(weight="w")
+
+    return SimpleNamespace(
+        rows=rows,
+        row=lambda name: next(one for one in rows if one.candidate == name),
+        unprotected=before,
+        figures={"R()": figure(RISK, (0.0, 1.0), title), "U()": figure(LOSS, (0.0, 1.0), "Usefulness")},
+        table=Table([0] * 400),
+        sampled=more.get("sampled", 0),
+        looked_for=lambda key: more.get("looked", 0),
+    )
+
+
+def choice(chosen: str | None = "one", **more: Any) -> Choice:
+    return Choice(chosen=chosen, objective="U()", bounds={"R()": 0.05}, best=more.pop("best", chosen), **more)
+
+
+ROUTE = Route(
+    "columns",
+    Restored("pay", "as published", ("rent",), 9, 0.9, 0.9, 0.1, None, "the file", "restores"),
+    verdict="restores 90 % of pay",
+    repair="drop rent",
+)
+LEAK = Checked(audit=Audit(400, {"pay": 9}, (ROUTE, Route("ids", untried="no")), 0.01, 0.1, "id", "bad"))
+FINE = Checked(audit=Audit(400, {}, (), 0.01, 0.1, "id", "fine"))
+
+
+def decided(one: Row | None, chosen: Choice | None, checked: Checked | None = None, **more: Any) -> Any:
+    found = results(*([one] if one else [row("bad", 0.2)]), before=row("before", 0.3, 1.0))
+    return verdict_of(
+        found, one, None, chosen, name="it", done="", measures=LINES, bounds=(AT_MOST,), checked=checked, **more
+    )
+
+
+def test_what_is_decided() -> None:
+    assert decided(row(), choice()).publish is True
+    assert decided(row(), choice()).words == "Publish: it"
+    assert decided(row(), choice(by_hand=True)).words == "Publish: it, chosen by hand"
+    assert decided(None, None).publish is None
+    none = decided(None, choice(None, shortfalls=(Shortfall("R()", 0.05, 0.2, "bad", True, False),)))
+    assert (none.publish, none.words) == (False, "Do not publish: no candidate keeps the bounds")
+    assert none.advice[0] == "Records found at most 5 % is not reached: 20 % is the lowest (bad)."
+    assert none.advice[1].startswith("Try more ways")
+    said = verdict_of(
+        results(unmade("x")), None, None, choice(None), name="", done="", measures=LINES, bounds=(AT_MOST,)
+    )
+    assert said.words == "Do not publish: no candidate could be made and measured"
+
+
+def test_a_table_that_gives_values_back_is_held_back_unless_it_is_wanted_so() -> None:
+    held = decided(row(), choice(), LEAK)
+    assert held.publish is False
+    assert held.words == "Do not publish yet: it keeps the bounds, but the file gives values back"
+    assert held.advice == (
+        "Drop rent.",
+        "Or release it all the same, with --despite-audit, if you know why that does no harm.",
+    )
+    assert "Another column restores 90 % of pay." in held.warnings
+    wanted = decided(row(), choice(), LEAK, despite_audit=True)
+    assert (wanted.publish, wanted.advice) == (True, ())
+    assert decided(row(), choice(), FINE).publish is True
+    assert decided(row(), choice(), Checked(excused=True)).publish is True
+    assert _given_back(None) == ()
+    assert _given_back(Checked(unaudited="too few")) == (
+        "What the rest of the file gives back was not tried: too few.",
+    )
+    assert len(_given_back(LEAK)) == 1  # the route that was not tried says nothing
+    assert _repairs(None) == ()
+    assert _repairs(Checked()) == ()
+
+
+def test_variables_that_had_to_go_are_counted_and_named() -> None:
+    gone = replace(FINE, altered=("w", "pay", "age"), missing={"age": 0.0}, after={"U()": 0.5})
+    assert decided(row(), choice(), gone).words == "Publish: it, 2 variables left out"
+    said = next(iter(_left_out(results(row()), gone)))
+    assert said.startswith("2 variables had to be left out of the file that goes out: w and pay.")
+    assert "w is the survey weight" in said
+    assert said.endswith("Usefulness of the file that goes out is 50 %.")
+    assert "survey weight" not in next(iter(_left_out(results(row()), replace(gone, altered=("pay",)))))
+    assert list(_left_out(results(row()), FINE)) == []
+    assert list(_left_out(results(row()), None)) == []
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.126, "0.13"), (9.994, "9.99"), (10.4, "10"), (1234.6, "1,235")])
+def test_expected_records_are_written_with_the_digits_they_deserve(value: float, said: str) -> None:
+    assert _persons(value) == said
+
+
+def test_who_would_be_found_before_and_after() -> None:
+    before, after = row("before", 0.3), row(risk=0.04)
+    assert _found(results(after, before=before), after, (AT_MOST,)) == (
+        "Expected re-identifications: 120 of 400 records before, 16 after."
+    )
+    assert _found(results(after, before=before), None, ()) == (
+        "Expected re-identifications in the original: 120 of 400 records."
+    )
+    assert _found(results(after), after, ()) == "Expected re-identifications: 16 of 400 records."
+    assert _found(results(row(parts={})), row(parts={}), ()) == ""
+    two = row(parts={"R()": {EXPECTED: 16.0}, "U()": {EXPECTED: 50.0}})
+    assert "16 of" in _found(results(two), two, (AT_MOST,))  # what is bounded
+    assert "50 of" in _found(results(two), two, ())  # what finds most
+
+
+def test_households_are_counted_where_a_measure_counts_them() -> None:
+    of_homes = row(risk=0.04, parts={"R()": {EXPECTED: 4.0}})
+    assert _total(results(of_homes, title="Found with their household"), "R()", of_homes) == "100 households"
+    assert _total(results(of_homes), "R()", of_homes) == "400 records"
+    assert _total(results(row(risk=0.0)), "R()", row(risk=0.0)) == "400 records"
+    all_records = results(row(), title="Found with their household")
+    assert _total(all_records, "R()", row()) == "400 records"
+    assert _total(all_records, "R()", None) == "400 records"
+
+
+def test_estimates_say_how_many_were_looked_for_and_how_sure_they_are() -> None:
+    one, two = row(sampling={"R()": 0.01}), row("two", sampling={"R()": 0.02, "gone": 0.5})
+    said = basis_of(results(one, two, looked=50), one, two)
+    assert said == (
+        "Records found is an estimate, as are most of its parts: 50 of 400 records, drawn at random, were looked for, "
+        "standard error 2 %."
+    )
+    assert "looked for" not in basis_of(results(one), one)
+    assert basis_of(results(one), row()) == ""
+    parts = basis_of(results(one, sampled=100), one)
+    assert parts.startswith("Figures are of all 400 records, but for what is estimated; details")
+    assert basis_of(results(one, sampled=100), row()).startswith("Figures are of all 400 records; details and pictures")
+    assert basis_of(results(one), None) == ""
+
+
+def test_a_choice_by_hand_names_what_it_was_preferred_to() -> None:
+    best = row("best", use=0.95)
+    found = results(row(), best)
+    said = list(_by_hand(found, row(), choice(by_hand=True, best="best"), {"best": "B"}))
+    assert said == ["Chosen by hand: by its figures B would have been taken (Usefulness 95 %, not 90 %)."]
+    assert list(_by_hand(found, row(), choice(by_hand=True, best="one"), {})) == []
+    assert list(_by_hand(found, row(), choice(best="best"), {})) == []
+    assert list(_by_hand(found, None, choice(by_hand=True, best="best"), {})) == []
+    assert list(_by_hand(found, row(), choice(by_hand=True, best=None), {})) == []
+
+
+def test_what_makes_a_verdict_weaker_is_said() -> None:
+    before = row("before", 0.01)
+    found = results(row(), before=before)
+    idle = list(_warnings(found, row(), choice(idle=("R()",)), (AT_MOST,), LINES))
+    assert len(idle) == 1
+    assert idle[0].startswith("The bound on records found at most 5 % asks for nothing: the original has 1 %")
+    assert list(_warnings(found, row(), choice(), (AT_MOST,), LINES)) == []
+    assert list(_warnings(found, row(), choice(), (AT_MOST, AT_LEAST), LINES)) == []  # one bound on risk is enough
+    assert next(iter(_warnings(found, row(), choice(), (AT_LEAST,), LINES))).startswith("No risk is bounded")
+    assert list(_warnings(results(row()), row(), choice(idle=("R()",)), (AT_MOST,), LINES)) == []
+    once = list(_warnings(found, row(), choice(unknown=("one",)), (AT_MOST,), LINES))
+    assert once == ["The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."]
+    assert list(_warnings(found, row("two"), choice(unknown=("one",)), (AT_MOST,), LINES)) == []
+    assert list(_warnings(found, None, choice(unknown=("one",), unsure=("one",)), (AT_MOST,), LINES)) == []
+
+
+def test_bounds_that_chance_may_decide() -> None:
+    near = row(risk=0.04, sampling={"R()": 0.01})
+    said = list(_unsure(results(near, looked=50), near, (AT_MOST,)))
+    assert said == [
+        "Chance may decide whether the bound is kept: the 95 % interval holds it. Look for more records, by "
+        "sample=..., or run more replicates."
+    ]
+    drawn = replace(near, sampling={}, errors={"R()": 0.01, "U()": 0.0}, values={"R()": (0.03, 0.04, 0.05)})
+    assert list(_unsure(results(drawn), drawn, (AT_MOST,))) == [
+        "Chance may decide whether the bound is kept: the 95 % interval holds it. Run more replicates."
+    ]
+    far = row(risk=0.02, sampling={"R()": 0.01})  # 1.96 standard errors are less than .03
+    assert list(_unsure(results(far, looked=50), far, (AT_MOST,))) == []
+    zero = replace(AT_MOST, limit=0.0, text="at most 0 %")
+    none = row(risk=0.0, sampling={"R()": 0.01})
+    said = list(_unsure(results(none, looked=50), none, (zero,)))
+    assert len(said) == 1
+    assert said[0].startswith("Records found at most 0 % is not sure: the 50 records looked for keep it")
+    assert "all 400 may be off by 1.96 % (95 %)" in said[0]
+    assert said[0].endswith("by sample=400, makes it sure.")
+
+
+def test_figures_stand_side_by_side_with_what_is_bounded_first() -> None:
+    before, after = row("before", 0.3, 1.0), row(risk=0.06, use=0.9)
+    found = list(_changes(results(after, before=before), after, LINES, (AT_LEAST,), None))
+    assert [(one.what, one.before, one.after, one.bound, one.kept) for one in found] == [
+        ("Usefulness", "100 %", "90 %", "at least 80 %", True),
+        ("Records found", "30 %", "6 %", "", None),
+    ]
+    broken = next(iter(_changes(results(after, before=before), after, LINES, (AT_MOST,), None)))
+    assert (broken.what, broken.kept) == ("Records found", False)
+    assert next(iter(_changes(results(after, before=before), None, LINES, (AT_MOST,), None))).kept is None
+    plain = list(_changes(results(after, before=before), after, LINES, (), replace(FINE, after={"U()": 0.5})))
+    assert [(one.what, one.after, one.part) for one in plain] == [
+        ("Records found", "6 %", False),
+        ("Usefulness", "90 %", False),
+        ("of the file that goes out", "50 %", True),
+    ]
+    lacking = replace(before, means={"R()": 0.3})
+    assert len(list(_changes(results(after, before=lacking), after, LINES, (), None))) == 1
+    assert len(list(_changes(results(after, before=lacking), after, LINES, (AT_LEAST,), None))) == 2
+    assert next(iter(_changes(results(after, before=lacking), after, LINES, (AT_LEAST,), None))).before == "–"
+
+
+def test_a_bound_is_kept_at_its_limit_and_by_no_undefined_figure() -> None:
+    assert _kept(0.05, AT_MOST, RISK)
+    assert not _kept(0.051, AT_MOST, RISK)
+    assert _kept(0.8, AT_LEAST, LOSS)
+    assert not _kept(0.79, AT_LEAST, LOSS)
+    assert not _kept(float("nan"), AT_MOST, RISK)
+    assert not _kept(float("nan"), AT_LEAST, LOSS)
+    assert not _kept(None, AT_MOST, RISK)
+
+
+def test_advice_names_the_bound_that_fails() -> None:
+    risk, use = Shortfall("R()", 0.05, 0.07, "a", True, False), Shortfall("U()", 0.8, 0.9, "b", True, True)
+    found = results(row("a"), row("b"))
+
+    def said(*short: Shortfall, bounds: tuple[Bound, ...] = (AT_MOST, AT_LEAST)) -> list[str]:
+        return list(_advice(found, choice(None, shortfalls=short), LINES, bounds, {"a": "A"}))
+
+    assert said(risk, use)[0] == (
+        "Records found at most 5 % is not reached: 7 % is the lowest of those that keep the other bounds (A)."
+    )
+    assert len(said(risk, use)) == 2  # the other can be kept
+    assert said(replace(risk, others_kept=False))[0].endswith("7 % is the lowest (A).")
+    assert said(risk, bounds=(AT_MOST,))[0].endswith("7 % is the lowest (A).")
+    lost = replace(use, reached=False, nearest=0.7)
+    assert said(lost) == [
+        "Usefulness at least 80 % is not reached: 70 % is the highest of those that keep the other bounds (b).",
+        "Accept a larger loss, or ask for less protection.",
+    ]
+    assert len(said(use)) == 2  # the only one is told although it can be kept
+    without = results(*(unmade(str(i), R=f"reason {i}", U="x") for i in range(5)))
+    assert list(_advice(without, choice(None), LINES, (AT_MOST,), {})) == [
+        "No candidate has the figures to choose by.",
+        "Reason 0.",
+        "Reason 1.",
+        "Reason 2.",
+    ]
+
+
+def detail(name: str, before: int, after: int, **more: Any) -> VariableDetail:
+    return VariableDetail(name, "numeric", 0.1, missing=(before, after), **more)
+
+
+def test_what_protection_costs_in_values() -> None:
+    variables = (detail("pay", 5, 15), detail("age", 0, 20), detail("gone", 0, 100, gone=True), detail("sex", 9, 3))
+    release = ReleaseFacts(100, (), ())
+    found = Examination("one", detail=Distributions(variables, ()), release=release)
+    # 10 + 20 + 0 of 3 x 100 values
+    assert price_of(found) == ("10.0 % of the values made blank (30); most in age, 20.0 %",)
+    whole = replace(found, release=replace(release, whole=1000))
+    assert price_of(whole) == ("1.0 % of the values made blank (30); most in age, 2.0 %",)
+    nothing = replace(found, detail=Distributions((detail("pay", 5, 5),), ()))
+    assert price_of(nothing) == ("no value made blank",)
+    assert price_of(replace(found, detail=Distributions((), ()))) == ("no value made blank",)
+    assert price_of(Examination("one")) == ()
+
+
+def released(name: str, *done: Any, one_left: bool = False) -> ReleasedVariable:
+    return ReleasedVariable(name, "", "numeric", done, 0.0, one_left=one_left)
+
+
+def test_what_became_coarser_untrue_or_nothing() -> None:
+    variables = (
+        released("a", "grouped"),
+        released("b", "perturbed"),
+        released("c", "grouped", one_left=True),
+        released("d"),
+    )
+    found = Examination("one", release=ReleaseFacts(100, variables, ("e",)))
+    assert price_of(found) == (
+        "coarser: a",
+        "values changed, so that a single one need not be true: b",
+        "nothing is left of: c",
+        "removed: e",
+    )
+    sample = Examination("one", release=ReleaseFacts(100, variables, (), whole=900))
+    assert price_of(sample)[2:] == ("nothing is left in the sample of: c",)
+
+
+def test_what_became_of_associations_and_distributions() -> None:
+    def pair(titles: tuple[str, str], outcome: str, effect: float | None) -> PairUtility:
+        return PairUtility(*titles, titles, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", outcome)
+
+    def variable(title: str, distance: float | None) -> VariableUtility:
+        return VariableUtility(title, title, "", 0.5, 0.5, None, distance, (0.0, 0.0))
+
+    pairs = (
+        pair(("a", "b"), "association lost", 0.1),
+        pair(("a", "c"), "direction reversed", 0.4),
+        pair(("b", "c"), "pattern changed", 0.3),
+        pair(("c", "d"), "association kept", 0.0),
+        pair(("d", "e"), "", None),
+    )
+    variables = (variable("pay", 0.1), variable("age", 0.09), variable("sex", None), variable("town", 0.5))
+    found = Examination("one", usefulness=UtilityFound(0.5, {}, "", variables, pairs, ()))
+    assert price_of(found) == (
+        "3 of 4 associations between two variables lost, new or changed, most of all a with c and b with c",
+        "distribution changed: pay and town",
+    )
+    none = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs[3:4], ()))
+    assert price_of(none) == ("0 of 1 association between two variables lost, new or changed",)
+    assert price_of(Examination("one", usefulness=UtilityFound(0.5, {}, "", (), (), ()))) == ()
