@@ -2,12 +2,12 @@
 
 One operator, comparison, boolean or number of ``src`` is changed at a time, in a copy of the project, and the tests
 that execute the changed statement run until one fails. Texts, annotations, docstrings and what an About says are left
-alone, and so is what only assures, such as ``strict=True``. The tests are those of ``TESTS`` that take a few seconds at most, the shortest first, until five minutes of
-processor time are full (``--minutes``); of these a mutant gets the shortest that take ``--each`` seconds in all. Which
-test executes which line is traced in the first minutes of a run.
+alone, and so is what only assures, such as ``strict=True``. The tests are those of ``TESTS`` that take a few seconds at
+most, the shortest first, until five minutes of processor time are full (``--minutes``); of these a mutant gets the
+shortest that take ``--each`` seconds in all. Which test executes which line is traced in the first minutes of a run.
 
 A mutant that no test notices is looked at by a person: it gets a test, or is listed in ``same_programs.toml`` with the
-reason why no test can tell it from the program. Run by hand, on a quiet machine: 200 mutants take half an hour.
+reason why no test can tell it from the program. Run by hand, on a quiet machine: 200 mutants take ten minutes.
 """
 
 import argparse

@@ -1,15 +1,17 @@
 """Columns, ids and households as evidence, and trials of evidence, by hand."""
 
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato import Microdata, Schema, Variable
+from sfumato import Microdata, Schema, Variable, audit
 from sfumato.restoration import trials
-from sfumato.restoration.aims import Aim, Values
+from sfumato.restoration.aims import Aim, Values, aims, categories
+from sfumato.restoration.beside import columns_beside
 from sfumato.restoration.evidence import (
     _constant,
     column,
@@ -22,6 +24,7 @@ from sfumato.restoration.evidence import (
 )
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.likely import likely_sources
+from sfumato.restoration.matching import match
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.ranks import Ranks
 from sfumato.restoration.trials import (
@@ -283,6 +286,54 @@ def test_numbers_met_exactly_by_the_commonest_ones() -> None:
     target = Target(aim, best_guess(aim), Sample(np.arange(6)), None)
     assert not target.guessed_exactly.any()  # a band of six is guessed by its median, 6.5
     assert target.guessable_exactly.tolist() == [True, True, False, False, False, False]
+
+
+def test_categories_are_coded_by_how_common_they_are() -> None:
+    found = categories(table({"t": ["B", "A", "C", "C", "C", "A", None]}), "t")
+    assert [str(name) for name in found.levels] == ["C", "A", "B"]
+    assert found.codes.tolist() == [2, 1, 0, 0, 0, 1, -1]
+    tied = categories(table({"t": ["B", "A", "A", "B"]}), "t")
+    assert tied.codes.tolist() == [0, 1, 1, 0]  # as common: which comes first in the file
+
+
+def test_another_release_is_read_off_for_its_own_variables_alone() -> None:
+    before = table({"id": list("wxyz"), "pay": [1.0, 2.0, 3.0, 4.0], "town": list("ABAB")}, id="id")
+    here = before.take(np.array([2, 0, 1, 3]))
+    matching = match(before, here)
+    other = before.take(np.array([3, 2, 0])).replace({"pay": np.array([40.0, 30.0, 10.0])})
+    notes: list[str] = []
+    found = {one.name: one for one in columns_beside(before, matching, {"old": other}, notes)}
+    assert set(found) == {"pay", "town"}
+    assert not notes
+    np.testing.assert_array_equal(found["pay"].values, [30.0, 10.0, np.nan, 40.0])  # in the order of this release
+    assert found["town"].values.tolist() == ["A", "A", None, "B"]
+    assert found["pay"].evidence.shown == ("pay of old",)
+    assert found["pay"].evidence.codes[2] == 0
+    assert 0 not in found["pay"].evidence.codes[[0, 1, 3]]
+    changed = {"pay": np.full(4, np.nan), "town": np.full(4, -1, dtype=np.int32)}
+    wanted = {aim.name: aim for aim in aims(here, here.replace(changed), 0.1)}
+    pay = found["pay"].read_off(wanted["pay"])
+    assert pay is not None
+    np.testing.assert_array_equal(pay, [30.0, 10.0, np.nan, 40.0])
+    town = found["town"].read_off(wanted["town"])
+    assert town is not None
+    assert [str(wanted["town"].truth.levels[code]) if code >= 0 else None for code in town] == ["A", "A", None, "B"]
+    assert found["pay"].read_off(wanted["town"]) is None
+    assert found["town"].read_off(wanted["pay"]) is None
+    assert replace(found["pay"], name="town").read_off(wanted["town"]) is None  # a number is no category
+    stranger = table({"pay": [5.0, 6.0]})
+    assert columns_beside(before, matching, {"far": stranger}, notes) == ()
+    assert notes == ["far: its records cannot be linked to those of this release, so it tells nothing of them"]
+
+
+def test_what_was_tried_on_a_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("sfumato.restoration.audit")
+    data = table({"a": np.arange(12.0), "t": list("ABCD") * 3})
+    blank = data.replace({"t": np.where(np.arange(12) % 3 == 0, -1, data.columns["t"]).astype(np.int32)})
+    monkeypatch.setattr(module, "ASKED", 4)
+    assert not any("were tried" in note for note in audit(data, blank).notes)
+    monkeypatch.setattr(module, "ASKED", 3)
+    assert any("a random 3 were tried" in note for note in audit(data, blank).notes)
 
 
 def test_likely_sources_are_columns_in_whose_order_neighbours_agree() -> None:

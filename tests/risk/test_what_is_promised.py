@@ -35,8 +35,11 @@ from sfumato import (
     TCloseness,
     Variable,
 )
+from sfumato.pair import Pair
+from sfumato.pair.sample import Sample
 from sfumato.risk import distance_linkage, sample_uniques
 from sfumato.risk.attack_and_control import excess, wilson
+from sfumato.risk.nearest_in_parts import Units
 from sfumato.risk.nearest_record import less_near, too_near
 from sfumato.risk.one_to_one import own_links
 from tables import numbers
@@ -254,3 +257,44 @@ def test_best_of_pairings_by_hand() -> None:
     tied = own_links(np.array([[0.0], [0.0]]), np.array([[1.0], [1.0]]), np.ones((2, 2)), share=True)
     assert tied.by_record.tolist() == [0.5, 0.5]
     assert (tied.fewest, tied.most) == (0, 2)
+
+
+def test_a_class_whose_values_are_all_missing_is_at_no_distance() -> None:
+    """Of the file's 1 to 4 the class A has 1 and 2: (|.5 - .25| + |1 - .5| + |1 - .75|) / 3 = 1/3."""
+    table = pa.table({"town": list("AABBCC"), "pay": [1.0, 2.0, 3.0, 4.0, None, None]})
+    schema = Schema((Variable("town", "nominal", role="key"), Variable("pay", role="confidential")))
+    data = Microdata.from_frame(table, schema)
+    found = TCloseness(0.3).evaluate(data, data)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1 / 3, 1 / 3, 1 / 3, 1 / 3, 0, 0])
+    turned = Microdata.from_frame(pa.table({"town": list("CCAABB"), "pay": [1.0, 2.0, None, None, 3.0, 4.0]}), schema)
+    again = TCloseness(0.3).evaluate(turned, turned)
+    assert again.by_record is not None
+    np.testing.assert_allclose(again.by_record, [1 / 3, 1 / 3, 0, 0, 1 / 3, 1 / 3])
+    assert found.parts["beyond 0.3"] == pytest.approx(4 / 6)
+    assert TCloseness(0.34).evaluate(data, data).parts["beyond 0.34"] == 0
+
+
+def test_a_holdout_is_read_and_nothing_else() -> None:
+    assert NearestRecord().reads == ()
+    assert NearestRecord("kept.csv").reads == ("kept.csv",)
+
+
+def test_windows_of_ranks_by_hand() -> None:
+    """Before 10, 20, 30, missing; after 20, 10, missing, 30. Both are present for two, which moved by one rank."""
+    nan = float("nan")
+    original = numbers(x=[10.0, 20.0, 30.0, nan])
+    protected = numbers(x=[20.0, 10.0, nan, 30.0])
+    found = RankSwappingAttack(known=(("x",),)).evaluate(original, protected)
+    assert "ranks a value may have moved: x 1" in found.notes[-1]
+    assert found.by_record is not None
+    # 10 may be 10 or 20, 20 any of three, 30 is 20 or 30; the farthest is taken: 20; 10 and 30; 20. Lost: the missing
+    np.testing.assert_allclose(found.by_record, [1, 0.5, 0, 0])
+
+
+def test_households_of_a_sample_are_told_apart_whatever_their_name() -> None:
+    data = Microdata.from_frame(pa.table({"home": list("BAAB"), "x": [1.0, 2.0, 3.0, 4.0]}), Schema(household="home"))
+    pair = Pair.of(data, data)
+    units = Units.of(pair.original, Sample.drawn(4, 4, np.random.default_rng(0)))
+    assert units(np.array([0, 3]))[0] == units(np.array([0, 3]))[1]
+    assert units(np.array([0, 1]))[0] != units(np.array([0, 1]))[1]
