@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def test_inspect_keeps_names_whole_at_80_columns_and_says_what_it_left_out(
         assert any(
             line.startswith(f"{name} ") and ("nominal" in line or "numeric" in line) for line in text.splitlines()
         )
-    assert "no room for: values" in text and max(map(len, text.splitlines())) <= 80
+    assert re.search("no room for: .*values", text) and max(map(len, text.splitlines())) <= 80
     monkeypatch.setenv("COLUMNS", "140")
     assert "no room" not in run("inspect", file, "--out", tmp_path / "s.toml").stdout
 

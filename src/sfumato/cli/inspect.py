@@ -1,6 +1,6 @@
 """``sfumato inspect``: look at a file, and write the schema to edit."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.compare.exposure import Exposure
     from sfumato.data.describe import Finding
     from sfumato.data.microdata import Microdata
+    from sfumato.data.roles import ProposedRole
 
 T = TypeVar("T")
 DEFAULT = Path("schema.toml")
@@ -41,12 +42,16 @@ def inspect(
 ) -> None:
     """Show each variable of a file and write schema.toml for you to edit.
 
+    For each variable of which nobody has said the role, one is proposed from its name and its values. The schema lists
+    these under [proposed] until you delete them there; nothing is published as long as they stand.
+
     Variables that others determine (copies, classes of a number, sums) are pointed out with the line that links them.
 
     Of a table in parts, a folder or a pattern, a random sample of the records is shown.
 
     Example: `sfumato inspect census.csv --out census.toml`
     """
+    from sfumato.data.roles import with_proposed_roles
     from sfumato.data.schema_file import schema_text
     from sfumato.project.in_parts import engine_for, read_table
     from sfumato.restoration.proposals import proposals
@@ -57,7 +62,10 @@ def inspect(
     if whole is not None:
         say(f"{whole!r}: what follows is of {len(data):,} of them")
     looked = proposals(data)
-    findings, linked = looked.findings, looked.links
+    data = with_proposed_roles(data, looked.roles)
+    roles = {one.name: one.role for one in looked.roles}
+    findings = tuple(replace(one, role=roles.get(one.name, one.role)) for one in looked.findings)
+    linked = looked.links
     failed: list[str] = []
     exposed = _unless_failed("what the file gives away", lambda: _exposed(data), failed) if risk else None
     proposed = _unless_failed("hierarchies", lambda: _hierarchies(data, file, schema), failed) or {}
@@ -65,10 +73,12 @@ def inspect(
         plain = {"file": str(file), "records": len(data), "variables": [_as_json(found) for found in findings]}
         plain["links"] = {**asdict(linked), "lines": {one.name: one.line for one in linked.found}}
         plain["proposed"] = [asdict(one) for one in looked.specials]
+        plain["roles"] = [asdict(one) for one in looked.roles]
         plain["hierarchies"] = proposed
         print_json(plain if exposed is None else {**plain, "risk": asdict(exposed)})
     else:
         _print(file, len(data), findings, sample_of)
+        _print_roles(looked.roles)
         print_dependencies(linked)
         _print_hierarchies(proposed)
         if exposed is not None:
@@ -76,9 +86,9 @@ def inspect(
     for note in (*data.notes, *_unfit(data), *failed):
         say(note)
     remarks = {one.name: f"{one.line}    # proposed: {one.sentence}" for one in linked.found}
-    written = _write(
-        schema_text(data, remarks, folder=(out or DEFAULT).parent, sample_of=sample_of), out, schema, force=force
-    )
+    whys = {one.name: one.why for one in looked.roles}
+    text = schema_text(data, remarks, whys=whys, folder=(out or DEFAULT).parent, sample_of=sample_of)
+    written = _write(text, out, schema, force=force)
     if written is not None:
         say(f"wrote {written}: edit it, then say --schema {written}")
 
@@ -192,6 +202,26 @@ def _print(file: Path, records: int, findings: "Sequence[Finding]", sample_of: i
         out.print(Text("\nTo look at:", style="bold"))
     for suggestion in odd:
         out.print(Text(f"  {suggestion.name}: {suggestion.sentence}", style="yellow"))
+
+
+def _print_roles(roles: "Sequence[ProposedRole]") -> None:
+    """Print the roles that are proposed, with their reasons; of those that nothing speaks of only the names."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from sfumato.compare.figures import listed
+
+    if not roles:
+        return
+    out = console()
+    out.print(Text("\nProposed roles, which nobody has confirmed:", style="bold"))
+    for role in ("identifier", "key", "confidential"):
+        for one in roles:
+            if one.role == role:
+                out.print(Padding(Text(f"{one.name}: {role}, for {one.why}"), (0, 0, 0, 2)))
+    rest = tuple(one.name for one in roles if one.role == "other")
+    if rest:
+        out.print(Padding(Text(f"other: {listed(rest, 12)}"), (0, 0, 0, 2)))
 
 
 def _fitting(columns: "Mapping[str, Sequence[str]]", width: int) -> dict[str, int]:

@@ -9,6 +9,7 @@ import typer
 
 from sfumato.data.sample_size import FEWEST
 from sfumato.display import visible
+from sfumato.project.reading import OnUndeclared
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,6 +78,14 @@ KeepHouseholds = Annotated[
     typer.Option(
         "--keep-households",
         help="Leave the numbers of the households, even if a protected size can be counted from them.",
+    ),
+]
+OnUndeclaredColumns = Annotated[
+    OnUndeclared,
+    typer.Option(
+        "--on-undeclared",
+        help="What to do with variables of which nobody has said the role: publish nothing (refuse), publish the file "
+        "without them (leave-out), or publish them as they are (accept).",
     ),
 ]
 DespiteAudit = Annotated[

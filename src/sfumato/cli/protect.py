@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     KeepOrder,
     KeepWeights,
     Memory,
+    OnUndeclaredColumns,
     SampleSize,
     SchemaFile,
     Seed,
@@ -24,7 +25,7 @@ from sfumato.cli.options import (
     say,
     tell,
 )
-from sfumato.cli.protect_told import say_what_comes_back, say_what_stays
+from sfumato.cli.protect_told import say_what_comes_back, say_what_stays, settled_columns
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import FileError, ParameterError
 from sfumato.project.reading import read_methods
@@ -47,6 +48,7 @@ def protect(
     keep_weights: KeepWeights = False,
     keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
+    on_undeclared: OnUndeclaredColumns = "refuse",
     as_is: Annotated[
         bool,
         typer.Option(
@@ -66,7 +68,8 @@ def protect(
 
     As in a sweep, the table is made ready to go out: ids are left out, records stand in random order, and what the
     rest of the file gives back is audited and repaired. A table that still gives values back is not written, and the
-    exit code is 1, unless you say --despite-audit. With a sweep's seed it is the very table of that candidate.
+    exit code is 1, unless you say --despite-audit; nor is one with variables of which nobody has said the role, unless
+    you say --on-undeclared. With a sweep's seed it is the very table of that candidate.
 
     A table in parts, `"register/*.parquet"` or a folder, need not fit into memory: it is masked part by part, audited
     in some of its records and written as a folder of Parquet files, in random order over all of them.
@@ -103,6 +106,7 @@ def protect(
                 keep_weights=keep_weights,
                 keep_households=keep_households,
                 despite_audit=despite_audit,
+                on_undeclared="accept" if as_is else on_undeclared,
                 as_is=as_is,
                 sample=sample,
                 dialect=dialect,
@@ -113,7 +117,7 @@ def protect(
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
     seed = settled_seed(seed, say)
-    data = read(file, schema, **dialect)
+    data, _, without = settled_columns(read(file, schema, **dialect), None, "accept" if as_is else on_undeclared, file)
     with speaking(found[0]):
         masked = found[0].masked(data)
     protected = found[0].protect(data, rng=generator(seed, found[0], 0))
@@ -143,7 +147,7 @@ def protect(
             figures={},
             notes=done,
             order_key=order_key,
-            left_out=ready.checked.left_out,
+            left_out=(*ready.checked.left_out, *without),
             tell=say,
         )
     if json:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from sfumato.cli.options import print_json, say, tell
-from sfumato.cli.protect_told import say_what_comes_back, say_what_stays
+from sfumato.cli.protect_told import say_what_comes_back, say_what_stays, settled_columns
 from sfumato.errors import FileError
 
 if TYPE_CHECKING:
     from sfumato.core import Method
+    from sfumato.project.reading import OnUndeclared
 
 
 def folder_for(file: Path, out: Path | None, *, force: bool) -> Path:
@@ -40,6 +41,7 @@ def protect_in_parts(
     keep_weights: bool,
     keep_households: bool,
     despite_audit: bool,
+    on_undeclared: "OnUndeclared",
     as_is: bool,
     sample: int,
     dialect: dict[str, str | None],
@@ -57,6 +59,7 @@ def protect_in_parts(
     from sfumato.restoration.repairs import prepare
 
     data, whole = read_table(file, schema, sample, say, **dialect)
+    data, whole, without = settled_columns(data, whole, on_undeclared, file)
     assert whole is not None  # the caller asked
     with speaking(method):
         masked = method.masked(data)
@@ -89,7 +92,7 @@ def protect_in_parts(
             seed=seed,
             figures={},
             notes=checked.done,
-            left_out=checked.left_out,
+            left_out=(*checked.left_out, *without),
         )
     if json:
         there = {"table": str(target) if note is not None else None, "provenance": str(note) if note else None}

@@ -1,12 +1,32 @@
 """What ``sfumato protect`` says of the table it wrote: what still comes back, and what stays as it was."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
 
 from sfumato.cli.options import say
 
 if TYPE_CHECKING:
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
+    from sfumato.project.reading import OnUndeclared
     from sfumato.restoration.findings import Checked
+
+
+def settled_columns(
+    data: "Microdata", whole: "TableInParts | None", on_undeclared: "OnUndeclared", file: Path
+) -> "tuple[Microdata, TableInParts | None, tuple[str, ...]]":
+    """Return the table and what is left out of it; leave where nobody has said what some variables are."""
+    from sfumato.project.checks import settle_undeclared
+
+    data, whole, found, without = settle_undeclared(data, whole, on_undeclared, say)
+    if found.names:
+        for line in (*found.sentences, *found.advice(str(file))):
+            say(line)
+        say("nothing is written; for use inside the house say --as-is")
+        raise typer.Exit(1)
+    return data, whole, without
 
 
 def say_what_comes_back(checked: "Checked") -> None:

@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     KeepWeights,
     MeasureTexts,
     Memory,
+    OnUndeclaredColumns,
     Population,
     SampleSize,
     SchemaFile,
@@ -85,6 +86,7 @@ def sweep(
     keep_weights: KeepWeights = False,
     keep_households: KeepHouseholds = False,
     despite_audit: DespiteAudit = False,
+    on_undeclared: OnUndeclaredColumns = "refuse",
     choose: Annotated[
         str | None,
         typer.Option(
@@ -109,6 +111,9 @@ def sweep(
     Candidates and measures follow from the schema, its scenarios and the bounds unless you name them. The verdict says
     whether to publish, how many would be found before and after, and the price; if nothing keeps the bounds, which one
     fails and what to change, and nothing is written to OUT/release.
+
+    A variable that the schema does not name, or whose role is an unconfirmed proposal of `sfumato inspect`, keeps the
+    table from being published: the verdict names it and says what to write.
 
     OUT/report.html is for those who decide. OUT/release holds what may go out: the protected table and about.html,
     which tells what was lost without a word on risk, parameters or seed.
@@ -151,6 +156,7 @@ def sweep(
             keep_weights=keep_weights,
             keep_households=keep_households,
             despite_audit=despite_audit,
+            on_undeclared=on_undeclared,
             choose=choose,
             seed=seed,
             workers=workers,

@@ -23,7 +23,7 @@ def read(name: str, column: Any, stated: Variable | None) -> tuple[Variable, NDA
     column = _plain(column)
     if stated is not None and stated.kind_by_rule:
         stated = replace(stated, kind=inferred_kind(column), kind_by_rule=False)
-    variable = stated or Variable(name, kind=inferred_kind(column))
+    variable = stated or Variable(name, kind=inferred_kind(column), declared=False)
     if variable.missing:
         column = _without(column, variable)
     if variable.kind == "numeric":

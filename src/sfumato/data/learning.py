@@ -84,7 +84,8 @@ def _by_type(place: Place, entry: pa.Field, known: Variable | None) -> Variable 
     """Return a variable whose kind shows in the type of its column; None: its values must be looked at."""
     if known is not None and not known.kind_by_rule and known.kind != "numeric":
         return None
-    variable = Variable(entry.name) if known is None else replace(known, kind="numeric", kind_by_rule=False)
+    bare = Variable(entry.name, declared=False)
+    variable = bare if known is None else replace(known, kind="numeric", kind_by_rule=False)
     if pa.types.is_floating(entry.type) or pa.types.is_null(entry.type):
         return variable
     if pa.types.is_integer(entry.type):
@@ -98,7 +99,7 @@ def _by_texts(entry: pa.Field, column: Any, known: Variable | None) -> Variable 
     """Return a nominal variable of text by the texts that occur, without a look at who has which; None: not so."""
     if pa.types.is_dictionary(entry.type) or not pa.types.is_dictionary(column.type):
         return None
-    variable = Variable(entry.name, kind="nominal") if known is None else known
+    variable = Variable(entry.name, kind="nominal", declared=False) if known is None else known
     if variable.kind != "nominal" or variable.kind_by_rule or variable.missing:
         return None
     texts = pa.concat_arrays([chunk.dictionary for chunk in column.chunks]).unique().drop_null().to_pylist()

@@ -51,7 +51,9 @@ class Variable:
     names the variables that determine it, wholly or nearly: it follows what is done to them (``sfumato.data.linked``).
     ``hierarchy`` says what each value is part of, level by level, for those who make it coarser. ``format`` says how a
     date is written as text, such as %d.%m.%Y; none: ISO 8601, or a column of dates. ``kind_by_rule``: nobody says the
-    kind, so that it follows the column once there is one (``sfumato.data.microdata``).
+    kind, so that it follows the column once there is one (``sfumato.data.microdata``). ``declared`` is false where
+    nobody has said the role: it is a proposal, or the column is in no schema. ``reason`` is the word of a person why a
+    variable that looks like a name or an address may go out in its role.
 
     >>> Variable("education", kind="ordinal", categories=("primary", "secondary", "tertiary")).kind
     'ordinal'
@@ -70,6 +72,8 @@ class Variable:
     hierarchy: Hierarchy | None = field(default=None, kw_only=True)
     format: str = field(default="", kw_only=True)
     kind_by_rule: bool = field(default=False, kw_only=True, repr=False, compare=False)
+    declared: bool = field(default=True, kw_only=True, repr=False, compare=False)
+    reason: str = field(default="", kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Name links, a hierarchy and a format only where there are: the fingerprint of other tables stays."""

@@ -4,9 +4,13 @@
 
     weight = "w"                       # also household and id; each may be left out
 
+    [proposed]                         # roles below that nobody has confirmed; a name that is deleted here is confirmed
+    key = ["region", "education"]      # also confidential, identifier and other
+
     [variables.income]
     kind = "numeric"                   # numeric, ordinal, nominal or date; by the rule of its column if left out
     role = "confidential"              # key, confidential, other or identifier; other if left out
+    reason = "in bands of 10,000"      # why it may go out though it looks like a name or an address; mostly left out
     label = "yearly income"            # may be left out
     missing = [-9, "refused"]          # codes that stand for a missing value; may be left out
     level = "household"                # its members share it; "record": they do not; as the table shows if left out
@@ -60,18 +64,24 @@ from sfumato.data.treatment import WRITTEN, Treatment
 from sfumato.errors import FileError, SchemaError
 
 LISTED = 50  # longer lists of nominal categories are left out of the file
-_TOP = (*get_args(Special), "variables", "scenarios")
+_TOP = (*get_args(Special), "proposed", "variables", "scenarios")
 _OF_SCENARIO = ("keys", "about", "k", "membership")
 _OF_VARIABLE = (
-    "kind", "role", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment", "hierarchy",
+    "kind", "role", "reason", "categories", "missing", "label", "labels", "level", "linked", "format", "treatment",
+    "hierarchy",
 )  # fmt: skip
 _HUGE = "{} holds a whole number of more than 308 digits, which no column of numbers can hold; correct it"
+_PROPOSED = """\
+# Nobody has confirmed these roles: correct them below, and delete a name, a line or this whole table to confirm.
+# Nothing is published as long as a variable stands here.
+[proposed]"""
 _HEADER = """\
 # Schema for Sfumato. Edit it, then pass it with --schema.
 #   kind: numeric, ordinal (ordered categories, lowest first), nominal (categories without order) or date; without it
 #   numbers are numeric, columns of dates are dates, all else is nominal
 #   format = "%d.%m.%Y" says how a date is written, if it is text and not like 1990-01-31
 #   role: key (an intruder may know it), confidential (an intruder would learn it), other, identifier (names the unit)
+#   reason = "..." says why a variable that looks like a name, an address or a free text may be published all the same
 #   missing = [-9, "refused"] declares codes for missing values; label = "..." is shown in reports
 #   labels = [[1, "yes"], [2, "no"]] gives the words for categories
 #   level = "household" says that the members of a household share it: it is masked once for each household
@@ -109,13 +119,14 @@ def schema_of(text: str, file: Path) -> Schema:
     _known(f"{file}", stated, _TOP)
     variables = stated.pop("variables", {})
     _of_type(f"{file}", "variables", variables, dict, "a table such as [variables.income]")
+    proposed = _proposed_roles(f"{file}", stated.pop("proposed", {}), variables)
     scenarios = stated.pop("scenarios", {})
     _of_type(f"{file}", "scenarios", scenarios, dict, "a table such as [scenarios.neighbour]")
     for special, name in stated.items():
         _of_type(f"{file}", special, name, str, "the name of a variable in quotes")
     try:
         return Schema(
-            tuple(_variable(file, name, said) for name, said in variables.items()),
+            tuple(_variable(file, name, said, declared=name not in proposed) for name, said in variables.items()),
             **stated,
             scenarios=tuple(_scenario(file, name, said) for name, said in scenarios.items()),
         )
@@ -127,6 +138,7 @@ def schema_text(
     data: Microdata | Schema,
     remarks: Mapping[str, str] | None = None,
     *,
+    whys: Mapping[str, str] | None = None,
     folder: Path | None = None,
     sample_of: int | None = None,
 ) -> str:
@@ -135,7 +147,8 @@ def schema_text(
     A hierarchy that came from a file is named by it, as seen from the ``folder`` the text is for; any other is written.
     Of a schema all is written but categories of a type TOML does not have (durations, bytes); of a table long lists of
     nominal categories, and what names units, are left out too, which the table itself has. ``remarks`` are further
-    comments by variable. Of a sample, ``sample_of`` says of how many records, and a comment tells that.
+    comments by variable, ``whys`` the reasons of proposed roles. Roles that nobody has declared are listed under
+    ``[proposed]``. Of a sample, ``sample_of`` says of how many records, and a comment tells that.
     """
     schema = data.schema.unnamed() if isinstance(data, Microdata) else data
     lines = [_HEADER]
@@ -145,12 +158,17 @@ def schema_text(
         name = schema.special().get(special)
         lines.append(f'# {special} = "..."' if name is None else f"{special} = {toml_text.quoted(name)}")
     lines[-1] += "\n"
+    lines += _proposed_lines(schema)
     labelled = isinstance(data, Microdata) and data.origin.labelled is not None
     findings = describe(data) if isinstance(data, Microdata) else [None] * len(schema)
     for variable, finding in zip(schema, findings, strict=True):
         lines.append(f"[variables.{toml_text.key(variable.name)}]")
         lines += [] if finding is None else _comments(finding, named=schema.names_units(variable.name))
-        lines += [*([] if variable.kind_by_rule else [f'kind = "{variable.kind}"']), f'role = "{variable.role}"']
+        why = (whys or {}).get(variable.name, "")
+        lines += [] if variable.kind_by_rule else [f'kind = "{variable.kind}"']
+        lines.append(f'role = "{variable.role}"{f"    # proposed: {why}" if why and not variable.declared else ""}')
+        if variable.reason:
+            lines.append(f"reason = {toml_text.quoted(variable.reason)}")
         if remarks is not None and variable.name in remarks:
             lines.append(f"# {remarks[variable.name]}")
         if variable.level is not None:
@@ -194,7 +212,32 @@ def _holds_huge(stated: Any) -> bool:
     return isinstance(stated, int) and stated.bit_length() > 1023
 
 
-def _variable(file: Path, name: str, said: Any) -> Variable:
+def _proposed_lines(schema: Schema) -> list[str]:
+    """List the variables whose role nobody has declared, by role."""
+    special = set(schema.special().values())
+    lines = []
+    for role in get_args(Role):
+        names = [v.name for v in schema if v.role == role and not v.declared and v.name not in special]
+        if names:
+            lines.append(f"{role} = {toml_text.values(names)}")
+    return [_PROPOSED, *lines[:-1], lines[-1] + "\n"] if lines else []
+
+
+def _proposed_roles(where: str, said: Any, variables: Mapping[str, Any]) -> set[str]:
+    """Return the names that are listed as proposed; their role is that below, whichever list they stand in."""
+    _of_type(where, "proposed", said, dict, 'a table of lists: [proposed] with key = ["...", "..."]')
+    _known(f"{where}: [proposed]", said, get_args(Role))
+    found: set[str] = set()
+    for role, names in said.items():
+        listed = _of_type(where, f"[proposed] {role}", names, list, "a list of names of variables")
+        for name in listed:
+            if not isinstance(name, str) or name not in variables:
+                raise SchemaError(f"{where}: [proposed] names {name!r}, which is not among the variables below")
+            found.add(name)
+    return found
+
+
+def _variable(file: Path, name: str, said: Any, *, declared: bool = True) -> Variable:
     where = f"{file}: variable {name!r}"
     _of_type(where, name, said, dict, f"a table: [variables.{toml_text.key(name)}]")
     _known(where, said, _OF_VARIABLE)
@@ -203,7 +246,7 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
             raise SchemaError(
                 f"{where}: {word} must be one of {_listed(allowed)}; got {said[word]!r}{_near(said[word], allowed)}"
             )
-    for word in ("label", "format"):
+    for word in ("label", "format", "reason"):
         _of_type(where, word, said.get(word, ""), str, "text in quotes")
     for word in ("categories", "missing"):
         _of_type(where, word, said.get(word, []), list, 'a list such as ["yes", "no"]')
@@ -219,7 +262,7 @@ def _variable(file: Path, name: str, said: Any) -> Variable:
         if "format" in said and "kind" not in said:
             said = {**said, "kind": "date"}
         stated = {**said, "treatment": treatment, "hierarchy": hierarchy}
-        return Variable(name, **stated, kind_by_rule="kind" not in said)
+        return Variable(name, **stated, kind_by_rule="kind" not in said, declared=declared)
     except SchemaError as error:
         raise error if str(error).startswith(f"{file}") else SchemaError(f"{file}: {error}") from None
 

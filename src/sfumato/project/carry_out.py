@@ -102,6 +102,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         whys=plan.whys,
         checked=checked,
         despite_audit=plan.despite_audit,
+        undeclared=plan.undeclared,
         passed_over=passed_over,
         by_hand=plan.choose,
         file=plan.name,

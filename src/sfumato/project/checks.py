@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
+from sfumato.errors import OF_THE_RUN, DataError, ParameterError, unexpected
 from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
+    from sfumato.data.roles import Undeclared
     from sfumato.data.suggestion import Doubt
+    from sfumato.project.reading import OnUndeclared
 
 OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")
 
@@ -68,3 +71,34 @@ def remind(data: "Microdata", tell: Tell) -> None:
     for finding in findings:
         if finding.suggestion is not None and finding.suggestion.doubt in OPEN_QUESTIONS:
             tell(f"to look at: {finding.name}: {finding.suggestion.sentence}")
+
+
+def settle_undeclared(
+    data: "Microdata", whole: "TableInParts | None", on_undeclared: "OnUndeclared", tell: Tell
+) -> "tuple[Microdata, TableInParts | None, Undeclared, tuple[str, ...]]":
+    """Return the table, the columns that keep it from being published, and those that are left out of it.
+
+    Columns of which nobody has said the role are refused, left out or accepted, as ``on_undeclared`` says.
+    """
+    from typing import get_args
+
+    from sfumato.compare.figures import listed
+    from sfumato.data.roles import Undeclared, undeclared
+    from sfumato.project.reading import OnUndeclared as Allowed
+
+    if on_undeclared not in get_args(Allowed):
+        raise ParameterError(f"on_undeclared is one of {', '.join(get_args(Allowed))}; got {on_undeclared!r}")
+    found = undeclared(data)
+    if not found.names:
+        return data, whole, found, ()
+    if on_undeclared == "accept":
+        tell(f"nobody has said what they are, and they are accepted as they are: {listed(found.names, 12)}")
+        return data, whole, Undeclared(), ()
+    if on_undeclared == "leave-out":
+        if len(found.names) == len(data.names):
+            raise DataError("nobody has said what any variable is, so that nothing would be left; say it in a schema")
+        tell(f"left out, because nobody has said what they are: {listed(found.names, 12)}")
+        kept = [name for name in data.names if name not in found.names]
+        return data.without(found.names), None if whole is None else whole.only(kept), Undeclared(), found.names
+    tell(f"to look at: nobody has said what they are, so nothing will be published: {listed(found.names, 12)}")
+    return data, whole, found, ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.file_names import a_path
 from sfumato.data.parts import name_of_parts
+from sfumato.data.roles import Undeclared
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import DataError, NotApplicable, ParameterError, SfumatoError
 from sfumato.project.candidates import (
@@ -16,9 +17,10 @@ from sfumato.project.candidates import (
     refuse_misnamed,
     refuse_unmakeable,
 )
-from sfumato.project.checks import check_bounds, check_keys, check_weights, remind
+from sfumato.project.checks import check_bounds, check_keys, check_weights, remind, settle_undeclared
 from sfumato.project.in_parts import read_table, scanned_elsewhere
 from sfumato.project.reading import (
+    OnUndeclared,
     bounds_by_name,
     chosen_measures,
     measure_name,
@@ -71,6 +73,9 @@ class Plan:
     keep_weights: bool = False  # whether weights that give protected values back are released as they are
     keep_households: bool = False  # whether the households' numbers are, if a protected size can be counted from them
     despite_audit: bool = False  # whether a table that gives values back is released all the same
+    on_undeclared: OnUndeclared = "refuse"  # what becomes of columns of which nobody has said what they are
+    undeclared: Undeclared = field(default_factory=Undeclared)  # those that keep a release from going out
+    without: tuple[str, ...] = ()  # those that are left out of every candidate
     choose: str | None = None  # the label of the candidate that the steward chose; None: the best by its figures
     first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
     dialect: Dialect = Dialect()
@@ -114,6 +119,7 @@ def planned(
     keep_weights: bool = False,
     keep_households: bool = False,
     despite_audit: bool = False,
+    on_undeclared: OnUndeclared = "refuse",
     choose: str | None = None,
     seed: int | None = None,
     workers: int | None = None,
@@ -150,6 +156,7 @@ def planned(
     check_bounds(chosen_measures(wanted, named), limits, floors)
     asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
     data, whole = read_table(file, schema, sample, tell, **vars(dialect))
+    data, whole, open_yet, without = settle_undeclared(data, whole, on_undeclared, tell)
     usual = (default_measures if whole is None else default_measures_in_parts)(data, population=population)
     by_default = axis(usual, "risk")
     bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
@@ -206,6 +213,9 @@ def planned(
         keep_weights=keep_weights,
         keep_households=keep_households,
         despite_audit=despite_audit,
+        on_undeclared=on_undeclared,
+        undeclared=open_yet,
+        without=without,
         choose=None if choose is None else label_of(choose, labels, begun),
         first=begun,
         dialect=dialect,

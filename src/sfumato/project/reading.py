@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.errors import ParameterError
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
 
+OnUndeclared = Literal["refuse", "leave-out", "accept"]  # what becomes of variables of which nobody has said the role
 NAMING = ("variables", "targets", "confidential", "first", "known", "scales")  # parameters that name variables
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.project.reading import OnUndeclared
+
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
     from sfumato.data.microdata import Microdata
@@ -47,6 +49,7 @@ class Record:
     keep_weights: bool = False
     keep_households: bool = False
     despite_audit: bool = False
+    on_undeclared: OnUndeclared = "refuse"
     file: str = ""  # the original, from the root of the file system
     schema: str = ""  # as schema.toml says it
     encoding: str | None = None
@@ -83,6 +86,7 @@ class Record:
             keep_weights=plan.keep_weights,
             keep_households=plan.keep_households,
             despite_audit=plan.despite_audit,
+            on_undeclared=plan.on_undeclared,
             file=str(plan.file.resolve()),
             schema=schema_text(plan.data, folder=plan.out),
             **vars(plan.dialect),

@@ -120,7 +120,7 @@ def write_chosen(
         notes=(*prepared.checked.done, *summary.cautions),
         key=key,
         order_key=release_name(results.table, row.method, table.candidate) if prepared.order is not None else None,
-        left_out=prepared.checked.left_out,
+        left_out=(*prepared.checked.left_out, *plan.without),
         tell=tell,
     )
 
@@ -148,7 +148,7 @@ def _write_parts(
         figures=_figures(results, table, summary),
         notes=(*checked.done, *summary.cautions),
         key=key,
-        left_out=checked.left_out,
+        left_out=(*checked.left_out, *plan.without),
     )
 
 

@@ -155,6 +155,8 @@ def _said(plan: "Plan") -> Iterator[tuple[str, Any]]:
     for name in ("least_risk", "keep_order", "keep_weights", "keep_households", "despite_audit"):
         if getattr(plan, name):
             yield name, True
+    if plan.on_undeclared != "refuse":
+        yield "on_undeclared", plan.on_undeclared
     if plan.choose is not None:
         yield "choose", plan.choose
     for name, value in vars(plan.dialect).items():

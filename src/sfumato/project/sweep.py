@@ -14,6 +14,7 @@ from sfumato.data.sample_size import SAMPLED
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.project.progress import Hears
+    from sfumato.project.reading import OnUndeclared
     from sfumato.project.tell import Tell
     from sfumato.show.summary import Summary
 
@@ -40,6 +41,7 @@ def sweep(
     keep_weights: bool = False,
     keep_households: bool = False,
     despite_audit: bool = False,
+    on_undeclared: "OnUndeclared" = "refuse",
     choose: str | None = None,
     seed: int | None = None,
     workers: int | None = None,
@@ -59,7 +61,9 @@ def sweep(
     It is what ``sfumato sweep`` does: same folder, same files, same figures; see there. Methods and measures are texts
     or made already, bounds go by a measure or its name, as in ``at_most={"Reidentification": 0.05}``. ``tell`` hears
     the messages, ``watch`` how far it is; ``bars`` shows that on the terminal. The summary says whether to publish:
-    ``summary.verdict.publish``. Run as a script with several ``workers``, call it below ``if __name__ == "__main__":``.
+    ``summary.verdict.publish``. A column that the schema does not name, or whose role is a proposal that nobody has
+    confirmed, keeps a table from being published, unless ``on_undeclared`` is "leave-out" or "accept". Run as a script
+    with several ``workers``, call it below ``if __name__ == "__main__":``.
 
     A folder or a pattern of files is a table in parts: its figures are of all records, or estimates with a standard
     error where a measure looks for some of them, computed on the ``engine`` of :class:`Engine` within its ``memory``;
@@ -95,6 +99,7 @@ def _check(asked: Mapping[str, Any]) -> None:
 
     require_bounds("sweep", **these("at_most", "at_least"))
     require("sweep", str | None, TEXT, **these("utility", "risk", "choose", "encoding", "delimiter", "decimal"))
+    require("sweep", str, TEXT, **these("on_undeclared"))
     require("sweep", str | None, TEXT, **these("engine", "memory"))
     flags = [name for name, parameter in signature(sweep).parameters.items() if isinstance(parameter.default, bool)]
     require("sweep", bool, YES_OR_NO, **these(*flags))

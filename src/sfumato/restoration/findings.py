@@ -6,7 +6,7 @@ from typing import Literal
 
 from sfumato.display import Preformatted, html_table
 
-Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "beside"]
+Name = Literal["weight", "order", "household", "ids", "columns", "combinations", "sums", "text", "beside"]
 Level = Literal["as published", "in full"]
 Lesson = Literal["the file", "the original"]
 Basis = Literal["the distribution", "exactly", "the file alone"]
@@ -20,6 +20,7 @@ TITLES: dict[Name, str] = {
     "columns": "another column",
     "combinations": "several columns together",
     "sums": "sums and ratios",
+    "text": "what texts say",
     "beside": "other releases",
 }
 

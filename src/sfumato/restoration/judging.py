@@ -99,7 +99,7 @@ def _only_associated(name: Name, trial: Trial) -> bool:
     that few records are near any value is met by no mere association, except by a sum of parts that were changed.
     """
     fine = trial.target.aim.number and trial.target.guess.chance <= FINE and name != "sums"
-    if name not in ("columns", "combinations", "sums") or fine or not trial.answered.any():
+    if name not in ("columns", "combinations", "sums", "text") or fine or not trial.answered.any():
         return False
     restored = float(trial.right[trial.answered].mean())
     guess = float(trial.target.guessed(trial.rows)[1][trial.answered].mean())

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
+from sfumato.data.roles import ProposedRole, proposed_roles
 from sfumato.errors import OF_THE_RUN, unexpected
 from sfumato.restoration.dependencies import Dependencies, dependencies
 
@@ -36,13 +37,14 @@ class Proposals:
 
     ``specials`` has, for each of weight, household and id that the schema does not name yet, the variables that may be
     it: those first of which name and values say so, then those whose values do. ``links`` tells which variables others
-    determine, copies among them.
+    determine, copies among them. ``roles`` has a role for each variable of which nobody has declared one.
     """
 
     findings: tuple[Finding, ...]
     found: tuple[Behaviour, ...]
     specials: tuple[Proposed, ...]
     links: Dependencies  # its notes say too what could not be looked for
+    roles: tuple[ProposedRole, ...] = ()
 
     @property
     def copies(self) -> dict[str, str]:
@@ -67,10 +69,13 @@ def proposals(data: Microdata) -> Proposals:
     weights = {one.name for one in findings if one.suggestion is not None and one.suggestion.doubt == "weight"}
     nothing = Dependencies(len(data), 0, ())
     linked = _unless_failed(lambda: dependencies(data, found=found), nothing, "what others determine", failed)
-    linked = replace(linked, notes=(*linked.notes, *failed))
     # what looks like a survey weight is made of other variables, and is no source of them
     linked = replace(linked, found=tuple(one for one in linked.found if weights.isdisjoint(one.sources)))
-    return Proposals(findings, found, _specials(data, findings, found), linked)
+    specials = _specials(data, findings, found)
+    roles: tuple[ProposedRole, ...] = ()
+    roles = _unless_failed(lambda: proposed_roles(data, findings), roles, "roles", failed)
+    linked = replace(linked, notes=(*linked.notes, *failed))
+    return Proposals(findings, found, specials, linked, roles)
 
 
 def _unless_failed(look: Callable[[], T], otherwise: T, what: str, failed: list[str]) -> T:

@@ -267,7 +267,7 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
                     work.renewed.append(weight)
         elif route.name == "household":
             cut |= _blank_together(work, {restored.variable for restored in alarms})
-        elif route.name in ("columns", "combinations", "sums"):
+        elif route.name in ("columns", "combinations", "sums", "text"):
             for restored in alarms:
                 if cut.isdisjoint(restored.columns):
                     cut |= _cut(work, restored)

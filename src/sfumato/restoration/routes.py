@@ -15,6 +15,7 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.beside import Beside
 from sfumato.restoration.findings import Name
 from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.texts import answers, texts_of
 from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
 
 Integers = NDArray[np.int64]
@@ -53,17 +54,18 @@ class Setting:
     @cached_property
     def columns(self) -> list[Evidence]:
         """The columns that are neither weight nor id, as evidence; those with one value tell nothing."""
-        return [one for one in (held.column(self.protected, name) for name in self._named) if held.informative(one)]
+        return [one for one in (held.column(self.protected, name) for name in self.named) if held.informative(one)]
 
     @cached_property
     def patterns(self) -> list[tuple[Evidence, bool]]:
         """What texts may tell of which most records have their own, and whether records that share it count."""
-        texts = [name for name in self._named if held.counting(self.protected, name)]
+        texts = [name for name in self.named if held.counting(self.protected, name)]
         found = [entry for name in texts for entry in held.ids(self.protected, name)]
         return [entry for entry in found if held.informative(entry[0])]
 
     @property
-    def _named(self) -> list[str]:
+    def named(self) -> list[str]:
+        """The columns that are neither weight nor id."""
         apart = {*held.id_names(self.original, self.protected)}
         apart |= {name for table in (self.original, self.protected) if (name := table.schema.weight) is not None}
         return [name for name in self.protected.names if name not in apart]
@@ -238,6 +240,22 @@ def _kept(setting: Setting, name: str) -> bool:
     return name in after and after[name].kind == before[name].kind
 
 
+def text(setting: Setting) -> Found:
+    """What a remark says of its own record: the name of a town, an amount, a day."""
+    named = {name: found for name in setting.named if (found := texts_of(setting.protected, name))}
+    if not named:
+        return "the file has no text of several words"
+    found = []
+    for target in setting.targets:
+        trials: list[Trial | None] = []
+        for name, texts in named.items():
+            codes = setting.protected.columns[name].astype(np.int64)
+            for read, where in answers(target.aim, texts, codes) if name != target.aim.name else ():
+                trials.append(read_off(target, read, f"{where} of {name}", parts=(name,)))
+        found += _best(trials)
+    return found or "no text names a value"
+
+
 def beside(setting: Setting) -> Found:
     """The columns of other releases, together with the class that this one publishes."""
     if setting.beside is None:
@@ -269,6 +287,7 @@ ROUTES: Mapping[Name, Any] = {
     "columns": columns,
     "combinations": combinations_of,
     "sums": sums,
+    "text": text,
     "beside": beside,
 }
 

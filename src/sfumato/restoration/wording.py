@@ -50,6 +50,7 @@ def repair(name: Name, alarms: Sequence[Restored], schema: "Schema") -> str:
         "columns": f"{_linking(alarms, schema)}drop one or treat both alike: {telling}",
         "combinations": f"declare linked = [...] for what is made of others, or drop or coarsen one of each: {telling}",
         "sums": f"declare linked = [...] for the total, or mask the parts as well, or drop one: {equal}",
+        "text": f"leave the text out, or clear it of what it says of the record: {telling}",
         "beside": f"derive this release from the other one: the two together tell {variables}",
     }[name]
 

@@ -12,6 +12,7 @@ from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.naming import in_words
 from sfumato.compare.results import Results, Row, Which
+from sfumato.data.roles import Undeclared
 from sfumato.errors import ParameterError
 from sfumato.restoration.findings import Checked
 from sfumato.show.cautions import by_position, cautions
@@ -36,6 +37,7 @@ def summarise(
     whys: Mapping[str, str] | None = None,
     checked: Checked | None = None,
     despite_audit: bool = False,
+    undeclared: Undeclared | None = None,
     passed_over: Collection[str] = (),
     by_hand: str | None = None,
     file: str = "the table",
@@ -96,6 +98,8 @@ def summarise(
             names={label: line.name for label, line in lines.candidates.items()},
             checked=checked,
             despite_audit=despite_audit,
+            undeclared=undeclared,
+            file=file,
         ),
         file=file,
         records=len(results.table),

@@ -8,6 +8,7 @@ from sfumato.compare.examine.findings import Examination, ReleaseFacts, Variable
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
+from sfumato.data.roles import Undeclared
 from sfumato.restoration.findings import Checked
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
@@ -33,13 +34,17 @@ def verdict_of(
     names: Mapping[str, str] | None = None,
     checked: Checked | None = None,
     despite_audit: bool = False,
+    undeclared: Undeclared | None = None,
+    file: str = "",
 ) -> Verdict:
     """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
 
     ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
-    A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``.
+    A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``; one with
+    columns that are ``undeclared`` is not published at all.
     """
     called = names or {}
+    silent = undeclared if undeclared is not None and undeclared.names else None
     leaks = checked is not None and not checked.passed
     if choice is None:
         publish, words = None, name
@@ -47,6 +52,9 @@ def verdict_of(
         measured = any(one.means for one in results.rows)
         why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
         publish, words = False, f"Do not publish: {why}"
+    elif silent is not None:
+        verb = "is" if len(silent.names) == 1 else "are"
+        publish, words = False, f"Do not publish: nobody has said what {listed(silent.names, 4)} {verb}"
     elif checked is not None and leaks and (not despite_audit or checked.unready):
         publish, words = False, f"Do not publish yet: {name} keeps the bounds, but {_held_back(checked)}"
     elif examination is not None and "release" in examination.failed:
@@ -66,10 +74,14 @@ def verdict_of(
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *_given_back(checked),
+            *(silent.sentences if silent is not None and choice is not None else ()),
         ),
         advice=tuple(_advice(results, choice, measures, bounds, called))
         if choice is not None and row is None
-        else _repairs(checked)
+        else (
+            *(silent.advice(file) if silent is not None else ()),
+            *(_repairs(checked) if silent is None or (leaks and not despite_audit) else ()),
+        )
         if publish is False
         else (),
         changes=tuple(_changes(results, row, measures, bounds, checked)),

@@ -224,6 +224,10 @@ def _under(table: Microdata, stated: Schema) -> Microdata:
                 level=said.level,
                 linked=said.linked,
                 hierarchy=said.hierarchy,
+                declared=said.declared,
+                reason=said.reason,
             )
+        else:  # the table may have been read when another schema held
+            variable = replace(variable, declared=False)
         variables.append(variable)
     return replace(table, schema=replace(stated, variables=tuple(variables)))

@@ -93,13 +93,13 @@ def _of_variable(route: Route, one: Restored) -> list[Repair]:
         return [Repair(words, "shared", {"name": one.variable})]
     if route.name == "ids":
         return [Repair(f"Treat {name} as an identifier: it goes out", "identifier", {"name": name}) for name in telling]
-    if route.name not in ("columns", "combinations", "sums"):
+    if route.name not in ("columns", "combinations", "sums", "text"):
         return []
     links = [
         Repair(f"Let {name} follow {one.variable}", "link", {"name": name, "source": one.variable}) for name in telling
     ]
     gone = [Repair(f"Leave {name} out of the file", "leave_out", {"name": name}) for name in telling]
-    return [*(links if len(telling) == 1 else ()), *gone]
+    return [*(links if len(telling) == 1 and route.name != "text" else ()), *gone]
 
 
 def renew(desk: Desk, draft: Draft, form: Form) -> Done:

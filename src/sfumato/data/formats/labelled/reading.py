@@ -117,6 +117,7 @@ def _column(
         missing=declared.codes,
         label=meta.column_names_to_labels.get(name) or "",
         labels=labels,
+        declared=False,
     )
     return _overridden(variable, stated), form, values, cells
 

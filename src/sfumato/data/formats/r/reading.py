@@ -82,7 +82,7 @@ def _column(path: Path, name: str, vector: Vector) -> tuple[Any, Variable | None
     values = _values(path, name, vector)
     if "labels" in vector.attributes:
         return _labelled(name, vector, values, label)
-    plain = Variable(name, label=label, kind_by_rule=True) if label else None
+    plain = Variable(name, label=label, kind_by_rule=True, declared=False) if label else None
     return values, plain
 
 
@@ -93,10 +93,9 @@ def _factor(path: Path, name: str, vector: Vector, label: str) -> tuple[Any, Var
         raise FileError(f"{path}: the factor {name!r} has codes without a level")
     indices = pa.array(codes.astype(np.int32) - 1, mask=missing)
     kind = "ordinal" if "ordered" in vector.classes else "nominal"
-    return (
-        pa.array(levels, pa.string()).take(indices),
-        Variable(name, kind=kind, categories=tuple(level for level in levels if level is not None), label=label),  # type: ignore[arg-type]
-    )
+    there = tuple(level for level in levels if level is not None)
+    factor = Variable(name, kind, categories=there, label=label, declared=False)  # type: ignore[arg-type]
+    return pa.array(levels, pa.string()).take(indices), factor
 
 
 def _labelled(name: str, vector: Vector, values: Any, label: str) -> tuple[Any, Variable]:
@@ -113,12 +112,12 @@ def _labelled(name: str, vector: Vector, values: Any, label: str) -> tuple[Any, 
     labels = [(code, text) for code, text in zip(codes, names, strict=True) if code is not None and text]
     missing, values = _user_missing(vector, values)
     if pa.types.is_string(values.type):
-        return values, Variable(name, kind="nominal", missing=missing, label=label, labels=tuple(labels))
+        return values, Variable(name, "nominal", missing=missing, label=label, labels=tuple(labels), declared=False)
     values = _whole(values)
     known = {code for code, _ in labels if code not in missing}
     present = set(values.unique().drop_null().to_pylist()) - set(missing)
     kind = "nominal" if known and present <= known else "numeric"
-    return values, Variable(name, kind=kind, missing=missing, label=label, labels=tuple(labels))  # type: ignore[arg-type]
+    return values, Variable(name, kind, missing=missing, label=label, labels=tuple(labels), declared=False)  # type: ignore[arg-type]
 
 
 def _user_missing(vector: Vector, values: Any) -> tuple[tuple[Category, ...], Any]:

@@ -1,0 +1,103 @@
+"""Texts that name protected values of their own record: an alarm, repaired by leaving them out; others are none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema, Variable
+from sfumato.restoration.audit import audit
+from sfumato.restoration.repairs import prepare
+from sfumato.restoration.texts import _days, _named, _numbers
+
+RECORDS = 300
+TOWNS = ["Aix", "Bonn", "Cork", "Dole", "New Ross"]
+
+
+def people(seed: int = 3) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "town": rng.choice(TOWNS, RECORDS),
+            "pay": np.round(rng.lognormal(8, 0.6, RECORDS), 2),
+            "born": pd.to_datetime("1950-01-01") + pd.to_timedelta(rng.integers(0, 18_000, RECORDS), unit="D"),
+            "children": rng.integers(0, 4, RECORDS),
+        }
+    )
+
+
+def table(frame: pd.DataFrame) -> Microdata:
+    shown = Variable("remark", "nominal", reason="what the interviewers noted")
+    schema = Schema((Variable("town", "nominal", "key"), Variable("pay", role="confidential"), shown))
+    return Microdata.from_frame(frame, schema)
+
+
+def masked(frame: pd.DataFrame, seed: int = 4) -> pd.DataFrame:
+    """Blank a third of the towns, move every amount and every birth to another record."""
+    rng = np.random.default_rng(seed)
+    out = frame.copy()
+    out["pay"] = rng.permutation(frame["pay"])
+    out["born"] = rng.permutation(frame["born"])
+    out.loc[rng.random(RECORDS) < 1 / 3, "town"] = None
+    return out
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("pay", lambda one: f"Has {one.children} children and earns {one.pay:,.2f} before tax"),
+        ("pay", lambda one: f"Flat of 4 rooms; {one.pay} a month, he said"),
+        ("town", lambda one: f"Lives in {one.town} since long"),
+        ("born", lambda one: f"Came in 3 minutes late, born {one.born:%d.%m.%Y}"),
+    ],
+)
+def test_what_a_remark_says_of_its_record_is_an_alarm_and_goes(variable: str, said: object) -> None:
+    frame = people()
+    frame["remark"] = [said(one) for one in frame.itertuples()]  # type: ignore[operator]
+    found = audit(table(frame), table(masked(frame)))
+    route = found["text"]
+    # the plain attack: read what stands there; it is the true value in every record
+    assert route.alarm and route.worst is not None and route.worst.variable == variable
+    assert route.worst.restored == 1.0 and route.worst.columns == ("remark",)
+    assert not found.passed and any("leave the text out" in repair for repair in found.repairs)
+    ready = prepare(table(frame), table(masked(frame)), seed=1)
+    assert ready.checked.passed and audit(table(frame), ready.table, order=ready.order)["text"].alarm is False
+    if variable == "town":  # where it is blank the remark is blank as well
+        gone = ready.table.missing("town")
+        assert ready.table.missing("remark")[gone].all() and not ready.table.missing("remark")[~gone].any()
+    else:
+        assert "remark" not in ready.table.names and "remark" in ready.checked.left_out
+        assert any("remark is left out" in line for line in ready.checked.done)
+
+
+def test_remarks_of_something_else_raise_no_alarm() -> None:
+    for seed in range(10):
+        frame, rng = people(seed), np.random.default_rng(seed)
+        frame["remark"] = [
+            f"Room {rng.integers(1, 99)}, met {rng.choice(TOWNS)} people, waited {rng.integers(1, 9_000)} minutes"
+            for _ in range(RECORDS)
+        ]
+        assert not audit(table(frame), table(masked(frame)))["text"].alarm
+
+
+def test_a_file_without_texts_says_that_none_was_tried() -> None:
+    frame = people()
+    frame["remark"] = [f"K{i % 40}" for i in range(RECORDS)]
+    assert audit(table(frame), table(masked(frame)))["text"].untried == "the file has no text of several words"
+
+
+def test_numbers_and_days_are_read_as_people_write_them() -> None:
+    assert _numbers("1.234.567 or 12,75 and -3") == [("", 1234567.0), ("or", 12.75), ("and", -3.0)]
+    assert _numbers("no number here, A17") == []
+    assert _days("on 13/02/1970 or 1970-13-45") == [("on", 43.0)]  # 31 days of January and 12 of February
+    assert _days("12/31/1970")[0][1] == 364.0  # no month 31: the month stands first
+
+
+def test_of_several_categories_in_a_text_the_rarest_counts() -> None:
+    from sfumato.restoration.aims import aims
+
+    frame = pd.DataFrame({"town": ["Bonn"] * 5 + ["New Ross"] * 2, "x": range(7)})
+    original = Microdata.from_frame(frame)
+    aim = next(aims(original, Microdata.from_frame(frame.assign(town=["Bonn"] * 5 + ["New Ross", None])), 0.01))
+    found = _named(aim, ["From New Ross to Bonn", "Bonn only", "Rossbonn"])
+    assert [aim.truth.levels[code] if code >= 0 else None for code in found] == ["New Ross", "Bonn", None]
