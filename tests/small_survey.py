@@ -28,7 +28,8 @@ def write_survey(folder: Path) -> Path:
 
 
 def write_schema(folder: Path) -> Path:
-    """Write what that file does not tell by itself."""
+    """Write what that file does not tell by itself, and that somebody has looked at every variable."""
     path = folder / "survey.toml"
-    path.write_text('id = "id"\n[variables.id]\nkind = "nominal"\nrole = "identifier"\n')
+    others = "".join(f'[variables.{name}]\nrole = "other"\n' for name in ("income", "tax", "region"))
+    path.write_text(f'id = "id"\n[variables.id]\nkind = "nominal"\nrole = "identifier"\n{others}')
     return path

@@ -84,7 +84,7 @@ def test_an_installed_class_is_on_the_command_line_and_in_the_report(files: Path
     sweep = ("--method", "Shift(by=[1.0, 5.0])", "--measure", "RankInterval", "--no-bootstrap", "--replicates", "1")
     swept = run(
         environment, "-m", "sfumato", "sweep", "original.csv", *sweep, "--utility", "MeanShift", "--risk",
-        "RankInterval", "--at-most", "RankInterval=100%", "--seed", "1", cwd=files,
+        "RankInterval", "--at-most", "RankInterval=100%", "--seed", "1", "--on-undeclared", "accept", cwd=files,
     )  # fmt: skip
     assert swept.returncode == 0, swept.stderr
     assert "Shift(by=" in swept.stdout

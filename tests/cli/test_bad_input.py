@@ -71,10 +71,10 @@ def test_files_without_a_common_column(survey: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["protect", "sweep"])
-def test_output_under_a_file(survey: Path, command: str, tmp_path: Path) -> None:
+def test_output_under_a_file(survey: Path, schema: Path, command: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     out = tmp_path / "file" / "out.csv"
-    _refused(run(command, survey, "--method", "MDAV(k=3)", "--out", out), "cannot")
+    _refused(run(command, survey, "--schema", schema, "--method", "MDAV(k=3)", "--out", out), "cannot")
 
 
 def test_a_bound_that_is_none(survey: Path, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_bounds_by_hand() -> None:
 
 def test_the_original_is_never_overwritten(survey: Path) -> None:
     before = survey.read_bytes()
-    result = run("protect", survey, "--method", "MDAV(k=3)", "--out", survey, "--force")
+    result = run("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--out", survey, "--force")
     _refused(result, "the file the table was read from")
     assert survey.read_bytes() == before
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_decided_is_refused_before_anything_is_computed(tmp_path:
 def test_the_schema_written_with_a_masked_table_is_found_beside_it(tmp_path: Path) -> None:
     survey = write_survey(tmp_path)
     masked = tmp_path / "masked.csv"
-    assert run("protect", survey, "--method", "MDAV(k=3)", "--out", masked).exit_code == 0
+    assert run("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--out", masked).exit_code == 0
     found = run("compare", survey, masked, "--measure", "InformationLoss")
     assert found.exit_code == 0 and "masked.csv.schema.toml, which was written with it" in found.stderr
 

@@ -156,14 +156,19 @@ def test_protect_with_a_seed_repeats_and_without_one_does_not(survey: Path, tmp_
     texts = []
     for i, seed in enumerate((["--seed", 5], ["--seed", 5], [], [])):
         out = tmp_path / f"{i}.csv"
-        assert run("protect", survey, "--method", "Noise(scale=0.1)", "--out", out, *seed).exit_code == 0
+        assert (
+            run(
+                "protect", survey, "--on-undeclared", "accept", "--method", "Noise(scale=0.1)", "--out", out, *seed
+            ).exit_code
+            == 0
+        )
         texts.append(out.read_text())
     assert texts[0] == texts[1]
     assert texts[2] != texts[3]
 
 
 def test_protect_does_not_overwrite_unless_told(survey: Path, tmp_path: Path) -> None:
-    words = ("protect", survey, "--method", "MDAV(k=3)", "--out", tmp_path / "out.csv")
+    words = ("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--out", tmp_path / "out.csv")
     assert run(*words).exit_code == 0
     assert run(*words).exit_code == 2
     assert run(*words, "--force").exit_code == 0
@@ -171,7 +176,7 @@ def test_protect_does_not_overwrite_unless_told(survey: Path, tmp_path: Path) ->
 
 def test_compare_measures_a_pair_and_lists_records(survey: Path, schema: Path, tmp_path: Path) -> None:
     out = tmp_path / "masked.csv"
-    run("protect", survey, "--schema", schema, "--method", "MDAV(k=3)", "--out", out)
+    run("protect", survey, "--on-undeclared", "accept", "--schema", schema, "--method", "MDAV(k=3)", "--out", out)
     result = run("compare", survey, out, "--schema", schema, "--records", 3, "--report", tmp_path / "pair")
     assert result.exit_code == 0
     assert "DistanceLinkage" in result.stdout
@@ -207,7 +212,9 @@ def test_json_of_inspect_and_protect(survey: Path, tmp_path: Path) -> None:
     found = {variable["name"]: variable for variable in inspected["variables"]}
     assert found["id"]["doubt"] == "identifier" and "every value occurs once" in found["id"]["suggestion"]
     assert found["income"]["doubt"] is None and found["income"]["suggestion"] == ""
-    protected = json.loads(run("protect", survey, "--method", "MDAV(k=3)", "--json").stdout)
+    protected = json.loads(
+        run("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--json").stdout
+    )
     assert protected["masked"] == ["id", "income", "tax"]  # without a schema numbers are numbers
 
 
@@ -237,14 +244,19 @@ def test_parquet_in_parquet_out(survey: Path, tmp_path: Path) -> None:
 
     path = tmp_path / "survey.parquet"
     write(read(survey), path)
-    assert run("protect", path, "--method", "MDAV(k=3)", "--keep-order", "--despite-audit").exit_code == 0
+    assert (
+        run(
+            "protect", path, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--keep-order", "--despite-audit"
+        ).exit_code
+        == 0
+    )
     before, after = pq.read_table(path), pq.read_table(tmp_path / "survey.protected.parquet")
     assert after.column_names == before.column_names
     assert after["region"].equals(before["region"])
 
 
 def test_a_table_that_gives_values_back_is_not_written_unless_it_is_wanted(survey: Path) -> None:
-    words = ("protect", survey, "--method", "MDAV(k=3)", "--keep-order", "--seed", "1")
+    words = ("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--keep-order", "--seed", "1")
     target = survey.with_name("survey.protected.csv")
     refused = run(*words)
     assert refused.exit_code == 1
@@ -342,13 +354,27 @@ def test_the_schema_of_a_masked_table_names_no_unit_and_nothing_that_was_suppres
     assert "naming the units" in sampled.stderr and "person" not in written.read_text()
     assert ("pilot" in written.read_text()) == ("pilot" in out.read_text())  # not listed unless it was drawn
     removed = "LocalSuppression(2) + VariableRemoval()"
-    without = run("protect", people, "--schema", schema, "--method", removed, "--out", out, "--force")
+    without = run(
+        "protect", people, "--on-undeclared", "accept", "--schema", schema, "--method", removed, "--out", out, "--force"
+    )
     assert "naming the units" not in without.stderr
 
 
 def test_unmatched_records_are_not_compared_one_by_one(survey: Path, tmp_path: Path) -> None:
     assert (
-        run("protect", survey, "--method", "Noise(scale=0.1)", "--seed", 1, "--out", tmp_path / "m.csv").exit_code == 0
+        run(
+            "protect",
+            survey,
+            "--on-undeclared",
+            "accept",
+            "--method",
+            "Noise(scale=0.1)",
+            "--seed",
+            1,
+            "--out",
+            tmp_path / "m.csv",
+        ).exit_code
+        == 0
     )
     measures = ("--measure", "InformationLoss", "--measure", "GlobalDataUtility")
     matched = run("compare", survey, tmp_path / "m.csv", *measures)

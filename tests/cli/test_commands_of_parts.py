@@ -32,7 +32,21 @@ def test_protect_writes_the_masked_records_in_another_order(
 ) -> None:
     folder, schema, data = register
     out = tmp_path / "protected"
-    done = run("protect", folder, "--schema", schema, "--method", METHOD, *HERE, *SEED, "--out", out, "--json")
+    done = run(
+        "protect",
+        folder,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        METHOD,
+        *HERE,
+        *SEED,
+        "--out",
+        out,
+        "--json",
+    )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert told["records"] == len(data) and told["table"] == str(out)
@@ -44,14 +58,43 @@ def test_protect_writes_the_masked_records_in_another_order(
     wealth = np.asarray(written["wealth"], dtype=float)
     assert np.array_equal(np.sort(wealth), np.sort(np.asarray(expected["wealth"], dtype=float)), equal_nan=True)
     assert not np.array_equal(wealth, np.asarray(expected["wealth"], dtype=float), equal_nan=True)
-    again = run("protect", folder, "--schema", schema, "--method", METHOD, *HERE, *SEED, "--out", out)
+    again = run(
+        "protect",
+        folder,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        METHOD,
+        *HERE,
+        *SEED,
+        "--out",
+        out,
+    )
     assert again.exit_code == 2 and "exists; overwrite it with --force" in again.output
 
 
 def test_audit_finds_which_record_is_which_by_the_note(register: tuple[Path, Path, Microdata], tmp_path: Path) -> None:
     folder, schema, _ = register
     out = tmp_path / "protected"
-    assert run("protect", folder, "--schema", schema, "--method", METHOD, *HERE, *SEED, "--out", out).exit_code == 0
+    assert (
+        run(
+            "protect",
+            folder,
+            "--on-undeclared",
+            "accept",
+            "--schema",
+            schema,
+            "--method",
+            METHOD,
+            *HERE,
+            *SEED,
+            "--out",
+            out,
+        ).exit_code
+        == 0
+    )
     done = run("audit", folder, out, "--schema", schema, *HERE, "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -113,7 +156,20 @@ def test_a_method_that_needs_all_records_is_told_how_to_work_in_blocks(
     register: tuple[Path, Path, Microdata], tmp_path: Path
 ) -> None:
     folder, schema, _ = register
-    done = run("protect", folder, "--schema", schema, "--method", "MDAV(3)", *HERE, *SEED, "--out", tmp_path / "out")
+    done = run(
+        "protect",
+        folder,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        "MDAV(3)",
+        *HERE,
+        *SEED,
+        "--out",
+        tmp_path / "out",
+    )
     assert done.exit_code == 2 and ".within('region')" in done.output, done.output
 
 
@@ -128,7 +184,19 @@ def test_bad_words_end_in_a_sentence(
     register: tuple[Path, Path, Microdata], tmp_path: Path, words: list[str], said: str
 ) -> None:
     folder, schema, _ = register
-    done = run("protect", folder, "--schema", schema, "--method", "Rounding(10)", *words, "--out", tmp_path / "out")
+    done = run(
+        "protect",
+        folder,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        "Rounding(10)",
+        *words,
+        "--out",
+        tmp_path / "out",
+    )
     assert done.exit_code == 2 and said in done.output
 
 
@@ -143,7 +211,21 @@ def test_protect_replaces_neither_the_register_nor_what_is_beside_it(tmp_path: P
         (folder.parent, "holds the table"),
         (other, "notes.txt"),
     ):
-        command = ("protect", folder, "--schema", schema, "--method", METHOD, *HERE, *SEED, "--force", "--out", out)
+        command = (
+            "protect",
+            folder,
+            "--on-undeclared",
+            "accept",
+            "--schema",
+            schema,
+            "--method",
+            METHOD,
+            *HERE,
+            *SEED,
+            "--force",
+            "--out",
+            out,
+        )
         found = run(*command, "--as-is")
         assert found.exit_code == 2 and why in " ".join(found.output.split()), found.output
     assert before == sorted(path.name for path in folder.iterdir())

@@ -73,7 +73,20 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path
     method = "Rounding(1000, variables=('wealth',))"
     where = ["--engine", "here", "--sample", "700", "--seed", "5000000000000"]
     out = folder / "out"
-    done = run("protect", register, "--schema", schema, "--method", method, *where, "--despite-audit", "--out", out)
+    done = run(
+        "protect",
+        register,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        method,
+        *where,
+        "--despite-audit",
+        "--out",
+        out,
+    )
     assert done.exit_code == 0, done.output
     after = sfumato.Rounding(1000, variables=("wealth",)).protect(data, rng=1)  # nothing in it is random
     figures = {text: read_measures([text])[0].evaluate(data, after, rng=0).value for text in RECORD_BY_RECORD}

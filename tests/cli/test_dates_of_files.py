@@ -102,10 +102,25 @@ def test_a_file_of_dates_comes_back_as_it_was(tmp_path: Path, suffix: str) -> No
 def test_a_file_is_shifted_and_written_in_its_own_form(tmp_path: Path, suffix: str) -> None:
     file, schema, data = written(tmp_path, suffix)
     out = tmp_path / f"out{suffix}"
-    refused = run("protect", file, "--schema", schema, "--method", "DateShift(30)", "--out", out, "--seed", 3)
+    refused = run(
+        "protect",
+        file,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        schema,
+        "--method",
+        "DateShift(30)",
+        "--out",
+        out,
+        "--seed",
+        3,
+    )
     assert refused.exit_code and "same day in 'asked'" in " ".join(refused.output.split())
     method = "DateShift(30, variables=['born', 'came'])"
-    done = run("protect", file, "--schema", schema, "--method", method, "--out", out, "--seed", 3)
+    done = run(
+        "protect", file, "--on-undeclared", "accept", "--schema", schema, "--method", method, "--out", out, "--seed", 3
+    )
     assert done.exit_code == 0, done.output
     moved = read(out, protected_schema_path(provenance_path(out)))
     assert [moved.schema[name].kind for name in ("born", "came", "asked")] == ["date"] * 3
@@ -140,6 +155,7 @@ def test_a_sweep_recodes_reports_and_writes(tmp_path: Path, suffix: str) -> None
     words += ["--method", "GlobalRecoding(bins={'born': '10 years', 'came': 'quarter'}) + LocalSuppression(2)"]
     words += ["--method", "VariableRemoval(variables=['born', 'came'])"]
     words += ["--measure", "Reidentification", "--measure", "CertaintyPenalty", "--at-most", "Reidentification=90%"]
+    words += ["--on-undeclared", "accept"]  # the schema says only what some of the kinds and keys are
     done = run(*words)
     assert done.exit_code == 0, done.output
     (table,) = [path for path in (out / "release").iterdir() if path.name.startswith("people")]

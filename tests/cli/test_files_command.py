@@ -19,8 +19,18 @@ def survey(tmp_path: Path) -> Path:
 def test_compressed_in_compressed_out(survey: Path, tmp_path: Path) -> None:
     packed = tmp_path / "packed.csv.gz"
     packed.write_bytes(gzip.compress(survey.read_bytes()))
-    assert run("protect", packed, "--method", "MDAV(k=3)", "--keep-order", "--despite-audit").exit_code == 0
-    assert run("protect", survey, "--method", "MDAV(k=3)", "--keep-order", "--despite-audit").exit_code == 0
+    assert (
+        run(
+            "protect", packed, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--keep-order", "--despite-audit"
+        ).exit_code
+        == 0
+    )
+    assert (
+        run(
+            "protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=3)", "--keep-order", "--despite-audit"
+        ).exit_code
+        == 0
+    )
     after = gzip.decompress((tmp_path / "packed.protected.csv.gz").read_bytes())
     assert after == survey.with_name("survey.protected.csv").read_bytes()
     assert run("compare", packed, tmp_path / "packed.protected.csv.gz", "--measure", "InformationLoss").exit_code == 0
@@ -60,7 +70,16 @@ def test_a_file_of_r_goes_out_as_text(survey: Path, tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     assert len(sfumato.read(tmp_path / "survey.protected.csv")) == len(frame)
-    refused = run("protect", tmp_path / "survey.rds", "--method", "MDAV(k=3)", "--out", tmp_path / "out.rds")
+    refused = run(
+        "protect",
+        tmp_path / "survey.rds",
+        "--on-undeclared",
+        "accept",
+        "--method",
+        "MDAV(k=3)",
+        "--out",
+        tmp_path / "out.rds",
+    )
     assert refused.exit_code == 2 and "R files are only read; write .csv or .parquet" in refused.output
 
 

@@ -148,7 +148,19 @@ def test_without_a_way_the_one_that_suits_is_taken_and_inspect_proposes_it(surve
     done = sfumato.GlobalRecoding(level={"age": 1, "zip": 2, "grade": 1, "job": 1}).protect(data)
     assert all(done.schema[name].treatment for name in told)
     method = "GlobalRecoding(level={'age': 2})"
-    done = run("protect", survey, "--schema", "schema.toml", "--method", method, "--out", "p.csv", "--despite-audit")
+    done = run(
+        "protect",
+        survey,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        "schema.toml",
+        "--method",
+        method,
+        "--out",
+        "p.csv",
+        "--despite-audit",
+    )
     assert done.exit_code == 0
     (released,) = Path("p.csv.internal").glob("*.toml")
     assert all(variable.hierarchy is None for variable in sfumato.read_schema(released))

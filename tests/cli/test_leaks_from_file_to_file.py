@@ -56,7 +56,7 @@ def naive(folder: Path, table: pd.DataFrame, method: str, **special: str) -> tup
     """Write the survey, protect it as the method does and no more, and audit that."""
     file, schema = write(folder, table, **special)
     words = ("--schema", schema, "--method", method, "--seed", 1, "--as-is", "--out", folder / "naive.csv", "--force")
-    assert run("protect", file, *words).exit_code == 0
+    assert run("protect", file, "--on-undeclared", "accept", *words).exit_code == 0
     result = run("audit", file, folder / "naive.csv", "--schema", schema, "--json")
     assert result.exit_code == 1, "the naive release gives values back"
     return json.loads(result.stdout), pd.read_csv(folder / "naive.csv")
@@ -80,7 +80,7 @@ def repaired(
     """
     out, schema = folder / "release.csv", folder / "schema.toml"
     words = ("--schema", schema, "--method", method, "--seed", 1, "--out", out, "--force")
-    assert run("protect", folder / "survey.csv", *words).exit_code == 0
+    assert run("protect", folder / "survey.csv", "--on-undeclared", "accept", *words).exit_code == 0
     again = run("audit", folder / "survey.csv", out, "--schema", schema, "--json")
     assert again.exit_code == 0, again.stdout
     for route in json.loads(again.stdout)["routes"]:
@@ -170,7 +170,7 @@ def test_another_member_of_the_household_and_the_household_number(tmp_path: Path
     table = survey().sample(frac=1, random_state=3).reset_index(drop=True)
     file, _ = write(tmp_path, table)  # nobody declared the household
     words = ("--schema", tmp_path / "schema.toml", "--method", BLANK, "--seed", 1, "--as-is")
-    assert run("protect", file, *words, "--out", tmp_path / "naive.csv").exit_code == 0
+    assert run("protect", file, "--on-undeclared", "accept", *words, "--out", tmp_path / "naive.csv").exit_code == 0
     _, schema = write(tmp_path, table, household="home", weight="weight")
     found = json.loads(run("audit", file, tmp_path / "naive.csv", "--schema", schema, "--json").stdout)
     masked = pd.read_csv(tmp_path / "naive.csv")
@@ -224,7 +224,7 @@ def test_household_income_that_rank_swapping_breaks(tmp_path: Path) -> None:
     method = "RankSwapping(0.02, variables=('hincome',))"
     file, _ = write(tmp_path, table)
     words = ("--schema", tmp_path / "schema.toml", "--method", method, "--seed", 1, "--as-is")
-    assert run("protect", file, *words, "--out", tmp_path / "naive.csv").exit_code == 0
+    assert run("protect", file, "--on-undeclared", "accept", *words, "--out", tmp_path / "naive.csv").exit_code == 0
     apart = pd.read_csv(tmp_path / "naive.csv").groupby("home")["hincome"].nunique()
     assert (apart > 1).mean() > 0.3
     write(tmp_path, table, household="home")
@@ -256,7 +256,9 @@ def test_another_release_beside_this_one(tmp_path: Path) -> None:
     file, schema = write(tmp_path, table)
     for name, bins in (("one", "(35, 50, 65)"), ("other", str(tuple(range(22, 79, 3)))), ("same", "(35, 50, 65)")):
         words = ("--schema", schema, "--method", f"GlobalRecoding(bins={{'age': {bins}}})", "--seed", 1, "--as-is")
-        assert run("protect", file, *words, "--out", tmp_path / f"{name}.csv").exit_code == 0
+        assert (
+            run("protect", file, "--on-undeclared", "accept", *words, "--out", tmp_path / f"{name}.csv").exit_code == 0
+        )
     asked = ("audit", file, tmp_path / "one.csv", "--schema", schema, "--json", "--beside")
     found = json.loads(run(*asked, tmp_path / "other.csv").stdout)
     one, other = (pd.read_csv(tmp_path / f"{name}.csv")["age"] for name in ("one", "other"))
@@ -286,7 +288,7 @@ def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(
     file, schema = write(tmp_path, table, weight="weight", household="home", id="person")
     method = f"{BANDS} + {BLANK}"
     words = ("sweep", file, "--schema", schema, "--method", method, "--at-most", "KAnonymity(k=2)=50%", "--seed", 1)
-    more = ("--replicates", 1, "--workers", 1, "--no-bootstrap", "--out", tmp_path / "out")
+    more = ("--replicates", 1, "--workers", 1, "--no-bootstrap", "--out", tmp_path / "out", "--on-undeclared", "accept")
     result = run(*words, *more)
     assert result.exit_code == 0, result.output
     assert "of the file that goes out is" in result.stderr, "utility was measured before columns were left out"
@@ -317,3 +319,43 @@ def test_a_sweep_of_a_survey_with_all_leaks_writes_a_file_without(
         "about.md",
         "survey.protected.csv",
     ]
+
+
+def test_folders_of_releases_stand_beside_each_other(tmp_path: Path) -> None:
+    """Two sweeps of one file with its exact weights: joined by them, their noise is averaged."""
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame(
+        {
+            "region": rng.choice(list("NESW"), 400),
+            "pay": np.round(rng.lognormal(8, 0.6, 400), 2),
+            "w": np.round(rng.uniform(50, 500, 400), 3),
+        }
+    )
+    table.to_csv(tmp_path / "survey.csv", index=False)
+    schema = tmp_path / "schema.toml"
+    schema.write_text('weight = "w"\n[variables.region]\nrole = "key"\n[variables.pay]\nrole = "confidential"\n')
+    for number in (1, 2):
+        done = run(
+            "sweep", tmp_path / "survey.csv", "--schema", schema, "--method", "Noise(scale=0.3, variables=['pay'])",
+            "--at-most", "Reidentification=50%", "--seed", 2**50 + number, "--replicates", 1, "--no-bootstrap",
+            "--workers", 1, "--despite-audit", "--keep-weights", "--out", tmp_path / f"sweep{number}",
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+    release = tmp_path / "sweep1" / "release" / "survey.protected.csv"
+    for beside in (tmp_path / "sweep2", tmp_path / "sweep2" / "release"):
+        asked = ("audit", tmp_path / "survey.csv", release, "--schema", schema, "--beside", beside)
+        told = json.loads(run(*asked, "--json").stdout)["together"]
+        # the attack: both files have the weights as they were, and each is there once
+        one, other = (pd.read_csv(tmp_path / f"sweep{n}" / "release" / "survey.protected.csv") for n in (1, 2))
+        both = one.merge(other, on="w").merge(table, on="w")
+        assert len(both) == 400 and told["by"] == ["w"] and told["joined"] == 1.0
+        ranks = np.sort(table["pay"].to_numpy())
+        true, alone, mean = (
+            (np.searchsorted(ranks, value, "left") + np.searchsorted(ranks, value, "right")) / 2
+            for value in (both["pay"], both["pay_x"], (both["pay_x"] + both["pay_y"]) / 2)
+        )
+        near = next(line for line in told["near"] if line["variable"] == "pay")
+        assert near["alone"] == pytest.approx((np.abs(true - alone) <= 4).mean())
+        assert near["together"] == pytest.approx((np.abs(true - mean) <= 4).mean())
+        assert near["together"] > near["alone"]
+        assert "with other releases" in run(*asked).stdout

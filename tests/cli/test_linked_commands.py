@@ -39,7 +39,8 @@ def take_proposals(schema: Path) -> None:
         head, tail = text.split(f"[variables.{key}]", 1)
         tail = tail.replace('role = "other"', 'role = "key"', 1)
         text = f"{head}[variables.{key}]{tail}"
-    schema.write_text(text + "\n")
+    proposed = text.index("[proposed]")  # what is left of the proposals is as it should be
+    schema.write_text(f"{text[:proposed]}{text[text.index('[variables') :]}\n")
 
 
 def test_inspect_proposes_and_protect_follows(survey: Path) -> None:
@@ -50,7 +51,20 @@ def test_inspect_proposes_and_protect_follows(survey: Path) -> None:
     take_proposals(Path("schema.toml"))
 
     method = 'GlobalRecoding(bins={"age": 20}) + LocalSuppression(3, variables=["age", "region", "job"])'
-    done = run("protect", survey, "--schema", "schema.toml", "--method", method, "--seed", 1, "--out", "out.csv")
+    done = run(
+        "protect",
+        survey,
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        "schema.toml",
+        "--method",
+        method,
+        "--seed",
+        1,
+        "--out",
+        "out.csv",
+    )
     assert done.exit_code == 0, done.output
     assert "cohort follows age, to which it is linked" in done.output
     assert "left as they are" not in done.output or "cohort" not in done.output.split("left as they are")[1]
@@ -97,6 +111,6 @@ def test_composed_candidates_mask_the_sources_and_leave_the_rest_to_follow(surve
 
 def test_a_link_to_an_unknown_variable_is_a_sentence(survey: Path) -> None:
     Path("odd.toml").write_text('[variables.cohort]\nkind = "numeric"\nlinked = "agee"\n')
-    done = run("protect", survey, "--schema", "odd.toml", "--method", "Noise(0.1)")
+    done = run("protect", survey, "--on-undeclared", "accept", "--schema", "odd.toml", "--method", "Noise(0.1)")
     assert done.exit_code == 2
     assert "variable 'cohort' is linked to 'agee'" in done.output.replace("\n", " ")

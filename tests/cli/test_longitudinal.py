@@ -54,7 +54,16 @@ def test_suppression_counts_persons_and_takes_a_value_from_all_their_records(
     panel: pd.DataFrame, tmp_path: Path
 ) -> None:
     words = ("--schema", tmp_path / "schema.toml", "--method", "LocalSuppression(3)", "--seed", 1)
-    result = run("protect", tmp_path / "panel.csv", *words, "--out", tmp_path / "release.csv", "--keep-order")
+    result = run(
+        "protect",
+        tmp_path / "panel.csv",
+        "--on-undeclared",
+        "accept",
+        *words,
+        "--out",
+        tmp_path / "release.csv",
+        "--keep-order",
+    )
     assert result.exit_code == 0 and "households were counted, not records" in " ".join(result.output.split())
     written = pd.read_csv(tmp_path / "release.csv")
     persons = written.drop_duplicates("person")

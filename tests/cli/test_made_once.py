@@ -45,7 +45,7 @@ def test_a_sweep_without_bootstrap_has_no_broad_bars(survey: Path, schema: Path,
 
 def test_a_compare_measures_once(survey: Path, schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     masked = tmp_path / "masked.csv"
-    run("protect", survey, "--schema", schema, "--method", "MDAV(k=3)", "--out", masked)
+    run("protect", survey, "--on-undeclared", "accept", "--schema", schema, "--method", "MDAV(k=3)", "--out", masked)
     counted: Counter[str] = Counter()
     evaluate = Measure.evaluate_pair
 

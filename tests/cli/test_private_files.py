@@ -89,7 +89,7 @@ def test_what_an_earlier_version_wrote_beside_the_table_goes_with_it(survey: Pat
 def test_a_note_is_found_where_it_is_and_where_it_was(survey: Path, tmp_path: Path, place: str) -> None:
     out = tmp_path / "release" / "protected.csv"
     out.parent.mkdir()
-    assert run("protect", survey, "--method", "Noise(0.1)", "--out", out).exit_code == 0
+    assert run("protect", survey, "--on-undeclared", "accept", "--method", "Noise(0.1)", "--out", out).exit_code == 0
     inside = internal_folder(out)
     if place != "internal":
         for path in inside.iterdir():

@@ -38,16 +38,16 @@ def test_sweep_reports_chooses_and_continues(survey: Path, schema: Path, tmp_pat
 
 def test_the_table_of_a_sweep_is_that_of_protect_with_its_seed(survey: Path, tmp_path: Path) -> None:
     out, alone = tmp_path / "release", tmp_path / "alone.csv"
-    method = ("--method", "Noise(scale=0.2)", "--seed", 12)
+    method = ("--method", "Noise(scale=0.2)", "--seed", 12, "--on-undeclared", "accept")
     bound = ("--at-most", "DistanceLinkage=1", "--workers", 1, "--replicates", 1)
     assert run("sweep", survey, *method, *bound, "--out", out).exit_code == 0
-    assert run("protect", survey, *method, "--out", alone).exit_code == 0
+    assert run("protect", survey, "--on-undeclared", "accept", *method, "--out", alone).exit_code == 0
     assert (out / "release" / "survey.protected.csv").read_bytes() == alone.read_bytes()
 
 
 def test_sweep_takes_files_protected_elsewhere(survey: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
-    run("protect", survey, "--method", "MDAV(k=4)", "--out", other)
+    run("protect", survey, "--on-undeclared", "accept", "--method", "MDAV(k=4)", "--out", other)
     words = ("sweep", survey, "--method", "MDAV(k=4)", "--candidate", other, "--workers", 1, "--out", tmp_path / "o")
     lines = json.loads(run(*words, "--json").stdout)["candidates"]
     mine, theirs = (next(line for line in lines if line["label"] == name) for name in ("MDAV(k=4)", "other.csv"))
@@ -70,7 +70,7 @@ def test_sweep_where_nothing_keeps_the_bound_leaves_with_1(survey: Path, tmp_pat
 
 def test_a_bound_that_the_original_keeps_is_said_before_anything_is_protected(survey: Path, tmp_path: Path) -> None:
     words = ("sweep", survey, "--method", "MDAV(k=3)", "--workers", 1, "--out", tmp_path / "o")
-    result = run(*words, "--at-most", "DistanceLinkage=1")
+    result = run(*words, "--at-most", "DistanceLinkage=1", "--on-undeclared", "accept")
     assert result.exit_code == 0
     assert "the original keeps the bound on DistanceLinkage()" in result.stderr
     assert "asks for nothing" in result.stdout

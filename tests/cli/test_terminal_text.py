@@ -33,7 +33,17 @@ def commands(survey: Path, folder: Path) -> list[Sequence[object]]:
     return [
         ("inspect", survey, "--out", schema, "--force"),
         ("inspect", survey, "--risk", "--out", schema, "--force"),
-        ("protect", survey, "--method", "Noise(0.1)", "--out", folder / "p.csv", "--despite-audit"),
+        (
+            "protect",
+            survey,
+            "--on-undeclared",
+            "accept",
+            "--method",
+            "Noise(0.1)",
+            "--out",
+            folder / "p.csv",
+            "--despite-audit",
+        ),
         ("compare", survey, folder / "p.csv", "--measure", "InformationLoss", "--measure", "DistanceLinkage"),
         ("audit", survey, folder / "p.csv"),
         ("sweep", survey, *quick, "--out", folder / "sweep", "--workers", 1),

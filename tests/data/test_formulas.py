@@ -62,7 +62,17 @@ def survey(folder: Path) -> Path:
 def test_protect_sweep_and_compare_point_them_out(tmp_path: Path) -> None:
     path = survey(tmp_path)
     protected = tmp_path / "out.csv"
-    words = ["protect", path, "--method", "Noise(0.1)", "--out", protected, "--despite-audit"]
+    words = [
+        "protect",
+        path,
+        "--on-undeclared",
+        "accept",
+        "--method",
+        "Noise(0.1)",
+        "--out",
+        protected,
+        "--despite-audit",
+    ]
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == 0, done.output
     said = " ".join(done.stderr.split())

@@ -115,7 +115,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert '[-9, "refused"]' in (tmp_path / "o.toml").read_text()
     # as it is: in eight records, repeated, every variable tells every other, and the repairs would leave some out
     words = ["--method", "RankSwapping(p=0.2)", "--as-is", "--out", str(tmp_path / "p.sav")]
-    made = runner.invoke(app, ["protect", str(tmp_path / "o.sav"), *words])
+    made = runner.invoke(app, ["protect", str(tmp_path / "o.sav"), "--on-undeclared", "accept", *words])
     assert made.exit_code == 0, made.output
     compared = runner.invoke(
         app, ["compare", str(tmp_path / "o.sav"), str(tmp_path / "p.sav"), "--measure", "DistanceLinkage"]

@@ -1,5 +1,7 @@
 """What looks as if it names a person: check digits from published examples, forms by hand, and no alarm on a survey."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ from sfumato.data.sensitive import luhn, sensitive, valid_iban
 RECORDS = 60
 
 
-def looks(**columns: list[object]) -> dict[str, str]:
+def looks(**columns: Sequence[object]) -> dict[str, str]:
     found = sensitive(Microdata.from_frame(pa.table(columns)))
     return {one.name: one.content for one in found}
 

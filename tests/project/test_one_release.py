@@ -14,6 +14,7 @@ def swept(file: Path, out: Path) -> None:
         utility="InformationLoss",
         risk="RankInterval",
         bootstrap=False,
+        on_undeclared="accept",
         replicates=1,
         seed=7**20,
         out=out,

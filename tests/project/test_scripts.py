@@ -90,6 +90,7 @@ def test_names_that_a_shell_would_obey_are_only_names(tmp_path: Path) -> None:
         risk="RankInterval",
         at_most={sfumato.RankInterval(variables=(evil,)): 1.0},
         despite_audit=True,
+        on_undeclared="accept",
         bootstrap=False,
         keep_order=True,
         seed=2**50 + 1,

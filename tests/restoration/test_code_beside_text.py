@@ -92,7 +92,7 @@ def test_the_label_of_the_code_goes_from_the_file(form: str, tmp_path: Path) -> 
         '[variables.job]\nkind = "nominal"\nrole = "key"\n[variables.sex]\nkind = "nominal"\nrole = "key"\n'
         '[variables.jobc]\nkind = "nominal"\nrole = "other"\n'
     )
-    words = ["protect", file, "--schema", tmp_path / "schema.toml", "--method"]
+    words = ["protect", file, "--on-undeclared", "accept", "--schema", tmp_path / "schema.toml", "--method"]
     done = run(*words, "LocalSuppression(5, variables=('job', 'sex'))", "--seed", "12345678901", "--out", out)
     assert done.exit_code == 0 and "jobc is blank where job is" in done.output, done.output
     read = pyreadstat.read_sav if form == "sav" else pyreadstat.read_dta

@@ -69,7 +69,16 @@ def test_a_copy_of_what_was_coded_goes_and_another_column_stays(tmp_path: Path) 
         data = register(told=told)
         scanned(data, folder / "register", 3)
         sfumato.write_schema(data, folder / "schema.toml")
-        words = ["protect", folder / "register", "--schema", folder / "schema.toml", "--engine", "here"]
+        words = [
+            "protect",
+            folder / "register",
+            "--on-undeclared",
+            "accept",
+            "--schema",
+            folder / "schema.toml",
+            "--engine",
+            "here",
+        ]
         words += ["--method", f"TopBottomCoding(top={{'income': {TOP}}})", "--sample", 400, "--seed", "12345678901"]
         done = run(*words, "--memory", "1 GB", "--out", folder / "out")
         assert done.exit_code == 0, done.output

@@ -104,7 +104,16 @@ def test_a_panel_in_parts_that_tells_ages_is_not_written(tmp_path: Path) -> None
     data = panel()
     scanned(data, tmp_path / "waves", 4)
     sfumato.write_schema(data, tmp_path / "schema.toml")
-    words = ["protect", tmp_path / "waves", "--schema", tmp_path / "schema.toml", "--method", "LocalSuppression(3)"]
+    words = [
+        "protect",
+        tmp_path / "waves",
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        tmp_path / "schema.toml",
+        "--method",
+        "LocalSuppression(3)",
+    ]
     done = run(*words, "--engine", "here", "--memory", "1 GB", "--seed", "12345678901", "--out", tmp_path / "out")
     assert done.exit_code == 1 and not (tmp_path / "out").exists()
     assert "suppress age in all records of a person" in done.output

@@ -25,7 +25,18 @@ def protected(data: Microdata, folder: Path, method: str, *more: object) -> tupl
     """Protect a table in three parts on the command line; return what was said, and what was written."""
     scanned(data, folder / "register", 3)
     sfumato.write_schema(data, folder / "schema.toml")
-    words = ["protect", folder / "register", "--schema", folder / "schema.toml", "--method", method, *HERE, *more]
+    words = [
+        "protect",
+        folder / "register",
+        "--on-undeclared",
+        "accept",
+        "--schema",
+        folder / "schema.toml",
+        "--method",
+        method,
+        *HERE,
+        *more,
+    ]
     done = run(*words, "--out", folder / "out")
     return done, pq.read_table(folder / "out") if (folder / "out").exists() else None
 

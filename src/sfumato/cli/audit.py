@@ -39,7 +39,10 @@ def audit(
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(help="Another release of the same records that an intruder may have; may be said several times."),
+        typer.Option(
+            help="Another release of the same records that an intruder may have: a file, or the folder of a sweep or "
+            "of its release; may be said several times."
+        ),
     ] = None,
     near: Annotated[
         float, typer.Option(help="A number is restored if its rank is off by at most this share of the records.")
@@ -58,6 +61,9 @@ def audit(
 ) -> None:
     """Try to restore protected values from the rest of the file: weight, order, households, ids, other columns, sums.
 
+    With --beside it also says what several releases of one file give away together: which records can be joined, how
+    many are found then, and how near averages come.
+
     For each route back it tells how many protected values of the worst variable an intruder gets right, beside the
     best guess without it, and what to do. Exit code 1 if a route restores values, 0 if none does.
 
@@ -68,7 +74,7 @@ def audit(
     from sfumato.data.files import read
     from sfumato.project.in_parts import engine_for
     from sfumato.project.parts_watch import PartsWatch
-    from sfumato.project.tables import order_of, read_protected, without_left_out
+    from sfumato.project.tables import order_of, read_protected, released_in, without_left_out
     from sfumato.restoration.audit import audit as audited
 
     with engine_for(original, protected, engine=engine, memory=memory, progress=PartsWatch(), tell=say) as parts:
@@ -92,11 +98,9 @@ def audit(
         tell=say,
     )
     others = {
-        path.name: read_protected(path, data, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
-        for path in beside or []
+        name: read_protected(path, data, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
+        for name, path in released_in(beside or []).items()
     }
-    if len(others) < len(beside or []):
-        raise ParameterError("two files beside this release have the same name; give each its own")
     order = order_of(protected, len(release), say) if len(release) == len(data) else None
     data = without_left_out(data, protected, say)
     found = audited(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
@@ -151,6 +155,10 @@ def _print(found: "Audit") -> None:
                 inner = len(line) - len(line.lstrip())
                 out.print(Padding(Text(line.lstrip()), (0, 0, 0, 2 + inner)))
             out.print()
+    if found.together is not None:
+        out.print(Text("with other releases", style="bold"))
+        out.print(Padding(Text(found.together.sentence), (0, 0, 0, 2)))
+        out.print()
     small = [*(f"no figure: {line}" for line in untried_lines(found)), f"records matched by {found.matched}"]
     for line in filter(None, (nearness(found), *small, *found.notes)):
         out.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))

@@ -57,10 +57,13 @@ def check_weights(
     tell(f"to look at: {said}, and IndividualRisk is not computed; {hint}")
 
 
-def remind(data: "Microdata", tell: Tell) -> None:
+def remind(data: "Microdata", found: "Undeclared", tell: Tell) -> None:
     """Repeat what ``inspect`` would ask about columns that the schema leaves to be protected, or not, as they came."""
+    from sfumato.compare.figures import listed
     from sfumato.data.describe import describe
 
+    if found.names:
+        tell(f"to look at: nobody has said what they are, so nothing will be published: {listed(found.names, 12)}")
     try:
         findings = describe(data)
     except OF_THE_RUN:
@@ -100,5 +103,4 @@ def settle_undeclared(
         tell(f"left out, because nobody has said what they are: {listed(found.names, 12)}")
         kept = [name for name in data.names if name not in found.names]
         return data.without(found.names), None if whole is None else whole.only(kept), Undeclared(), found.names
-    tell(f"to look at: nobody has said what they are, so nothing will be published: {listed(found.names, 12)}")
     return data, whole, found, ()

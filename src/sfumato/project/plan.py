@@ -228,7 +228,7 @@ def planned(
     )
     for note in data.notes:
         tell(f"{plan.name}: {note}")
-    remind(data, tell)
+    remind(data, open_yet, tell)
     return plan
 
 

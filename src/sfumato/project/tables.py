@@ -10,6 +10,8 @@ from sfumato.errors import DataError, FileError
 from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -57,6 +59,39 @@ def read_protected(
         return file_beside(original, found)
     except DataError as error:
         raise DataError(f"{path}: {error}; or describe the file with --protected-schema") from None
+
+
+def released_in(places: "Iterable[Path]") -> dict[str, Path]:
+    """Return the tables of other releases by a name of their own: files, or those in the folders of sweeps.
+
+    A folder is that of a sweep, of which ``release`` is looked into, or that of a release; each table in it counts.
+    """
+    from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, R
+    from sfumato.data.formats.compression import COMPRESSED
+
+    known = {*TEXT, *PARQUET, *EXCEL, *LABELLED, *R, *COMPRESSED}
+    files: list[Path] = []
+    for place in map(Path, places):
+        if not place.is_dir():
+            files.append(place)
+            continue
+        folder = place / "release" if (place / "release").is_dir() else place
+        held = sorted(
+            path for path in folder.iterdir() if path.suffix.lower() in known and not path.name.startswith(".")
+        )
+        if not held:
+            raise FileError(f"{folder} holds no table; name the folder of a sweep, that of its release, or a file")
+        files += held
+    named: dict[str, Path] = {}
+    for file in files:
+        parents = [part for part in file.resolve().parent.parts[::-1] if part not in ("release", "/")]
+        name = file.name
+        while name in named and named[name].resolve() != file.resolve() and parents:
+            name = f"{parents.pop(0)}/{name}"
+        if name in named and named[name].resolve() != file.resolve():
+            name = str(file.resolve())
+        named[name] = file
+    return named
 
 
 def schema_beside(path: Path, tell: Tell) -> Path | None:

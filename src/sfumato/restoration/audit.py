@@ -17,12 +17,13 @@ from sfumato.pair.random_order import RandomOrder
 from sfumato.parameters import random_generator
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
-from sfumato.restoration.beside import columns_beside
+from sfumato.restoration.beside import columns_beside, releases_beside
 from sfumato.restoration.findings import Audit, Name, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.judging import judged_by
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
+from sfumato.restoration.releases import Release, together
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
 from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target
 
@@ -116,13 +117,16 @@ def audit_of(
     generator = random_generator(rng)
     notes = [matching.note] if matching.note else []
     setting = _setting(before, after, matching, near, generator, notes, seen or Seen())
+    others: tuple[Release, ...] = ()
     if beside is not None:
-        setting = replace(setting, beside=columns_beside(before, matching, beside, notes))
+        others = releases_beside(before, beside, notes)
+        setting = replace(setting, beside=columns_beside(before, matching, others))
     counted: dict[str, int] = {}
     for target in setting.targets:
         counted[target.aim.name] = counted.get(target.aim.name, 0) + len(target.aim.cells)
     routes = _judged(setting, matching, margin) if setting.targets else _idle()
     notes += _sampled(setting)
+    released = Release("this release", after.take(matching.rows), matching.records)
     return Audit(
         records=len(matching.rows),
         protected=counted,
@@ -132,6 +136,7 @@ def audit_of(
         matched=matching.how,
         verdict=wording.overall(routes, counted),
         notes=tuple(notes),
+        together=together(before, released, others, near, generator) if others else None,
     )
 
 

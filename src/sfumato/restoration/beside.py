@@ -1,6 +1,6 @@
 """Other releases of the same records, which an intruder may lay beside this one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.aims import Aim
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.releases import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +34,8 @@ class Beside:
         return np.array([place.get(value, -1) for value in self.values.tolist()], dtype=np.int64)
 
 
-def columns_beside(
-    original: Microdata, matching: Matching, releases: Mapping[str, Any], notes: list[str]
-) -> tuple[Beside, ...]:
-    """Return the columns of other releases, for the records of this one in its order."""
+def releases_beside(original: Microdata, releases: Mapping[str, Any], notes: list[str]) -> tuple[Release, ...]:
+    """Return other releases, with the record of the original that each of their records is."""
     found = []
     for name, table in releases.items():
         other = Microdata.beside(original, table)
@@ -45,11 +44,21 @@ def columns_beside(
         except DataError:
             notes.append(f"{name}: its records cannot be linked to those of this release, so it tells nothing of them")
             continue
+        found.append(Release(name, other.take(theirs.rows), theirs.records))
+    return tuple(found)
+
+
+def columns_beside(original: Microdata, matching: Matching, releases: Sequence[Release]) -> tuple[Beside, ...]:
+    """Return the columns of other releases, for the records of this one in its order."""
+    found = []
+    for release in releases:
         row = np.full(len(original), -1, dtype=np.intp)
-        row[theirs.records] = theirs.rows
+        row[release.record] = np.arange(len(release.record))
         here = row[matching.records]
-        apart = held.id_names(original, other)
-        found += [_column(other, column, name, here) for column in other.names if column not in apart]
+        apart = held.id_names(original, release.table)
+        found += [
+            _column(release.table, column, release.name, here) for column in release.table.names if column not in apart
+        ]
     return tuple(found)
 
 

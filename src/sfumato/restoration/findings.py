@@ -111,6 +111,53 @@ class Route:
 
 
 @dataclass(frozen=True)
+class NearTogether:
+    """A number that several releases publish: the share within ``near`` of the ranks, of one release and averaged."""
+
+    variable: str
+    values: int
+    alone: float
+    together: float
+
+
+@dataclass(frozen=True)
+class Together:
+    """What this release and others give away together, to one who joins them without the original.
+
+    ``by`` names the columns that stand in both as they were and join them; none where records were joined by nearness.
+    ``joined`` is the share of the records that are joined with their own in another release. ``linked_alone`` and
+    ``linked`` are the shares that one who knows the ``keys`` finds in this release, and in all of them.
+    """
+
+    releases: tuple[str, ...]
+    by: tuple[str, ...]
+    joined: float
+    keys: tuple[str, ...]
+    linked_alone: float
+    linked: float
+    near: tuple[NearTogether, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Say what they give away."""
+        others = " and ".join(filter(None, (", ".join(self.releases[:-1]), self.releases[-1])))
+        by = f"by {', '.join(self.by)}, which stand in both as they were" if self.by else "by nearness"
+        said = [f"With {others}: {self.joined:.1%} of the records can be joined {by}"]
+        if self.keys:
+            said.append(
+                f"who knows the keys finds {self.linked:.1%} instead of {self.linked_alone:.1%} of the records, among "
+                "the nearest"
+            )
+        gained = sorted(self.near, key=lambda one: one.alone - one.together)[:3]
+        said += [
+            f"{one.together:.1%} instead of {one.alone:.1%} of the values of {one.variable} are near, averaged"
+            for one in gained
+            if one.together > one.alone
+        ]
+        return "; ".join(said) + "."
+
+
+@dataclass(frozen=True)
 class Audit(Preformatted):
     """What the rest of a protected file gives back of its protected values.
 
@@ -127,6 +174,7 @@ class Audit(Preformatted):
     matched: str
     verdict: str
     notes: tuple[str, ...] = ()
+    together: Together | None = None  # with other releases, where some were given
 
     @property
     def passed(self) -> bool:
@@ -144,6 +192,7 @@ class Audit(Preformatted):
     def __repr__(self) -> str:
         told = [self.verdict]
         told += [f"  {route.title}: {route.verdict}" for route in self.routes if not route.untried]
+        told += [f"  {self.together.sentence}"] if self.together is not None else []
         return "\n".join([*told, *(f"  repair: {repair}" for repair in self.repairs)])
 
     def _repr_html_(self) -> str:

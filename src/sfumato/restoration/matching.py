@@ -50,7 +50,7 @@ def match(original: Microdata, protected: Microdata, order: Sequence[int] | NDAr
     kept = [name for name in shared if in_place and _agreement(original, protected, name) >= AGREE]
     if in_place and 2 * len(kept) >= len(shared):
         return Matching(np.arange(len(protected)), np.arange(len(original)), "position")
-    by_values = _by_values(original, protected, shared)
+    by_values = matched_by_values(original, protected, shared)
     if by_values is not None:
         return by_values
     if in_place and any(_beyond_chance(original, protected, name) for name in shared):
@@ -141,7 +141,7 @@ def _beyond_chance(original: Microdata, protected: Microdata, name: str) -> bool
     return bool((np.mean(x == y) - expected) * np.sqrt(len(x)) > 6 * np.sqrt(max(expected * (1 - expected), 1e-9)))
 
 
-def _by_values(original: Microdata, protected: Microdata, shared: list[str]) -> Matching | None:
+def matched_by_values(original: Microdata, protected: Microdata, shared: list[str]) -> Matching | None:
     """Match records by the variables that hold the same values in both tables, where these tell them apart.
 
     A swapped variable holds the same values too, for other records. So of all that is found the combination of most

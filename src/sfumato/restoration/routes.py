@@ -15,6 +15,7 @@ from sfumato.restoration import evidence as held
 from sfumato.restoration.beside import Beside
 from sfumato.restoration.findings import Name
 from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.releases import mean_of
 from sfumato.restoration.texts import answers, texts_of
 from sfumato.restoration.trials import Target, Trial, Way, best_of, read_off, screened, share, tried
 
@@ -242,10 +243,10 @@ def _kept(setting: Setting, name: str) -> bool:
 
 def text(setting: Setting) -> Found:
     """What a remark says of its own record: the name of a town, an amount, a day."""
-    named = {name: found for name in setting.named if (found := texts_of(setting.protected, name))}
+    named = {name: held for name in setting.named if (held := texts_of(setting.protected, name))}
     if not named:
         return "the file has no text of several words"
-    found = []
+    found: list[Trial] = []
     for target in setting.targets:
         trials: list[Trial | None] = []
         for name, texts in named.items():
@@ -264,11 +265,24 @@ def beside(setting: Setting) -> Found:
     found = []
     for target in setting.targets:
         trials = [best_of(target, offered)]
-        for one in setting.beside:
-            answers = one.read_off(target.aim)
-            trials += [None if answers is None else read_off(target, answers, *one.evidence.shown)]
+        namesakes = [one for one in setting.beside if one.name == target.aim.name]
+        for one in namesakes:
+            told = one.read_off(target.aim)
+            trials += [None if told is None else read_off(target, told, *one.evidence.shown)]
+        if len(namesakes) > 1:  # classes of several releases intersect
+            trials.append(tried(target, joined(*(one.evidence for one in namesakes))))
+        averaged = _averaged(target, namesakes)
+        if averaged is not None:
+            trials.append(read_off(target, averaged, f"the average of {target.aim.name} over the releases"))
         found += _best(trials)
     return found or "the other releases cannot be linked to this one, or tell nothing"
+
+
+def _averaged(target: Target, namesakes: list[Beside]) -> NDArray[np.float64] | None:
+    """Return the mean of a number over all releases that publish it; None where only one does."""
+    numbers = [told for one in namesakes if (told := one.read_off(target.aim)) is not None and target.aim.number]
+    numbers += [target.aim.shown] if target.aim.shown is not None else []
+    return mean_of(numbers) if len(numbers) > 1 else None
 
 
 def _best(trials: list[Trial | None]) -> list[Trial]:

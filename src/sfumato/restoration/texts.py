@@ -73,10 +73,10 @@ def _named(aim: Aim, texts: list[str]) -> Integers:
     longest = max(map(len, place), default=0)
     found = np.full(len(texts), -1, dtype=np.int64)
     for at, text in enumerate(texts):
-        words = _WORD.findall(text.casefold())
-        for start in range(len(words)):
+        said = _WORD.findall(text.casefold())
+        for start in range(len(said)):
             for length in range(1, longest + 1):
-                found[at] = max(found[at], place.get(tuple(words[start : start + length]), -1))
+                found[at] = max(found[at], place.get(tuple(said[start : start + length]), -1))
     return found
 
 
@@ -131,8 +131,9 @@ def _days(text: str) -> list[tuple[str, float]]:
                 value = day_of(dt.date(*one))
             except ValueError:
                 continue
-            found.append((before[-1].casefold() if before else "", float(value)))
-            break
+            if value is not None:
+                found.append((before[-1].casefold() if before else "", value))
+                break
     return found
 
 
