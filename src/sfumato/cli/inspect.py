@@ -206,7 +206,6 @@ def _print(file: Path, records: int, findings: "Sequence[Finding]", sample_of: i
 
 def _print_roles(roles: "Sequence[ProposedRole]") -> None:
     """Print the roles that are proposed, with their reasons; of those that nothing speaks of only the names."""
-    from rich.padding import Padding
     from rich.text import Text
 
     from sfumato.compare.figures import listed
@@ -218,10 +217,10 @@ def _print_roles(roles: "Sequence[ProposedRole]") -> None:
     for role in ("identifier", "key", "confidential"):
         for one in roles:
             if one.role == role:
-                out.print(Padding(Text(f"{one.name}: {role}, for {one.why}"), (0, 0, 0, 2)))
+                out.print(Text(f"  {one.name}: {role}, for {one.why}"))
     rest = tuple(one.name for one in roles if one.role == "other")
     if rest:
-        out.print(Padding(Text(f"other: {listed(rest, 12)}"), (0, 0, 0, 2)))
+        out.print(Text(f"  other: {listed(rest, 12)}"))
 
 
 def _fitting(columns: "Mapping[str, Sequence[str]]", width: int) -> dict[str, int]:
