@@ -240,7 +240,10 @@ def _seldom_found(
 
 
 def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:
-    """Leave out keys, each time the one without which most classes are gone, and blank what is still rare."""
+    """Leave out keys, each time the one without which most classes are gone, and blank what is still rare.
+
+    Where one key alone makes too many classes, no key at all is another way.
+    """
     left = list(table.keys)
 
     def different(names: Sequence[str]) -> int:
@@ -260,6 +263,8 @@ def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[Ke
         for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
             said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
             yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
+    if different(left) > most:
+        yield from _without_keys(table)
 
 
 def _suppressed(
@@ -369,6 +374,25 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
             yield _joined(first, then)
     if not numbers:
         yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
+
+
+def _without_keys(table: _Table) -> Iterator[Part]:
+    """Leave out all keys, if something stays: what keeps a bound on who is found where nothing else does."""
+    if table.keys and set(table.data.schema.analysed()) - {*table.keys, *table.data.schema.led(table.keys)}:
+        yield Part((VariableRemoval(variables=table.keys),), f"no key stays: {listed(table.keys)} removed")
+
+
+def as_it_is(data: Microdata) -> tuple[Candidate, ...]:
+    """Return what fits any table: it without all keys, if that leaves something, and it as it is but for identifiers.
+
+    >>> import pyarrow as pa
+    >>> data = Microdata.from_frame(pa.table({"age": [1.0, 2.0]}))
+    >>> [candidate.method for candidate in as_it_is(data)]
+    [VariableRemoval()]
+    """
+    same = VariableRemoval()
+    without = (Candidate(_chained(part.steps), sentence([part.clause])) for part in _without_keys(_seen(data, ())))
+    return (*without, Candidate(same, "The table as it is, without what names a unit."))
 
 
 def _joined(first: Part, then: Part) -> Candidate:

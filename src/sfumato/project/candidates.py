@@ -122,6 +122,29 @@ def composed_candidates(
     return [Candidate(first + one.method, f"{in_words(first).rstrip('.')}. Then: {one.why}") for one in found]
 
 
+def candidates_that_fit_any(data: "Microdata", composed: "Sequence[Candidate]", tell: Tell) -> "list[Candidate]":
+    """Return what fits any table, without keys or as it is, if nothing was composed that leaves a key; say why."""
+    from sfumato.compare.candidates import as_it_is
+
+    found = as_it_is(data)
+    if any(found[0].method not in getattr(one.method, "steps", (one.method,)) for one in composed):
+        return []
+    keys = dict.fromkeys(name for intruder in data.schema.intruders() for name in intruder.keys)
+    one = [name for name in keys if len(set(data.columns[name][~data.missing(name)].tolist())) < 2]
+    why = f"the table has {len(data):,} record{'s' if len(data) > 1 else ''}"
+    if one:
+        why += f", and {', '.join(one)} {'has one value' if len(one) == 1 else 'have one value each'}"
+    left = [name for name in keys if name not in one]
+    if left:
+        why += f", and no method that is composed by itself masks {', '.join(left)}"
+    tried = "; ".join(candidate.why.rstrip(".") for candidate in found)
+    tell(
+        f"nothing could be composed that masks the keys: {why}. Tried instead: {tried}. Name methods with "
+        "--method to try others"
+    )
+    return list(found)
+
+
 def _for_parts(found: "Iterable[Candidate]", whole: int, tell: Tell) -> "list[Candidate]":
     """Leave out, of a table in parts, the candidates with a step that needs all records at once.
 

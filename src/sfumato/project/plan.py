@@ -9,8 +9,9 @@ from sfumato.data.file_names import a_path
 from sfumato.data.parts import name_of_parts
 from sfumato.data.roles import Undeclared
 from sfumato.data.sample_size import SAMPLED
-from sfumato.errors import DataError, NotApplicable, ParameterError, SfumatoError
+from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.project.candidates import (
+    candidates_that_fit_any,
     composed_candidates,
     label_of,
     named_candidates,
@@ -186,8 +187,8 @@ def planned(
             tell=tell,
             whole=0 if whole is None else len(whole),
         )
-    if not ways and not tables:
-        raise NotApplicable("no candidate fits this table and these bounds; name methods with --method")
+    if not asked and begun is None and not tables:
+        ways += candidates_that_fit_any(data, ways, tell)
     if whole is not None and ways and not tables:
         refuse_unmakeable([way.method for way in ways], whole)
     made = {repr(way.method): way for way in reversed(ways)}  # of equal ones the first

@@ -367,13 +367,29 @@ def _advice(
         why = dict.fromkeys(str(reason) for row in results.rows for reason in list(row.reasons.values())[:1])
         yield from (f"{said[:1].upper()}{said[1:]}." for said in list(why)[:REASONS])
         return
-    if risks:
+    floor = next((short for short in choice.shortfalls if _beyond_any(short, results, measures[short.key])), None)
+    if floor is not None:
+        records = len(results.table)
+        chance = written(1 / records, "share")
+        yield (
+            f"No way to protect it keeps this bound: the table has {count(records, 'record')}, and who knows that a "
+            f"person is among them finds the record with a chance of {chance} by guessing alone. "
+            "Add records, or accept that risk."
+        )
+    elif risks:
         yield (
             "Try more ways with --breadth 3, coarsen or leave out the key that makes most records rare, or accept more "
             "risk."
         )
     else:
         yield "Accept a larger loss, or ask for less protection."
+
+
+def _beyond_any(short: Shortfall, results: Results, line: MeasureLine) -> bool:
+    """Tell whether a bound on records found is below what a guess among all records finds."""
+    about, least = results.figures[short.key], 1 / len(results.table)
+    found = about.keys and about.paired and line.unit == "share" and line.better == "lower"
+    return found and not short.reached and short.limit < least <= short.nearest * (1 + 1e-9)
 
 
 def _shortfall(short: Shortfall, line: MeasureLine, bound: Bound, name: str, *, several: bool) -> str:
