@@ -111,6 +111,7 @@ from .risk.linkability import Linkability as Linkability
 from .risk.log_linear import LogLinearRisk as LogLinearRisk
 from .risk.match_probability import MatchProbability as MatchProbability
 from .risk.nearest_record import NearestRecord as NearestRecord
+from .risk.population import PopulationRisk as PopulationRisk
 from .risk.probabilistic_linkage import ProbabilisticLinkage as ProbabilisticLinkage
 from .risk.rank_attack import RankSwappingAttack as RankSwappingAttack
 from .risk.reidentification import Reidentification as Reidentification

@@ -2,7 +2,7 @@
 
 ``exposure`` and ``Live`` share them. Each figure is that of a measure, evaluated on the table and itself, over the keys
 that are counted: :class:`SampleUniques`, :class:`KAnonymity`, and for what an intruder finds the attack *alike* of
-:class:`Reidentification`, or :class:`IndividualRisk` where he does not know who took part.
+:class:`Reidentification`, or :class:`PopulationRisk` where he does not know who took part.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Variable
-from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import KeyClasses
 from sfumato.risk.individual import household_chances
-from sfumato.risk.judged import population_weights
 from sfumato.risk.k_anonymity import LEVELS
+from sfumato.risk.population import matches_of
+from sfumato.risk.with_register import population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,8 +33,8 @@ class Counts:
     scenario's k, ``violating`` its parts at 2, 3 and 5. ``expected`` is the sum over records of the chance to be picked
     rightly, and ``largest`` the greatest: 1 / f among f records alike, as the attack *alike* of
     :class:`Reidentification`, so that numbers he only knows about are not counted over, though he may use them to find
-    more; where he does not know who took part and there are design weights, E(1 / F | f) as in
-    :class:`IndividualRisk`.
+    more; where he does not know who took part and there are design weights, E(1 / F | f) by Pitman's model as in
+    :class:`PopulationRisk`.
 
     Where the schema names a household, ``households`` counts those of two or more members that hold a record below k;
     a household is found with any of its members, 1 - product of (1 - chance): ``with_household`` is the mean of that
@@ -136,7 +136,7 @@ def chances(found: KeyClasses, population: Population, *, knows_membership: bool
         return 1 / frequency
     assert found.cell_of is not None
     weights = class_sums(found.cell_of, population.weights, len(found))
-    return expected_inverse(frequency, np.maximum(found.agreeing(weights), frequency))
+    return matches_of(found, "Pitman-Yor", weights, outside=None).chances
 
 
 def without_each(keys: tuple[str, ...], k: int, found: KeyClasses) -> dict[str, int]:

@@ -10,6 +10,7 @@ from sfumato.data.households import household_level
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import OnDemand
+from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
@@ -154,6 +155,23 @@ def _shared_by_members(half: Half, names: tuple[str, ...]) -> bool:
         return shared_by_members(half, names)
     found: tuple[str, ...] = half.keep("shared by members", lambda: household_level(half.table))
     return set(names) <= set(found)
+
+
+def repeated_units(pair: Pair, names: tuple[str, ...]) -> tuple[Integers | None, Notes]:
+    """Number the unit of each protected record where several are about one, and say so; None: records are units.
+
+    That is so where the members of each household have all keys in common, as the records of a person in a panel have
+    if the person is named as the household.
+    """
+    if pair.protected.in_parts or pair.original.in_parts:
+        return None, ()
+    if pair.original.schema.household is None or not _shared_by_members(pair.original, names):
+        return None, ()
+    homes, _ = pair.homes()
+    if homes is None:
+        return None, ()
+    said = f"the members of a household have all keys in common: {counted(homes.units):,} of them are counted"
+    return homes.units, (f"{said}, not {len(homes):,} records",)
 
 
 def perturbed_key(pair: Pair, name: str) -> bool:

@@ -13,6 +13,7 @@ from sfumato.risk.linkability import Linkability
 from sfumato.risk.log_linear import LogLinearRisk
 from sfumato.risk.match_probability import MatchProbability
 from sfumato.risk.nearest_record import NearestRecord
+from sfumato.risk.population import PopulationRisk
 from sfumato.risk.probabilistic_linkage import ProbabilisticLinkage
 from sfumato.risk.rank_attack import RankSwappingAttack
 from sfumato.risk.reidentification import Reidentification
@@ -38,6 +39,7 @@ __all__ = [
     "LogLinearRisk",
     "MatchProbability",
     "NearestRecord",
+    "PopulationRisk",
     "ProbabilisticLinkage",
     "RankInterval",
     "RankSwappingAttack",

@@ -38,8 +38,10 @@ Integers = NDArray[np.int64]
         keys=True,
         records="protected",
         parts="summaries",
-        caveat="assumes that the intruder's register covers the population without error and that weights are the "
-        "inverse inclusion probabilities; it does not hold for a perturbed or synthetic file",
+        caveat="each class is judged by its own weights alone, so that the figure is far too low where keys are many "
+        "and classes small (a thirteenth of the truth was seen): PopulationRisk learns from all classes how they "
+        "continue, and Reidentification rests on it. It assumes that the intruder's register covers the population "
+        "without error; it does not hold for a perturbed or synthetic file",
         formula="value = mean of r,   r = E(1 / F | f) = integral over v from 0 to 1 of v^(f - 1) / (1 + v q / p)\n"
         "f = records of the file with the same keys;   p = f / (sum of their weights),  q = 1 - p\n"
         "f = 1: (p / q) ln(1 / p);   without weights: 1 / f\n"
@@ -93,12 +95,12 @@ class IndividualRisk(Measure):
         }
         homes, said = pair.homes()
         if homes is not None:
-            parts |= _of_households(keys, risk, homes)
+            parts |= of_households(keys, risk, homes)
         notes = (*keys.notes, *notes, *said)
         return self.measurement(value, parts=parts, by_record=found.by_record(risk), notes=notes)
 
 
-def _of_households(keys: Keys, risk: Floats, half: Half) -> dict[str, float]:
+def of_households(keys: Keys, risk: Floats, half: Half) -> dict[str, float]:
     """Return the mean over records and the largest of the risk that a member of the household is re-identified."""
     name = str(half.schema.household)
     with np.errstate(divide="ignore"):  # who is certain to be found: log 0

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from sfumato.data.recoding import Recoding
 from sfumato.data.scenario import Scenario
 from sfumato.data.units import counted
-from sfumato.errors import NotApplicable
-from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
-from sfumato.pair import Pair, design_weights
+from sfumato.pair import Pair
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
 from sfumato.pair.statistics import Values
@@ -22,9 +20,11 @@ from sfumato.risk.household_attack import alike_households, households_in_groups
 from sfumato.risk.method_attack import in_windows, nearest_group, own_group
 from sfumato.risk.mixed_points import mixed_points, points
 from sfumato.risk.own_nearest import own_is_nearest_mixed
+from sfumato.risk.population import Matches, PopulationModel
 from sfumato.risk.rank_attack import Window, window
 from sfumato.risk.seen_keys import codes_of, scores_of
 from sfumato.risk.told_by_others import likeliest, told_by_others
+from sfumato.risk.with_register import WithRegister, population_weights
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -126,11 +126,13 @@ class Judged:
     sampled: Sample | None = None  # the records that attacks were tried on, if not all
     rivals: tuple[Chances, ...] = ()  # under attacks that the sample does not show to find fewer
     given_back: float | None = None  # the mean chance with what the rest of the file tells of the keys, where it does
+    other: Chances | None = None  # of an intruder who knows the same but for who took part, where there are weights
+    estimate: Matches | None = None  # of the population, where there are weights
 
     @property
     def nbytes(self) -> int:
         """The memory it takes."""
-        return sum(chances.nbytes for chances in (self.chances, *self.rivals))
+        return sum(one.nbytes for one in (self.chances, *self.rivals, self.other) if one is not None)
 
     def or_with_others(self, told: "Sequence[Judged]") -> "Judged":
         """Return the larger of this and of the same intruder with what the rest of the file tells."""
@@ -300,17 +302,19 @@ class Families:
     sizes: tuple[str, ...] = ()  # the columns that say how many members a household has
 
 
-def judge(pair: Pair, scenario: Scenario, homes: Families | None) -> Judged:
+def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: PopulationModel) -> Judged:
     """Try the attacks that the keys of a scenario allow, and keep the best; on households where there are any.
 
     The same attacks are tried with what the rest of the file tells of the keys.
     """
     known = Known.of(pair, scenario)
-    found = _judged(known, homes, likeliest(known))
-    return found.or_with_others([_judged(one.known, homes, one.chances) for one in told_by_others(known)])
+    found = _judged(known, homes, model, likeliest(known))
+    return found.or_with_others([_judged(one.known, homes, model, one.chances) for one in told_by_others(known)])
 
 
-def _judged(known: Known, homes: Families | None, further: Mapping[str, Floats] | None = None) -> Judged:
+def _judged(
+    known: Known, homes: Families | None, model: PopulationModel, further: Mapping[str, Floats] | None = None
+) -> Judged:
     """Try the attacks of an intruder, and ``further`` ones whose chances are known already."""
     pair, scenario = known.pair, known.scenario
     seen, records, attacks = known.seen, len(pair.original), known.attacks()
@@ -327,37 +331,82 @@ def _judged(known: Known, homes: Families | None, further: Mapping[str, Floats] 
     if known.methods:
         chances[BY_METHOD] = known.by_method()
     chances |= further or {}
-    weights, notes = None, known.notes
-    if not scenario.knows_membership:
-        weights, said = population_weights(pair)
-        notes = (*notes, f"{scenario.name}: {said}")
+    weights, said = population_weights(pair)
+    notes = known.notes if scenario.knows_membership else (*known.notes, f"{scenario.name}: {said}")
+    knowing = {attack: Found(chance) for attack, chance in chances.items()}
+    register = None if weights is None else WithRegister(pair, model, weights)
+    searching = {} if register is None else _among_population(register, known, codes, chances)
+    together: dict[str, float] = {}
     if homes is not None:
-        attack, chance, numbered = _of_households(pair, known, chances, codes, homes, weights)
-        together = {} if numbered is None else {NUMBERED: numbered}
-        return Judged(scenario, attack, Chances(chance), None, notes, together)
-    best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
-    chance = chances[best]
-    if weights is not None:
-        chance = _in_population(chance, weights, codes if best == ALIKE else None)
-    return Judged(scenario, best, Chances(chance), known.violating(), notes)
+        whole = _by_all_members(pair, known, codes, homes, perturbed=GOWER in chances)
+        lowered = {name: _of_population(register, known, chance, homes.unit) for name, chance in whole.items()}
+        if NUMBERED in whole:  # no attack on this file, but what one would find if it numbered households
+            numbered, behind = whole.pop(NUMBERED), lowered.pop(NUMBERED).chances
+            together = {NUMBERED: float((numbered if scenario.knows_membership else behind).mean())}
+        knowing = {name: Found(chance) for name, chance in whole.items()} | _by_one_member(knowing, homes.unit)
+        searching = {} if register is None else lowered | _by_one_member(searching, homes.unit)
+    attack, found = best_of(knowing)
+    other, estimate = None, None
+    if searching:
+        # by weights of each record it is the best in the file, because only those alike have weights of their own
+        best = (attack, searching[attack]) if model == "Benedetti-Franconi" else best_of(searching)
+        estimate, other = best[1].estimate, Chances(best[1].chances)
+        if not scenario.knows_membership:
+            other = Chances(found.chances)
+            attack, found = best
+            notes = (*notes, *(f"{scenario.name}: {note}" for note in (estimate.all_notes if estimate else ())))
+    return Judged(
+        scenario,
+        attack,
+        Chances(found.chances),
+        None if homes is not None else known.violating(),
+        notes,
+        together or None,
+        other=other,
+        estimate=estimate,
+    )
 
 
-def best_of(means: Mapping[str, float]) -> str:
-    """Name the attack with the largest mean; the first of those that tie."""
-    return max(means, key=lambda attack: means[attack])
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The chance of each record, or household, under an attack, and the estimate of the population that it rests on."""
+
+    chances: Floats
+    estimate: Matches | None = None
 
 
-def _of_households(
-    pair: Pair,
-    known: Known,
-    by_record: Mapping[str, Floats],
-    codes: tuple[Codes, Codes],
-    homes: Families,
-    weights: Floats | None,
-) -> tuple[str, Floats, float | None]:
-    """Return the best attack on households and the chance of each: by all members together, or by one of them.
+def best_of(found: Mapping[str, Found]) -> tuple[str, Found]:
+    """Return the attack with the largest mean, by name, and what it finds; the first of those that tie."""
+    return max(found.items(), key=lambda entry: float(entry[1].chances.mean()))
 
-    Where the file does not number households, the mean chance if it did comes third.
+
+def _among_population(
+    register: WithRegister, known: Known, codes: tuple[Codes, Codes], chances: Mapping[str, Floats]
+) -> dict[str, Found]:
+    """Return what the attacks on records find where the whole population may be meant."""
+    found = {}
+    for attack, chance in chances.items():
+        if attack == ALIKE:
+            names, units = tuple(known.true), lambda: alike(*codes, register.weights)[2]
+            found[attack] = Found(*register.lowered(chance, names, register.weights, units))
+        else:
+            found[attack] = Found(*register.lowered(chance, known.keys, register.weights))
+    return found
+
+
+def _of_population(register: WithRegister | None, known: Known, chance: Floats, unit: Integers) -> Found:
+    """Return the chances of households found by all members where the whole population may be meant."""
+    if register is None:
+        return Found(chance)
+    return Found(*register.of_households(chance, _mean_of(register.weights, unit), tuple(known.true)))
+
+
+def _by_all_members(
+    pair: Pair, known: Known, codes: tuple[Codes, Codes], homes: Families, *, perturbed: bool
+) -> dict[str, Floats]:
+    """Return the chance of each household by attacks that use all members together.
+
+    Where the file does not number households, NUMBERED has the chances if it did.
     """
     unit, group = homes.unit, homes.group
     if group is None:
@@ -366,23 +415,18 @@ def _of_households(
         sized = _with_sizes(pair, known, codes, homes.sizes)
         chances = {IN_GROUPS: households_in_groups(*sized, unit, group)}
         chances[GROUPS_ALIKE] = alike_households(*sized, unit, group)
-    if GOWER in by_record and (known.perturbed or min(side.min(initial=0) for side in codes) < 0):
+        chances[NUMBERED] = alike_households(*codes, unit)
+    if perturbed and (known.perturbed or min(side.min(initial=0) for side in codes) < 0):
         chances[NEAREST_HOME] = nearest_households(*known.places(), unit, group)
-    attacks = {f"{attack}, one member": attack for attack in by_record}
-    chances |= {name: _mean_of(by_record[attack], unit) for name, attack in attacks.items()}
-    numbered = None
-    if group is not None:
-        whole = alike_households(*codes, unit)
-        whole = whole if weights is None else _in_population(whole, _mean_of(weights, unit), None)
-        numbered = float(whole.mean())
-    best = best_of({attack: float(chance.mean()) for attack, chance in chances.items()})
-    if weights is None:
-        return best, chances[best], numbered
-    if best not in attacks:
-        return best, _in_population(chances[best], _mean_of(weights, unit), None), numbered
-    attack = attacks[best]
-    found = _in_population(by_record[attack], weights, codes if attack == ALIKE else None)
-    return best, _mean_of(found, unit), numbered
+    return chances
+
+
+def _by_one_member(by_record: Mapping[str, Found], unit: Integers) -> dict[str, Found]:
+    """Return the chance of each household by attacks on one of its members."""
+    return {
+        f"{attack}, one member": Found(_mean_of(found.chances, unit), found.estimate)
+        for attack, found in by_record.items()
+    }
 
 
 def _with_sizes(pair: Pair, known: Known, codes: tuple[Codes, Codes], sizes: tuple[str, ...]) -> tuple[Codes, Codes]:
@@ -423,42 +467,3 @@ def _comparable(pair: Pair, scenario: Scenario) -> tuple[tuple[str, ...], Notes]
 def _missing(column: NDArray[np.generic]) -> NDArray[np.bool_]:
     gaps: NDArray[np.bool_] = np.isnan(column) if column.dtype.kind == "f" else column < 0  # type: ignore[operator]
     return gaps
-
-
-def _in_population(chance: Floats, weights: Floats, codes: tuple[Codes, Codes] | None) -> Floats:
-    """Return E(1/F | f) instead of 1/f, because the intruder does not know who is in the file.
-
-    The units of the population are those that the records alike stand for, by their ``codes``; else as many for each
-    record as for the own.
-    """
-    return lowered(chance, None if codes is None else alike(*codes, weights)[2], weights)
-
-
-def lowered(chance: Floats, units: Floats | None, weights: Floats | None) -> Floats:
-    """Return E(1/F | f) instead of a chance of 1/f, given the units that the f records stand for.
-
-    Without them each of the f records stands for as many as the own, by its weight.
-    """
-    found = np.flatnonzero(chance)
-    records = np.rint(1 / chance[found])
-    if units is not None:
-        population = units[found]
-    else:
-        assert weights is not None
-        population = records * weights[found]
-    result = np.zeros(len(chance))
-    result[found] = expected_inverse(records, np.maximum(population, records))
-    return result
-
-
-def population_weights(pair: Pair) -> tuple[Floats | None, str]:
-    """Return how many units of the population each record stands for, and what to say of it; None: itself alone."""
-    try:
-        half, notes = design_weights(pair)
-    except NotApplicable as refusal:
-        return None, f"{refusal}; the file is taken for a census of the population"
-    if half is None:
-        return None, notes[0]
-    said = f"expected chance 1/F among the units of the population that the weights {half.schema.weight!r} stand for"
-    weights = half.table.weights() if not half.in_parts else half.column(str(half.schema.weight))
-    return weights, "; ".join([said, *notes])

@@ -5,8 +5,9 @@ asked for a simple random sample of the original records, each searched for amon
 have few combinations one record of each is looked for instead, and every attack holds for every record.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records
 from sfumato.pair import Half, Pair, design_weights
 from sfumato.pair.sample import NORMAL, Columns, Sample
-from sfumato.pair.statistics import KeyClasses, Moments, Values
+from sfumato.pair.statistics import KeyClasses, Moments, Sums, Values
 from sfumato.pair.terms import Terms
 from sfumato.risk.attacks import agree
 from sfumato.risk.individual import household_chances
@@ -31,14 +32,13 @@ from sfumato.risk.judged import (
     Chances,
     Judged,
     Known,
-    best_of,
-    lowered,
-    population_weights,
 )
 from sfumato.risk.mixed_points import Places
 from sfumato.risk.number_space import Ends, Space
+from sfumato.risk.population import Matches, PopulationModel
 from sfumato.risk.search_in_parts import Alike, Attack, FewestChanged, Gower, Nearest, Search, counts_of, nothing_known
 from sfumato.risk.told_by_others import with_functions
+from sfumato.risk.with_register import WithRegister, population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -128,65 +128,63 @@ def _decoded(codes: NDArray[np.int32], values: Floats | None) -> NDArray[Any]:
     return codes if values is None else np.append(values, np.nan)[codes]
 
 
-def judge_in_parts(pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None) -> Judged:
+def judge_in_parts(
+    pair: Pair, scenario: Scenario, sample: Sample, homes: Half | None, model: PopulationModel
+) -> Judged:
     """Try the attacks that the keys of a scenario allow, and keep the best; with functions of the keys as keys too."""
     known = Known.of(pair, scenario)
-    found, wider = _judged(known, sample, homes), with_functions(known)
+    found, wider = _judged(known, sample, homes, model), with_functions(known)
     if wider is None:
         return found
-    return found.or_with_others([_judged(wider, sample, homes)])
+    return found.or_with_others([_judged(wider, sample, homes, model)])
 
 
-def _judged(known: Known, sample: Sample, homes: Half | None) -> Judged:
+def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationModel) -> Judged:
     """Try the attacks of an intruder."""
     pair, scenario = known.pair, known.scenario
-    weights, notes = None, known.notes
-    if not scenario.knows_membership:
-        weights, said = population_weights(pair)
-        notes = (*notes, f"{scenario.name}: {said}")
+    weights, said = population_weights(pair)
+    notes = known.notes if scenario.knows_membership else (*known.notes, f"{scenario.name}: {said}")
     if known.methods:
         notes = (*notes, f"{scenario.name}: of a sample the attack of who knows the method is not tried")
     cells = None if sample.whole else _cells(known, weights)
     every = cells is not None and not known.untrue and len(cells.found) <= MOST_KINDS
-    if every and weights is None and homes is None and cells is not None:
-        looked = cells.looked_for()
-    else:
-        looked = _drawn(known, sample, homes)
+    each = every and (weights is None or scenario.knows_membership)
+    looked = cells.looked_for() if each and homes is None and cells is not None else _drawn(known, sample, homes)
     search = Search(
         tuple(Terms.of(pair, name) for name in known.keys), _attacks(known, looked), weighted=weights is not None
     )
     found = _through(pair, search, weighted=weights is not None)
-    of_looked = search.chances(found)
-    exact = None if cells is None or looked.sample is None else cells.alike()
-    counted = None if cells is None or exact is None else (of_looked[ALIKE], cells.chances(exact[0]))
-    best = best_of({attack: looked.chances(chance, counted).mean for attack, chance in of_looked.items()})
+    knowing = _Tried(search.chances(found), None if cells is None or looked.sample is None else cells.alike()[0])
+    searching = None
+    if weights is not None:
+        register = WithRegister(pair, model, np.asarray(weights), sampled=True)
+        searching = _among_population(known, register, knowing, found, looked, cells)
+    mine, other = (knowing, searching) if scenario.knows_membership or searching is None else (searching, knowing)
+    judged, others = (None if one is None else one.judged(looked, cells) for one in (mine, other))
+    assert judged is not None
+    best = _best(judged)
+    if model == "Benedetti-Franconi":  # as in memory
+        best = _best(knowing.judged(looked, cells))
     settled = cells is not None and not known.untrue and cells.unchanged
     rivals = [
         attack
-        for attack, chance in of_looked.items()
-        if attack != best and not settled and looked.may_lead(chance, of_looked[best])
+        for attack, chance in mine.chances.items()
+        if attack != best and not settled and looked.may_lead(chance, mine.chances[best])
     ]
-    chances = of_looked
-    if weights is not None:
-        assert looked.rows is not None
-        own = np.asarray(weights[looked.rows])
-        chances = {
-            attack: lowered(chance, counts_of(found, attack).get("units"), own) for attack, chance in of_looked.items()
-        }
-        if cells is not None and exact is not None:
-            counted = chances[ALIKE], cells.chances(lowered(*exact, None))
-    judged = {attack: looked.chances(chance, counted) for attack, chance in chances.items()}
-    if counted is not None:
-        judged[ALIKE] = counted[1]
+    estimate = None if searching is None else searching.estimates.get(best)
+    if estimate is not None and not scenario.knows_membership:
+        notes = (*notes, *(f"{scenario.name}: {note}" for note in estimate.all_notes))
     return Judged(
         scenario,
         best,
         judged[best],
         _violating(known, cells),
         notes,
-        None if looked.unit is None else _with_households(chances[best], looked),
+        None if looked.unit is None else _with_households(mine.chances[best], looked),
         looked.sample,
         tuple(judged[attack] for attack in rivals),
+        other=None if others is None else others[_best(others)],
+        estimate=estimate,
     )
 
 
@@ -203,6 +201,51 @@ def _violating(known: Known, cells: _Cells | None) -> float | None:
         return found.fewer_than(known.scenario.k)
     classes_of = known.pair.protected.classes(counted.keys)
     return classes_of.share(classes_of.counts < known.scenario.k)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """The chances of the records looked for by attack, those of all combinations among those alike, and estimates."""
+
+    chances: Mapping[str, Floats]
+    every_alike: Floats | None
+    estimates: Mapping[str, Matches | None] = field(default_factory=dict)
+
+    def judged(self, looked: _Looked, cells: _Cells | None) -> dict[str, Chances]:
+        """Return what each attack finds in the whole table."""
+        counted = None
+        if cells is not None and self.every_alike is not None:
+            counted = self.chances[ALIKE], cells.chances(self.every_alike)
+        judged = {attack: looked.chances(chance, counted) for attack, chance in self.chances.items()}
+        return judged if counted is None else judged | {ALIKE: counted[1]}
+
+
+def _best(judged: Mapping[str, Chances]) -> str:
+    return max(judged, key=lambda attack: judged[attack].mean)
+
+
+def _among_population(
+    known: Known, register: WithRegister, knowing: _Tried, found: Sums, looked: _Looked, cells: _Cells | None
+) -> _Tried:
+    """Return the chances of one who does not know who took part."""
+    if looked.rows is not None:
+        own = np.asarray(register.weights[looked.rows])
+    else:  # one record of each combination is looked for
+        assert cells is not None and cells.found.weights is not None
+        own = cells.found.weights / cells.found.sizes
+    chances, estimates = {}, {}
+    for attack, chance in knowing.chances.items():
+        units = counts_of(found, attack).get("units")
+        names = tuple(known.true) if attack == ALIKE else known.keys
+        chances[attack], estimates[attack] = register.lowered(
+            chance, names, own, None if units is None else partial(np.asarray, units)
+        )
+    every = None
+    if cells is not None and knowing.every_alike is not None:
+        alike, units = cells.alike()
+        assert units is not None
+        every = register.lowered(alike, tuple(known.true), alike, partial(np.asarray, units))[0]
+    return _Tried(chances, every, estimates)
 
 
 def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:

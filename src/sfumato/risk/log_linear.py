@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Terms = Literal["main", "two-way"]
 Weighting = Literal["mean", "Clogg-Eliason", "pseudo-likelihood"]
+Notes = tuple[str, ...]
 Shape = Callable[[Floats], tuple[Floats, Floats, Floats]]
 MOST_CELLS = 10_000_000
 CHUNK = 1_000_000  # cells at a time, to spare memory
@@ -50,7 +51,9 @@ SERIES = np.polynomial.Polynomial([(-1) ** k / factorial(k + 1) for k in range(1
         keys=True,
         records="protected",
         parts="summaries",
-        caveat="as good as its model: one that is too simple overstates the risk, one that is too rich understates it. "
+        caveat="it tells of records that are alone in the file only; PopulationRisk(population_model='log-linear') "
+        "extends it to all, and by default takes Pitman's model, which knows no keys but classes of any size. As good "
+        "as its model: one that is too simple overstates the risk, one that is too rich understates it. "
         'With weighting="mean" only the mean sampling fraction enters, not each record\'s weight',
         formula="value = sum over sample uniques of r / n,   r = (1 - exp(-h)) / h,   h = l (1 - pi)\n"
         "mean: l = m / pi, m expected in the file by the log-linear model, pi = records / sum of weights\n"
@@ -100,21 +103,9 @@ class LogLinearRisk(Measure):
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         keys = Keys.of(pair, self.variables)
         found = keys.classes
-        fraction, notes = sampling_fraction(pair)
-        codes = _from_zero(found.cells)
-        whole = (codes >= 0).all(axis=1)
-        cells = self._cells(keys.names, codes[whole])
-        place = placed(cells, codes[whole])
-        counts = class_sums(place, found.sizes[whole], len(cells))
-        shares = self._shares(keys, pair, fraction)
-        model = self._fitted(cells, counts, class_sums(place, (found.sizes / shares)[whole], len(cells)), fraction)
-        if not model.converged:
-            notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")
         unique = found.counts == 1
-        means = np.empty(len(found))
-        means[whole] = model.population[place]
-        means[unique & ~whole] = matching_sums(codes[unique & ~whole], cells, model.population)
-        h = (1 - shares[unique]) * (means[unique] * (found.records / counts.sum()))
+        outside, counts, model, notes = self._fit(pair, keys, unique)
+        h = outside[unique]
         alone, match = np.exp(-h), one_in(h)[0]
         risk = np.zeros(len(found))
         risk[unique] = match
@@ -128,6 +119,40 @@ class LogLinearRisk(Measure):
         return self.measurement(
             found.mean(risk), parts=parts, by_record=found.by_record(risk), notes=(*keys.notes, *notes)
         )
+
+    def expected_outside(
+        self, pair: Pair, keys: Keys, *, population: float | None = None, most: int | None = None
+    ) -> Floats:
+        """Return, for each combination of keys, the units expected outside the file with such keys.
+
+        ``population`` is what the weights should sum to. With ``most`` a table of more combinations is refused.
+        """
+        return self._fit(pair, keys, np.ones(len(keys.classes), dtype=bool), population, most or MOST_CELLS)[0]
+
+    def _fit(
+        self,
+        pair: Pair,
+        keys: Keys,
+        wanted: NDArray[np.bool_],
+        population: float | None = None,
+        most: int = MOST_CELLS,
+    ) -> tuple[Floats, Floats, "_Model", Notes]:
+        """Fit the model: the units outside the file like those of the classes wanted, the counts of cells, notes."""
+        found = keys.classes
+        fraction, notes = sampling_fraction(pair) if population is None else (found.records / population, ())
+        codes = _from_zero(found.cells)
+        whole = (codes >= 0).all(axis=1)
+        cells = self._cells(keys.names, codes[whole], most)
+        place = placed(cells, codes[whole])
+        counts = class_sums(place, found.sizes[whole], len(cells))
+        shares = self._shares(keys, pair, fraction)
+        model = self._fitted(cells, counts, class_sums(place, (found.sizes / shares)[whole], len(cells)), fraction)
+        if not model.converged:
+            notes = (*notes, "the fit of the model had not converged: some combinations of two keys are very rare")
+        means = np.zeros(len(found))
+        means[whole] = model.population[place]
+        means[wanted & ~whole] = matching_sums(codes[wanted & ~whole], cells, model.population)
+        return (1 - shares) * (means * (found.records / counts.sum())), counts, model, notes
 
     def _shares(self, keys: Keys, pair: Pair, fraction: float) -> Floats:
         """Return the share of the population that is in the file, for each combination."""
@@ -152,14 +177,14 @@ class LogLinearRisk(Measure):
             population = sample / shares
         return _Model(population * shares, population, (1 - shares) / shares, converged and also)
 
-    def _cells(self, names: tuple[str, ...], codes: Codes) -> Codes:
+    def _cells(self, names: tuple[str, ...], codes: Codes, most: int) -> Codes:
         """List the combinations in which the model expects records, given those without missing keys that occur."""
         if not len(codes):
             raise NotApplicable("every record lacks a key, so there is nothing to fit a model to")
-        cells = possible_cells(codes, ORDER[self.terms], MOST_CELLS)
+        cells = possible_cells(codes, ORDER[self.terms], most)
         if cells is None:
             raise NotApplicable(
-                f"the keys {', '.join(names)} have more than {MOST_CELLS:,} combinations that a model with "
+                f"the keys {', '.join(names)} have more than {most:,} combinations that a model with "
                 f"{self.terms} terms expects; recode them or name fewer"
             )
         return cells

@@ -26,19 +26,24 @@ from sfumato.risk.household_attack import Unit
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import WITH_OTHERS, Families, Judged, judge
 from sfumato.risk.judged_in_parts import judge_in_parts
+from sfumato.risk.population import PopulationModel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
 STATED = "the keys stated"
+# parts: the figure if the intruder of the worst scenario had a register of the population instead of knowing who took
+# part, or knew it; and the interval of an estimate of the population
+WITH_REGISTER, KNOWING = "by a register, not knowing who took part", "knowing who took part"
+AT_LEAST, AT_MOST = "share, at least", "share, at most"
 
 
 @catalogued(
     MeasureAbout(
         title="Re-identification under the worst scenario",
         source="Hundepool et al., Statistical Disclosure Control (2012), chapter 3, for scenarios and counts; Pagliuca "
-        "and Seri (1998) for the nearest record; Gower (1971) for keys of all kinds; Benedetti and Franconi (1998) "
+        "and Seri (1998) for the nearest record; Gower (1971) for keys of all kinds; Pitman (1995) "
         "for intruders who do not know who took part",
         purpose="risk",
         counts=("expected re-identifications",),
@@ -72,7 +77,7 @@ STATED = "the keys stated"
         "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
         "likeliest of those alike: 1 / t_i if no published record is likelier to be the person's, else 0\n"
         "with what the rest of the file tells: the same, where what follows from the keys is known too\n"
-        "membership not known: E(1 / F | f) in the population instead of 1 / f\n"
+        "membership not known: E(1 / F | f) in the population instead of 1 / f (PopulationRisk)\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
         'unit="household": c of a household by all members alike, 1 / (households alike), nearest, or by one member\n'
         "without its number: the mean over members of (own records alike) / (records alike in the group) / groups\n"
@@ -119,8 +124,10 @@ class Reidentification(Measure):
 
     Records that look the same share the chance. Of a number that he knows ``about`` the attacks take the true value for
     what he believes: nobody who knows less finds more on average. Where ``knows_membership`` is False and there are
-    design weights, a chance of 1/f becomes E(1/F | f) of :class:`IndividualRisk`, with the weights of the records
-    alike, or for the nearest with the record's own; else the file is taken for a census.
+    design weights, a chance of 1/f becomes E(1/F | f) by ``population_model``, as in :class:`PopulationRisk`: by
+    default that of Pitman and Yor, unless another says more than twice as much. With continuous keys nobody who is
+    alone has a class to hide in, so that such a chance stays. Without weights the file is taken for a census. Where
+    there are weights, a part tells what the same intruder would find if he knew, or did not know, who took part.
 
     The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. With
     ``above`` it is the share of records whose chance exceeds that, under the scenario where most do: a bound for the
@@ -167,23 +174,27 @@ class Reidentification(Measure):
     above: float | None = field(default=None, kw_only=True)
     unit: Unit = field(default="record", kw_only=True)
     sample: int | None = field(default=None, kw_only=True)
+    population_model: PopulationModel = field(default="Pitman-Yor", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.names(self, "scenarios")
         parameters.one_of(self, "unit", get_args(Unit))
+        parameters.one_of(self, "population_model", get_args(PopulationModel))
         if self.above is not None:
             parameters.share(self, "above")
             whose = f"{self.unit.capitalize()}s with a chance above {self.above:g} to be found"
             self.known_as(title=f"{whose}, under the worst scenario", beside=())  # its parts are those of the mean
         elif self.unit == "household":
             self.known_as(title="Re-identification of households under the worst scenario")
-        if self.unit == "household":
+        if self.unit == "household" or self.population_model == "log-linear":
             self.known_as(parts="memory", parts_if="")
         if self.sample is not None:
             parameters.whole(self, "sample", least=2)
             if self.unit == "household":
                 raise parameters.refuse(self, "a sample is of records; households are judged in memory, all of them")
+            if self.population_model == "log-linear":
+                raise parameters.refuse(self, "the log-linear model needs all records, not a sample")
             self.known_as(random=True)
         if self.scenarios is not None and self.variables is not None:
             raise parameters.refuse(self, "give scenarios or variables, not both")
@@ -198,13 +209,14 @@ class Reidentification(Measure):
             pair, sample = pair.gathered(pair.original.schema.analysed()), None
             homes, said_of_homes = pair.homes()
         families, told = _families(pair, homes) if self.unit == "household" else (None, ())
-        found: list[Judged] = []
+        found, model = list[Judged](), self.population_model
         for scenario in intruders:
             if sample is None:
-                judged = pair.keep(("found under", scenario, self.unit), partial(judge, pair, scenario, families))
+                tried = partial(judge, pair, scenario, families, model)
+                judged = pair.keep(("found under", scenario, self.unit, model), tried)
             else:
-                tried = partial(judge_in_parts, pair, scenario, sample, homes)
-                judged = pair.keep(("found under", scenario, sample.digest), tried)
+                tried = partial(judge_in_parts, pair, scenario, sample, homes, model)
+                judged = pair.keep(("found under", scenario, sample.digest, model), tried)
             found.append(judged)
         worst = max(found, key=lambda judged: judged.value(self.above))
         chances = worst.chances
@@ -227,6 +239,7 @@ class Reidentification(Measure):
             said_of_homes = told
         elif homes is not None:
             parts |= _with_households(chances.values, homes.units) if sample is None else worst.together or {}
+        parts |= _of_the_other(worst, self.above)
         said = dict.fromkeys(note for judged in found for note in judged.notes)
         notes = (*notes, f"worst scenario: {worst.scenario.name}; best attack: {worst.attack}", *said, *said_of_homes)
         if sample is not None:
@@ -242,7 +255,7 @@ class Reidentification(Measure):
 
     def _drawn(self, pair: Pair, rng: np.random.Generator) -> Sample | None:
         """Draw the records to look for; None: all of a table in memory."""
-        if self.unit == "household":
+        if self.unit == "household" or self.population_model == "log-linear":
             pair.tables()
         if self.sample is None and not pair.in_parts:
             return None
@@ -300,6 +313,19 @@ def _with_households(chance: Floats, unit: Integers) -> dict[str, float]:
         "records, with their household": float(together[unit].mean()),
         "largest of a household": float(together.max()),
     }
+
+
+def _of_the_other(worst: Judged, above: float | None) -> dict[str, float]:
+    """Return what an intruder finds who differs in whether he knows who took part, and the interval of an estimate."""
+    parts = {}
+    estimate = worst.estimate
+    if not worst.scenario.knows_membership and estimate is not None and not np.isnan(estimate.low):
+        whole = float(estimate.expected[estimate.decides])
+        mean = worst.chances.mean
+        parts = {AT_LEAST: mean * estimate.low / whole, AT_MOST: min(mean * estimate.high / whole, 1.0)}
+    if worst.other is not None:
+        parts[WITH_REGISTER if worst.scenario.knows_membership else KNOWING] = worst.other.figure(above)
+    return parts
 
 
 def _said_of_sample(
