@@ -49,6 +49,12 @@ def test_labels_values_and_content_tell_a_role_where_the_name_does_not() -> None
     assert found["v2"].why == "its label says income, wealth or debt" and "e-mail" in found["v3"].why
 
 
+def test_a_count_of_the_records_is_an_identifier_unless_its_name_says_what_it_is() -> None:
+    table = pa.table({name: list(range(40)) for name in ("year", "income", "income_id", "age")})
+    found = {one.name: one.role for one in proposed_roles(Microdata.from_frame(table))}
+    assert found == {"year": "identifier", "income": "confidential", "income_id": "identifier", "age": "key"}
+
+
 def test_a_proposal_stays_one_from_file_to_file_until_it_is_deleted(tmp_path: Path) -> None:
     data = Microdata.from_frame(
         pa.table({"age": [30, 40] * 10, "pay": [1.5, 2.5] * 10, "x": [1, 2] * 10, "w": [2.0] * 20})

@@ -11,7 +11,7 @@ import pytest
 from sfumato import Microdata, Schema, Variable, audit
 from sfumato.restoration import trials
 from sfumato.restoration.aims import Aim, Values, aims, categories
-from sfumato.restoration.beside import columns_beside
+from sfumato.restoration.beside import columns_beside, releases_beside
 from sfumato.restoration.evidence import (
     _constant,
     column,
@@ -302,7 +302,7 @@ def test_another_release_is_read_off_for_its_own_variables_alone() -> None:
     matching = match(before, here)
     other = before.take(np.array([3, 2, 0])).replace({"pay": np.array([40.0, 30.0, 10.0])})
     notes: list[str] = []
-    found = {one.name: one for one in columns_beside(before, matching, {"old": other}, notes)}
+    found = {one.name: one for one in columns_beside(before, matching, releases_beside(before, {"old": other}, notes))}
     assert set(found) == {"pay", "town"}
     assert not notes
     np.testing.assert_array_equal(found["pay"].values, [30.0, 10.0, np.nan, 40.0])  # in the order of this release
@@ -322,7 +322,7 @@ def test_another_release_is_read_off_for_its_own_variables_alone() -> None:
     assert found["town"].read_off(wanted["pay"]) is None
     assert replace(found["pay"], name="town").read_off(wanted["town"]) is None  # a number is no category
     stranger = table({"pay": [5.0, 6.0]})
-    assert columns_beside(before, matching, {"far": stranger}, notes) == ()
+    assert columns_beside(before, matching, releases_beside(before, {"far": stranger}, notes)) == ()
     assert notes == ["far: its records cannot be linked to those of this release, so it tells nothing of them"]
 
 

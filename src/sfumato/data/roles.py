@@ -13,6 +13,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Role, Variable
 from sfumato.data.sensitive import Sensitive, folded, has_word, sensitive, words_of
 
+_NUMBERS = frozenset(["id", "nr", "no", "number", "code", "key", "uuid"])  # of records, if they end a name
 NAMED = 12  # variables that a sentence names
 
 # By topic: words in names and labels, without accents (English, German, French, Spanish, Italian, Portuguese, Dutch,
@@ -158,7 +159,8 @@ def proposed_roles(data: Microdata, findings: Sequence[Finding] | None = None) -
 
 def _proposed(variable: Variable, finding: Finding | None) -> ProposedRole:
     doubt = "" if finding is None or finding.suggestion is None else finding.suggestion.doubt
-    if doubt == "identifier":
+    named = _by_words(variable.name)
+    if doubt == "identifier" and (named is None or _NUMBERS.intersection(words_of(variable.name)[-1:])):
         return ProposedRole(variable.name, "identifier", "every record has a value of its own")
     if doubt == "household":
         return ProposedRole(variable.name, "identifier", "it may number households: name it at the top if it does")

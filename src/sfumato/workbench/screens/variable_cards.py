@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sfumato.data.describe import ENOUGH, Finding, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import sizes
+from sfumato.data.roles import ProposedRole, proposed_roles
 from sfumato.data.schema import Schema, Special
 from sfumato.data.suggestion import Suggestion
 from sfumato.errors import SchemaError
@@ -69,8 +70,24 @@ def latest_look(desk: Desk, draft: Draft) -> Look | None:
 
 def _bare(data: Microdata) -> Microdata:
     """Return a table without what is said of its variables beside their columns."""
-    bare = (replace(variable, role="other", level=None, linked=()) for variable in data.schema)
+    bare = (replace(variable, role="other", level=None, linked=(), declared=False) for variable in data.schema)
     return replace(data, schema=replace(data.schema, variables=tuple(bare), scenarios=()))
+
+
+def unconfirmed(desk: Desk, draft: Draft) -> dict[str, ProposedRole]:
+    """Return the roles that nobody has confirmed, by variable: as schema.toml lists them, or as the table proposes."""
+    data = desk.table(draft)
+    looked = desk.kept("roles", desk.form(draft), lambda: proposed_roles(_bare(data)))
+    stated = desk.stated(draft) if draft.schema else Schema()
+    special = set(data.schema.special().values())
+    found = {}
+    for one in looked:
+        variable = data.schema[one.name]
+        if variable.declared or one.name in special:
+            continue
+        listed = one.name in stated and variable.role != one.role
+        found[one.name] = ProposedRole(one.name, variable.role, "schema.toml proposes it") if listed else one
+    return found
 
 
 def cards(desk: Desk, draft: Draft, seen: Look | None = None) -> list[Card]:

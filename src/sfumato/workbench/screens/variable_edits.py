@@ -8,7 +8,7 @@ from sfumato.data.schema import Kind, Level, Role, Special
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused
-from sfumato.workbench.screens.variable_cards import cards, latest_look
+from sfumato.workbench.screens.variable_cards import cards, latest_look, unconfirmed
 from sfumato.workbench.screens.variable_wishes import Wish, codes_of, granted
 
 
@@ -43,6 +43,18 @@ def say_of_many(desk: Desk, draft: Draft, form: Form) -> Done:
     said = " and ".join(word for word in (f"role {role}" if role else "", f"kind {kind}" if kind else "") if word)
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
     return _done(text, f"{said}: {shown}", said=f"{len(names)} variables: {said}.")
+
+
+def confirm(desk: Desk, draft: Draft, form: Form) -> Done:
+    """Confirm the roles that are proposed for some variables."""
+    proposed = unconfirmed(desk, draft)
+    wanted = [proposed[name] for name in dict.fromkeys(form.texts("names")) if name in proposed]
+    if not wanted:
+        raise Refused("", "these roles are confirmed already; the page shows those that are not")
+    text = granted(desk, draft, [Wish(one.name, role=one.role) for one in wanted], at="roles")
+    shown = ", ".join(f"{one.name} is {one.role}" for one in wanted[:4])
+    more = f" and {len(wanted) - 4} more" if len(wanted) > 4 else ""
+    return _done(text, f"confirmed: {shown}{more}", said=f"{len(wanted)} roles confirmed." if len(wanted) > 1 else "")
 
 
 def choose(desk: Desk, draft: Draft, form: Form) -> Done:

@@ -5,11 +5,12 @@ from typing import Any
 
 from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
+from sfumato.data.roles import ProposedRole
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.thumbnail import Thumbnail, thumbnails
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
-from sfumato.workbench.screens.variable_cards import findings
+from sfumato.workbench.screens.variable_cards import findings, unconfirmed
 from sfumato.workbench.screens.variable_wishes import MOST_ORDERED, codes_text, formats
 
 WIDTH, HEIGHT = 120, 30  # of a small histogram, in its own units
@@ -39,6 +40,7 @@ class Row:
     shared: bool  # whether the members of a household have the same value
     alphabetical: bool  # whether its order is that of the alphabet, which hardly ever is the right one
     bars: Bars
+    proposed: ProposedRole | None = None  # the role that nobody has confirmed
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def rows(desk: Desk, draft: Draft) -> list[Row]:
     bars = desk.kept("bars", form, lambda: bars_of(data))
     alike = desk.kept("shared", f"{form} {[v.level for v in data.schema]}", lambda: frozenset(household_level(data)))
     special = {name: word for word, name in data.schema.special().items()}
+    proposed = unconfirmed(desk, draft)
     return [
         Row(
             place=place,
@@ -71,6 +74,7 @@ def rows(desk: Desk, draft: Draft) -> list[Row]:
             shared=variable.name in alike,
             alphabetical=_alphabetical(variable),
             bars=bars[variable.name],
+            proposed=proposed.get(variable.name),
         )
         for place, (variable, finding) in enumerate(zip(data.schema, findings(desk, draft), strict=True))
     ]

@@ -69,12 +69,14 @@ def plainly(words: str, file: object) -> str:
 def _granted(desk: Desk, draft: Draft, data: Microdata, schema: Schema, wish: Wish) -> Schema:
     found = data.schema[wish.name]
     if wish.name not in schema:  # a schema may leave variables to the rule
-        stated = Variable(wish.name, kind=found.kind, kind_by_rule=True)
+        stated = Variable(wish.name, kind=found.kind, kind_by_rule=True, declared=False)
         schema = replace(schema, variables=(*schema.variables, stated))
     stated = schema[wish.name]
     changes: dict[str, Any] = {
         word: said for word in ("role", "label", "linked") if (said := getattr(wish, word)) is not None
     }
+    if wish.role is not None:
+        changes["declared"] = True
     if wish.level is not None:
         changes["level"] = None if wish.level == "as found" else wish.level
     for source in wish.linked or ():

@@ -35,6 +35,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     part, edit = _place(query, "part", len(every)), _place(query, "edit", len(every))
     seen = look(desk, draft) if "look" in query else latest_look(desk, draft)
     open_cards = cards(desk, draft, seen)
+    unsaid = [row.proposed for row in every if row.proposed is not None]
     roles = Counter(row.variable.role for row in every if not row.special)
     return {
         "rows": every if part is None else [every[part]],
@@ -46,6 +47,9 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "kinds": KINDS,
         "counts": {role: roles[role] for role in get_args(Role)},
         "cards": open_cards,
+        "unconfirmed": {
+            role: found for role in get_args(Role) if (found := [one for one in unsaid if one.role == role])
+        },
         "all_special": foremost(open_cards),
         "dismissed": len(draft.dismissed),
         "closely": seen is not None,
@@ -83,13 +87,14 @@ SCREEN = Screen(
     title="Variables",
     why="What an intruder may know and what a value means decide everything: which variables are keys, which are "
     "amounts, which column is the weight, the household, the id.",
-    practice="take direct identifiers out, name weight and household, and look at every proposed copy: a copy that is "
-    "not protected gives the original back.",
+    practice="confirm or correct every proposed role, take direct identifiers out, name weight and household, and look "
+    "at every proposed copy: a copy that is not protected gives the original back.",
     view=view,
     actions={
         "say": edits.say,
         "many": edits.say_of_many,
         "choose": edits.choose,
+        "confirm": edits.confirm,
         "accept": edits.accept,
         "dismiss": edits.dismiss,
         "ask_again": edits.ask_again,
