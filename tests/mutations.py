@@ -630,7 +630,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = (options.work or Path(tempfile.mkdtemp(prefix="mutations-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     workshop = Workshop(folder)
-    costs = workshop.traced(MUTATED, options.tests or TESTS)
+    costs = workshop.traced(options.only or MUTATED, options.tests or TESTS)
     tests = tests_of_minutes(costs, options.minutes)
     print(
         f"{len(tests)} tests of {sum(cost.seconds for cost in tests.values()):.0f} s, of {len(costs)} traced",

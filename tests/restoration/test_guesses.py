@@ -209,6 +209,19 @@ def test_what_is_protected_by_hand() -> None:
     ]
 
 
+def test_a_class_that_is_published_is_the_band_of_its_records() -> None:
+    """Pay in three classes of four: every value is protected in full, and the class is what the file tells of it."""
+    before = Microdata(Schema((Variable("pay"),)), {"pay": np.arange(12.0)})
+    classes = Variable("pay", "nominal", categories=("low", "middle", "high"))
+    after = Microdata(Schema((classes,)), {"pay": np.repeat([2, 0, 1], 4).astype(np.int32)})
+    aim = next(iter(aims(before, after, 0.1)))
+    assert (aim.level, aim.taught) == ("in full", False)
+    assert aim.cells.tolist() == list(range(12))
+    assert len(set(aim.band.tolist())) == 3
+    assert (aim.band.reshape(3, 4) == aim.band[::4, None]).all()
+    assert not aim.told.present.any()
+
+
 def test_answers_are_right_by_category_and_by_rank() -> None:
     aim = number([10, 20, 30, 40, np.nan], [np.nan] * 5, 0.25)  # within one rank
     rows = np.array([0, 1, 2, 3, 4])

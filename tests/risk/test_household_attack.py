@@ -23,6 +23,7 @@ from sfumato import (
     Schema,
     Variable,
 )
+from sfumato.risk import household_attack
 from sfumato.risk.attacks import agree, alike
 from sfumato.risk.household_attack import (
     _paired_by_subsets,
@@ -353,3 +354,44 @@ def test_three_alike_do_not_hide_families() -> None:
     away = Scenario("stranger", keys, knows_membership=False)
     stranger = replace(survey, schema=replace(survey.schema, scenarios=(away,)))
     assert Reidentification(unit="household").evaluate(stranger, made).value < families.value / 10
+
+
+def test_households_of_more_than_eight_are_not_looked_for_by_distance() -> None:
+    eight, nine = np.zeros(8, dtype=np.int64), np.zeros(9, dtype=np.int64)
+    assert nearest_households(np.zeros((8, 1)), np.zeros((8, 1)), eight).tolist() == [1]
+    assert nearest_households(np.zeros((9, 1)), np.zeros((9, 1)), nine).tolist() == [0]
+
+
+def test_a_household_whose_members_are_in_two_groups_is_not_found() -> None:
+    """Group 0 has two records like either member, of which one is a stranger's: who looks there finds one, not both."""
+    keys, home = np.zeros((3, 1), dtype=np.int32), np.array([0, 0, 1])
+    assert households_in_groups(keys, keys, home, np.array([0, 1, 0])).tolist() == [0.0, 0.25]
+    assert households_in_groups(keys, keys, home, np.array([0, 0, 1]))[0] == 1.0
+
+
+def test_how_many_households_are_compared_at_a_time_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    before, home = rng.integers(0, 3, (60, 2)).astype(np.int32), np.repeat(np.arange(20), 3)
+    after = np.where(rng.random((60, 2)) < 0.2, -1, before).astype(np.int32)
+    group, points = home // 2, before / 3.0
+    moved = points + rng.normal(scale=0.1, size=points.shape)
+
+    def figures() -> list[list[float]]:
+        return [
+            alike_households(before, after, home).tolist(),
+            households_in_groups(before, after, home, group).tolist(),
+            nearest_households(points, moved, home).tolist(),
+        ]
+
+    expected = figures()
+    assert all(0 < sum(one) < 20 for one in expected)
+    monkeypatch.setattr(household_attack, "AT_ONCE", 3)
+    monkeypatch.setattr(household_attack, "CELLS", 1)
+    for one, other in zip(figures(), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_member_is_at_most_one_away_in_each_key() -> None:
+    """The own record moved by five in one key, which counts as 1; the other one is .9 away in both, 1.8 in all."""
+    here, there = np.array([[0.0, 0.0], [9.0, 9.0]]), np.array([[5.0, 0.0], [0.9, 0.9]])
+    assert nearest_households(here, there, np.array([0, 1])).tolist() == [1.0, 0.0]
