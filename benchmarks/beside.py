@@ -46,7 +46,7 @@ def tables(census: str | None) -> dict[str, tuple[Any, dict[str, Any]]]:
                 swapped=sfumato.RankSwapping(0.1),
                 recoded=sfumato.GlobalRecoding(groups=5, rare=0.05) + sfumato.LocalSuppression(3),
                 randomised=sfumato.PRAM(0.8) + sfumato.Noise(0.1),
-                synthetic=sfumato.CARTSynthesis(),
+                synthetic=sfumato.CARTSynthesis(5),
             ),
         )
     }
@@ -67,7 +67,7 @@ def tables(census: str | None) -> dict[str, tuple[Any, dict[str, Any]]]:
             holes,
             averaged=sfumato.MDAV(3),
             suppressed=sfumato.LocalSuppression(2),
-            synthetic=sfumato.CARTSynthesis(),
+            synthetic=sfumato.CARTSynthesis(5),
         ),
     )
     if census:

@@ -55,7 +55,7 @@ def protected(data: Microdata) -> dict[str, Microdata]:
     }
     files = {"copy": data} | {name: method.protect(data, rng=SEED) for name, method in methods.items()}
     files["shuffled"] = columns_shuffled(data)
-    files["synthetic"] = sfumato.CARTSynthesis().protect(data, rng=SEED)
+    files["synthetic"] = sfumato.CARTSynthesis(5).protect(data, rng=SEED)
     files["half"] = sfumato.Sampling(0.5).protect(data, rng=SEED)
     files["recoded"] = recoded.protect(data, rng=SEED)
     return files

@@ -24,7 +24,7 @@ METHODS: list[Method] = [
     sfumato.MDAV(4).within(blocks=40),
     sfumato.RankSwapping(0.3).within("sex"),
     sfumato.LocalSuppression(2, variables=("education", "health")).within("sex"),
-    sfumato.CARTSynthesis().within("sex"),
+    sfumato.CARTSynthesis(5).within("sex"),
 ]
 
 
@@ -95,7 +95,7 @@ def test_each_record_is_put_back_once_however_many_batches(tmp_path: Path, monke
     monkeypatch.setattr(blocks, "_batches", lambda sizes, most: batches(sizes, 1).view(Looked))
     monkeypatch.setattr(blocks, "read_numbers", reading)
     data = table(200)
-    for method in (sfumato.Rounding(10, variables=("age",)), sfumato.CARTSynthesis()):
+    for method in (sfumato.Rounding(10, variables=("age",)), sfumato.CARTSynthesis(5)):
         monkeypatch.setattr(Looked, "compared", 0)
         with Engine("here") as engine:
             parts = scanned(data, tmp_path / f"{method.family} of", 3)

@@ -331,7 +331,7 @@ def test_refusals() -> None:
         CARTSynthesis(0)
     with pytest.raises(ParameterError, match="CARTSynthesis: replicated_uniques must be one of 'redraw', 'keep'"):
         CARTSynthesis(replicated_uniques="drop")  # type: ignore[arg-type]
-    with pytest.raises(NotApplicable, match="leaves of 5 donors need as many records; there are 4"):
+    with pytest.raises(NotApplicable, match="leaves of 30 donors need as many records; there are 4"):
         CARTSynthesis().protect(data.take(np.arange(4)))
     with pytest.raises(NotApplicable, match=r"CARTSynthesis: records=9 needs all variables synthesised, but region"):
         CARTSynthesis(records=9, variables=("income",)).protect(data)
@@ -350,7 +350,7 @@ def test_few_values_are_said_and_a_variable_without_values_stays_without() -> No
     assert np.isnan(made.columns["tax"]).all()
     few = np.where(np.arange(200) < 3, 7.0, np.nan)
     made = CARTSynthesis().protect(data.replace({"tax": few}), rng=1)
-    assert any("fewer than 5 values to draw from: tax" in note for note in made.notes)
+    assert any("fewer than 30 values to draw from: tax" in note for note in made.notes)
 
 
 def test_an_experiment_draws_one_table_per_replicate() -> None:

@@ -21,7 +21,7 @@ from sfumato.pair.in_file import InFile
 WITHIN: list[Method] = [
     sfumato.MDAV(3).within("region"),
     sfumato.MDAV(4).within(blocks=40),
-    sfumato.CARTSynthesis().within("sex"),
+    sfumato.CARTSynthesis(5).within("sex"),
 ]
 
 

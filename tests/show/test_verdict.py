@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import sfumato
+from sfumato.compare.choose import Choice
 from sfumato.compare.examine import examine
 from sfumato.compare.experiment import UNPROTECTED, Experiment
 from sfumato.compare.results import Results
@@ -121,6 +122,23 @@ def test_the_terminal_says_it_too(results: Results) -> None:
     assert summary.verdict.words in said and summary.verdict.found in said
     table = changes_table(summary)
     assert table is not None and table.row_count <= 12
+
+
+def test_of_records_drawn_anew_it_is_said_that_membership_was_not_measured(results: Results) -> None:
+    survey = sfumato.household_survey(60, seed=4)
+    elsewhere = sfumato.CARTSynthesis(5).protect(survey, rng=2)
+    drawn = Experiment(
+        survey,
+        [sfumato.CARTSynthesis()],
+        [sfumato.RepU(), sfumato.GlobalDataUtility()],
+        candidates={"theirs": elsewhere},
+    ).run()
+    for row in drawn.rows:
+        choice = Choice(chosen=row.candidate, objective="GlobalDataUtility()", bounds={})
+        said = verdict.verdict_of(drawn, row, None, choice, name=row.candidate, done="", measures={})
+        assert sum(warning.startswith("Who took part was not measured.") for warning in said.warnings) == 1
+    masked = told(results, found=1.0).verdict
+    assert masked is not None and not any("took part" in warning for warning in masked.warnings)
 
 
 def test_without_a_bound_on_risk_the_verdict_says_so(results: Results) -> None:

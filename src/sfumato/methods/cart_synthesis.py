@@ -38,7 +38,7 @@ Replicated = Literal["redraw", "keep"]
         kinds=("numeric", "ordinal", "nominal", "date"),
         column_order=True,
         random=True,
-        grid={"min_leaf": (5, 20, 100)},
+        grid={"min_leaf": (10, 30, 100)},
         keeps_records=False,
         caveat="persons are drawn one by one unless unit='household' is asked for; single values, rare categories and "
         "extremes among them, are real ones unless smoothing is set; sums that hold in the original hold only roughly",
@@ -46,11 +46,13 @@ Replicated = Literal["redraw", "keep"]
         "tree j splits to lower the sum of squares (numeric, ordinal) or the Gini impurity (nominal)\n"
         "leaves hold min_leaf donors or more; nodes under 3 min_leaf records, max_depth levels down,\n"
         "or where the best split gains less than cp of the root's lack of fit, are not split",
-        reading="``min_leaf`` is the number of people a value is drawn from at least: 5 follows the data closely, 20 "
-        "smooths, 100 keeps only what is strong. Put into ``order`` first what matters most. Judge the result as a "
-        "synthetic file: utility by PropensityUtility and GlobalDataUtility, risk by DiSCO, RepU and NearestRecord; "
-        "measures that match records do not apply. Set ``smoothing=True`` where single amounts would point to "
-        "somebody.",
+        reading="``min_leaf`` is the number of people a value is drawn from at least: 5 follows the data closely and "
+        "tells who took part (an attack by distances, with outsiders to compare, has an area under the curve of .61 on "
+        "5,000 records of the Adult census, and finds 5 % of members at 1 % false alarms), 30 is the least of those "
+        "tried that keeps the area under .55 (.54 and 2 %), 100 keeps only what is strong. Put into ``order`` first "
+        "what matters most. Judge the result as a synthetic file: utility by PropensityUtility and GlobalDataUtility, "
+        "risk by DiSCO, RepU and NearestRecord; measures that match records do not apply. Set ``smoothing=True`` where "
+        "single amounts would point to somebody.",
     )
 )
 class CARTSynthesis(Method):
@@ -61,7 +63,8 @@ class CARTSynthesis(Method):
     fitted to the original records with the variables before it as predictors; a synthetic record falls into a leaf by
     the values it has so far, and takes the value of one of the leaf's original records, its donor.
 
-    - ``min_leaf``: the fewest donors of a leaf. Larger leaves protect more and tell less. As in rpart, a node of fewer
+    - ``min_leaf``: the fewest donors of a leaf. Larger leaves protect more and tell less; of leaves of 5 (synthpop's)
+      somebody can tell better who took part. As in rpart, a node of fewer
       than 3 ``min_leaf`` records is not split, nor one ``max_depth`` levels down; a split must lower the lack of fit by
       ``cp`` of the root's. Trees are not pruned.
     - ``order``: the variables that are drawn first, in this order; the others follow as they stand in the table. Early
@@ -99,7 +102,7 @@ class CARTSynthesis(Method):
     ``copies`` draws several tables from the trees fitted once; an experiment draws one per replicate.
     """
 
-    min_leaf: int = 5
+    min_leaf: int = 30
     order: tuple[str, ...] | None = None
     records: int | None = None
     proper: bool = False

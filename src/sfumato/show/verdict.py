@@ -8,8 +8,10 @@ from sfumato.compare.examine.findings import Examination, ReleaseFacts, Variable
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
+from sfumato.composition import Chain
 from sfumato.data.roles import Undeclared
 from sfumato.restoration.findings import Checked
+from sfumato.show.advice import MADE, TOPIC_OF
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
@@ -73,6 +75,7 @@ def verdict_of(
             *(_left_out(results, checked) if row is not None else ()),
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
+            *(_membership(results, row) if row is not None else ()),
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
@@ -193,6 +196,18 @@ def _warnings(
         yield from _unsure(results, row, bounds)
     if row is not None and row.candidate in choice.unknown:
         yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
+
+
+def _membership(results: Results, row: Row) -> Iterator[str]:
+    """Say of records drawn anew that nothing was measured of who took part."""
+    method, elsewhere = row.method, results.tables.get(row.candidate)
+    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
+    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
+    if drawn or (elsewhere is not None and not elsewhere.matched):
+        yield (
+            "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
+            "than to other people's, so that who knows a person may tell whether that person is in the original."
+        )
 
 
 def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str]:

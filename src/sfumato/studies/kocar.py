@@ -96,7 +96,7 @@ def protections() -> dict[str, tuple[str, Method]]:
         ),
         "a half sample": ("sampled", Sampling(0.5)),
         "a sample of 10 %": ("sampled", Sampling(0.1)),
-        "sequential trees": ("synthetic", CARTSynthesis()),
+        "sequential trees": ("synthetic", CARTSynthesis(5)),
         "two variables removed": ("removed", VariableRemoval(variables=REMOVED)),
     }
 
