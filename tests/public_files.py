@@ -9,10 +9,10 @@ installed R packages; the one of the system if not said): data frames, matrices,
 as ``write.csv`` or ``saveRDS`` writes them. ``run`` looks at each with ``inspect``, and sweeps the smallest first. Each
 command runs in a process of its own, with a limit on its CPU time.
 
-Roles: those that ``inspect`` proposes, if it proposes keys. Else: the keys are the first columns with 2 to 30 different
-values, three to six of them (3 plus the number of characters of the file's name modulo 4); where there are fewer than
-three, those with the fewest values above one fill up. The confidential amount is the number with the most values that
-is no key, or else the last column that is none.
+Roles: those that ``inspect`` proposes, confirmed. There are three to six keys (3 plus the number of characters of the
+file's name modulo 4): to those proposed the first columns with 2 to 30 different values are added, and, where there are
+fewer than three, those with the fewest values above one. Where no column is proposed as confidential, it is the number
+with the most values that is no key, or else the last column that is none.
 """
 
 import argparse
@@ -192,25 +192,25 @@ def _look(file: Path, name: str, out: Path, seconds: int) -> Run:
 
 
 def with_roles(text: str, variables: list[dict[str, object]], length: int) -> tuple[str, list[str]]:
-    """Write roles into a schema by the rule above; return it with the keys."""
+    """Write roles into a schema by the rule above, and confirm them all; return it with the keys."""
     roles = {name: said.get("role", "other") for name, said in tomllib.loads(text).get("variables", {}).items()}
-    proposed = [name for name, role in roles.items() if role == "key"]
-    if proposed:
-        return text, proposed
-    several = [one for one in variables if roles.get(str(one["name"])) == "other" and int(str(one["distinct"])) > 1]
+    keys = [name for name, role in roles.items() if role == "key"]
+    free = [one for one in variables if roles.get(str(one["name"])) == "other" and int(str(one["distinct"])) > 1]
     number = 3 + length % 4
-    keys = [str(one["name"]) for one in several if int(str(one["distinct"])) <= 30][:number]
-    fewest = sorted(several, key=lambda one: int(str(one["distinct"])))
+    keys += [str(one["name"]) for one in free if int(str(one["distinct"])) <= 30][: max(number - len(keys), 0)]
+    fewest = sorted(free, key=lambda one: int(str(one["distinct"])))
     keys += [str(one["name"]) for one in fewest if one["name"] not in keys][: max(3 - len(keys), 0)]
-    left = [one for one in several if one["name"] not in keys]
+    left = [one for one in free if one["name"] not in keys]
     amounts = sorted((one for one in left if one["kind"] == "numeric"), key=lambda one: -int(str(one["distinct"])))
-    aim = str((amounts or left[::-1])[0]["name"]) if left else None
-    lines, name = [], ""
+    aim = str((amounts or left[::-1])[0]["name"]) if left and "confidential" not in roles.values() else None
+    lines, name, confirmed = [], "", True
     for line in text.splitlines():
-        if re.match(r"\[variables\.", line):
-            name = next(iter(tomllib.loads(line)["variables"]))
-        said = "key" if name in keys else "confidential" if name == aim else "other"
-        lines.append(f'role = "{said}"' if line == 'role = "other"' else line)
+        if line.startswith("["):
+            confirmed = line != "[proposed]"
+            name = next(iter(tomllib.loads(line)["variables"])) if line.startswith("[variables.") else ""
+        if confirmed:
+            said = "key" if name in keys else "confidential" if name == aim else "other"
+            lines.append(f'role = "{said}"' if line.startswith('role = "other"') else line)
     return "\n".join(lines) + "\n", keys
 
 

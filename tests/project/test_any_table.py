@@ -16,7 +16,9 @@ BOUND = {"Reidentification": 0.05}
 
 def swept(folder: Path, text: str, keys: tuple[str, ...]) -> tuple[Summary, list[str]]:
     (folder / "t.csv").write_text(text)
-    (folder / "s.toml").write_text("".join(f'[variables.{key}]\nrole = "key"\n' for key in keys))
+    names = text.partition("\n")[0].split(",")
+    roles = {name: "key" if name in keys else "other" for name in names}
+    (folder / "s.toml").write_text("".join(f'[variables.{name}]\nrole = "{role}"\n' for name, role in roles.items()))
     told: list[str] = []
     summary = sfumato.sweep(
         folder / "t.csv",
