@@ -324,7 +324,7 @@ def summary(runs: Iterable[Run]) -> str:
         lines.append(f"seconds of a sweep: half below {took[len(took) // 2]:.0f}, longest {took[-1]:.0f}")
     for what in ("traceback", "over time", "refused", "not published"):
         bare = Counter(
-            re.sub(r"'[^']*'|[\w./-]*/[\w./-]+|\d[\d.,]*", "…", one.said)[:160]
+            re.sub(r"\(.*?\)|'[^']*'|[\w./-]*/[\w./-]+|\d[\d.,]*", "…", one.said)[:130]
             for one in held
             if what in (one.looked, one.swept)
         )
