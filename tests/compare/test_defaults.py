@@ -38,6 +38,7 @@ def keyed(data: Microdata, *keys: str) -> Microdata:
 
 CHARGED = "GlobalDataUtility(deletion='charged')"
 BOTH = ["Reidentification()", CHARGED]
+HOMES = ["Reidentification()", "Reidentification(unit='household')", CHARGED]  # where households are named
 
 
 @pytest.mark.parametrize(
@@ -59,8 +60,9 @@ def test_keys_of_any_kind_are_judged_together(keys: tuple[str, ...], counted: bo
 
 def test_all_categorical_and_mixed_keys_with_confidential_variables() -> None:
     data = persons()
-    assert deciding(default_measures(data)) == BOTH
+    assert deciding(default_measures(data)) == HOMES
     assert names(default_measures(data)) == [
+        "Reidentification",
         "Reidentification",
         "IndividualRisk",
         "KAnonymity",
@@ -73,6 +75,7 @@ def test_all_categorical_and_mixed_keys_with_confidential_variables() -> None:
     ]
     categories = keyed(data, "region", "sex", "education").without(["age", "income"])
     assert names(default_measures(categories)) == [
+        "Reidentification",
         "Reidentification",
         "IndividualRisk",
         "KAnonymity",
@@ -103,10 +106,14 @@ def test_scenarios_alone_are_keys_enough() -> None:
 def test_a_recoded_file_is_counted_and_a_perturbed_one_is_not() -> None:
     data = persons()
     true = (GlobalRecoding(bins={"age": 15}) + LocalSuppression(2)).protect(data, rng=1)
-    assert deciding(default_measures(data, true)) == BOTH
+    assert deciding(default_measures(data, true)) == HOMES
     assert {"KAnonymity", "IndividualRisk"} <= set(names(default_measures(data, true)))
     noisy = Noise(0.2, variables=("age",)).protect(data, rng=1)
-    assert deciding(default_measures(data, noisy)) == BOTH
+    assert deciding(default_measures(data, noisy)) == HOMES
+    alone = data.take(
+        np.unique(data.columns[str(data.schema.household)], return_index=True)[1]
+    )  # nobody lives with anybody
+    assert deciding(default_measures(alone)) == BOTH
     assert not {"KAnonymity", "IndividualRisk"} & set(names(default_measures(data, noisy)))
 
 

@@ -206,7 +206,7 @@ def test_a_sweep_of_the_terminal_is_gone_on_with(made_once: Path, tmp_path: Path
     desk = Desk(folder)
     draft = desk.now().draft
     assert draft.confirmed
-    assert draft.at_most == {"Reidentification": 0.3}
+    assert draft.at_most == {"Reidentification()": 0.3, "Reidentification(unit='household')": 1.0}
     assert len(draft.own) == 3
     assert latest(desk, draft).why_old == ""
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import chain, islice, product
 from operator import add
 
 import numpy as np
@@ -20,9 +21,10 @@ from sfumato import parameters
 from sfumato.arguments import entries, require, require_bounds, require_whole
 from sfumato.compare.best_levels import best_levels
 from sfumato.compare.blanked import Blanked, blanking
-from sfumato.compare.clauses import clause, sentence
+from sfumato.compare.clauses import clause, clauses, sentence
 from sfumato.compare.coarsening import Ladders, Stage
 from sfumato.compare.figures import listed
+from sfumato.compare.kept_apart import kept_apart
 from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
 from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
 from sfumato.core import Measure, Method
@@ -46,6 +48,8 @@ MANY = 20  # different values from which a number is an amount, whatever its rol
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
 GOALS = (0.85, 0.5)  # of a bound on who is found: what blanks give away comes on top
+PERSONS_ALONE = 8  # candidates that do nothing for households, where these are bounded
+AMOUNTS = 3  # treatments of amounts for each way to keep households apart
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
 
 
@@ -106,19 +110,44 @@ def compose(
     done = entries("compose", Measure, "measures", done=done)
     bounded = [m for m in measures if {repr(m), type(m).__name__} & set(bounds) and m.about.purpose == "risk"]
     judging = bounded or [m for m in measures if m.about.purpose == "risk"]
-    found = (
-        getattr(m, "above", None) or bounds.get(repr(m), bounds.get(type(m).__name__, 0.0))
-        for m in bounded
-        if _counts_found(m)
-    )
+
+    def limit_of(measure: Measure) -> float:
+        return bounds.get(repr(measure), bounds.get(type(measure).__name__, 0.0))
+
+    persons = [m for m in bounded if _counts_found(m) and getattr(m, "unit", "") != "household"]
+    counting = persons or [m for m in bounded if _counts_found(m)]
+    found = (getattr(m, "above", None) or limit_of(m) for m in counting)
     table = replace(_seen(data, judging), found=min(found, default=0.0), sampled=whole > len(data))
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
         made = _of_keys(table, judging, breadth)
+    homes = [limit_of(m) for m in bounded if _counts_found(m) and getattr(m, "unit", "") == "household"]
+    if homes:
+        made = chain(_kept_apart(table, judging, min(homes), breadth), islice(made, PERSONS_ALONE * breadth))
     asking = [measure for measure in bounded if measure not in done]
     touching = (candidate for candidate in made if _touches(candidate.method, data, asking))
     return tuple({repr(candidate.method): candidate for candidate in touching}.values())
+
+
+def _kept_apart(table: _Table, judging: Sequence[Measure], limit: float, breadth: int) -> Iterator[Candidate]:
+    """Keep households apart, and treat the keys of what that leaves for fewer persons to be found than is asked for."""
+    guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
+    guessing = [one for one in guessing if one.keys]
+    for place, apart in enumerate(kept_apart(table.data, guessing, table.found, limit)):
+        begun = table.data
+        for step in apart.before:
+            begun = step.protect(begun)
+        left = replace(_seen(begun, judging), found=table.found * apart.share, sampled=table.sampled)
+        before, after = Part(apart.before, apart.clause), Part(apart.after, "; ".join(clauses(apart.after)))
+        masked = known_masked if left.known_about else amounts_masked
+        amounts = list(masked(begun, left.amounts, 1)) or [Part((), "")]
+        amounts = [amounts[(place + i) % len(amounts)] for i in range(min(AMOUNTS, len(amounts)))]
+        for keys, then in product(islice(_keys_treated(left, judging, breadth), 2 * breadth - 1), amounts):
+            parts = (before, keys, then, after)
+            yield Candidate(
+                _chained(tuple(chain.from_iterable(part.steps for part in parts))), sentence(p.clause for p in parts)
+            )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from sfumato.about import Purpose
 from sfumato.arguments import require, require_number
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
+from sfumato.data.reassembly import lived_with
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import classes, first_records
@@ -100,6 +101,13 @@ def _of_matched(data: Microdata, protected: Microdata | None, population: float 
             decides=True,
             why=f"records are kept and keys are named: who is found again under {whose}",
         )
+        if lived_with(data):
+            yield Chosen(
+                Reidentification(unit="household"),
+                decides=True,
+                why="who knows all members of a household looks for all of them together; a bound on persons holds for "
+                "households, unless another is said",
+            )
         if not schema.scenarios:  # else each has its own keys and its own k, which Reidentification counts by
             yield from _counts(data, protected, population, decides=False)
     yield from _confidential(data)

@@ -81,6 +81,8 @@ class Results:
         text = which.__name__ if isinstance(which, type) else which if isinstance(which, str) else _key(which)
         if text in keys:
             return text
+        if f"{text}()" in keys:  # of several of a class the name alone is that by defaults
+            return f"{text}()"
         named = [_key(measure) for measure in self.measures if type(measure).__name__ == text.removesuffix("()")]
         if len(named) == 1 and not isinstance(which, Measure):
             return named[0]

@@ -29,6 +29,7 @@ class Behaviour:
     name: str
     behaves: Behaves
     evidence: str
+    shared: tuple[str, ...] = ()  # of a household's number: what its members have in common
 
 
 def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
@@ -52,9 +53,9 @@ def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
     found = [Behaviour(name, "id", said) for name in names if (said := _as_id(data, name))]
     ids = {one.name for one in found}
     others = _Columns(data, names)
-    homes = [(n, said) for n in names if n not in ids and (said := _as_household(data, n, others))]
-    found += [Behaviour(name, "household", said) for name, said in homes]
-    taken = ids | {name for name, _ in homes}
+    homes = [one for n in names if n not in ids and (one := _as_household(data, n, others)) is not None]
+    found += homes
+    taken = ids | {one.name for one in homes}
     found += [Behaviour(n, "weight", said) for n in names if n not in taken and (said := _as_weight(data, n, names))]
     found += [Behaviour(name, "labelled codes", said) for name in names if (said := _as_codes(data, name))]
     order = {name: place for place, name in enumerate(data.names)}
@@ -105,16 +106,16 @@ class _Columns:
         return [other for other in left if other != name and _constant_within(self.data, other, group, rows)]
 
 
-def _as_household(data: Microdata, name: str, others: _Columns) -> str:
+def _as_household(data: Microdata, name: str, others: _Columns) -> Behaviour | None:
     column, present = data.columns[name], ~data.missing(name)
     if data.schema[name].kind in ("ordinal", "date"):
-        return ""
+        return None
     if data.schema[name].kind == "numeric" and not _whole(column[present]):
-        return ""
+        return None
     distinct = len(np.unique(column[present]))
     records = int(present.sum())
     if not records or not records / LARGEST < distinct < 0.95 * records:
-        return ""
+        return None
     group, sizes = classes(np.where(present, np.unique(column, return_inverse=True)[1], -1)[:, None])
     several = np.flatnonzero(present & (sizes[group] > 1))
     number = len(np.unique(group[several]))
@@ -123,8 +124,9 @@ def _as_household(data: Microdata, name: str, others: _Columns) -> str:
     members = f"{number:,} groups of {several.size / max(number, 1):.1f} records"
     if runs == distinct:
         also = f"; constant in each: {', '.join(shared[:3])}" if shared else ""
-        return f"{members} that stand together{also}"
-    return f"{members}; constant in each: {', '.join(shared[:3])}" if len(shared) > 1 else ""
+        return Behaviour(name, "household", f"{members} that stand together{also}", tuple(shared))
+    said = f"{members}; constant in each: {', '.join(shared[:3])}"
+    return Behaviour(name, "household", said, tuple(shared)) if len(shared) > 1 else None
 
 
 def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> bool:

@@ -34,6 +34,11 @@ class Reassembled:
     by: tuple[str, ...]  # the columns that the records of a group have in common
 
 
+def lived_with(data: Microdata) -> bool:
+    """Tell whether the schema names households, and one of them has several records."""
+    return data.schema.household is not None and bool((np.bincount(units(data), minlength=1) > 1).any())
+
+
 def number_published(table: Microdata) -> bool:
     """Tell whether a table goes out with the number of the household: one with the role identifier is left out."""
     home = table.schema.household

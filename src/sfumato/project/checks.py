@@ -1,6 +1,7 @@
 """What is wrong with a plan, or to be looked at, before anything is computed."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import OF_THE_RUN, DataError, ParameterError, unexpected
@@ -28,6 +29,38 @@ def check_bounds(measures: "Iterable[Measure]", at_most: Mapping[str, float], at
             if measure.about.unit == "share" and not 0 <= bounds[name] <= 1:
                 hint = f" (did you mean {bounds[name]:g}%?)" if 1 < bounds[name] <= 100 else ""
                 raise ParameterError(f"{name} is a share from 0 to 1; its bound cannot be {bounds[name]:g}{hint}")
+
+
+def with_households(at_most: Mapping[str, float]) -> dict[str, float]:
+    """Bound households as persons are: what holds for ``Reidentification`` holds for its households, unless it is said.
+
+    A bound on single records whose chance is large (``above``) is one on persons alone.
+
+    >>> with_households({"Reidentification": 0.05, "ExposedAmounts": 0.0})
+    {'Reidentification()': 0.05, 'ExposedAmounts': 0.0, "Reidentification(unit='household')": 0.05}
+    >>> with_households({"Reidentification": 0.05, "Reidentification(unit='household')": 0.2})["Reidentification"]
+    0.05
+    """
+    from sfumato.project.reading import bounds_by_name, read_measures
+    from sfumato.risk import Reidentification
+
+    named = {name: measure for name in at_most for measure in read_measures([name]) if name.startswith("Reid")}
+    bounded = {n: m for n, m in named.items() if isinstance(m, Reidentification) and m.above is None}
+    if any(measure.unit == "household" for measure in bounded.values()):
+        return dict(at_most)
+    more = {repr(replace(m, unit="household", sample=None)): at_most[n] for n, m in bounded.items()}
+    return bounds_by_name({**at_most, **more}) if more else dict(at_most)
+
+
+def as_stated(at_most: Mapping[str, float]) -> dict[str, float]:
+    """Return bounds without those on households that follow from the bounds on persons.
+
+    >>> as_stated({"Reidentification()": 0.05, "Reidentification(unit='household')": 0.05})
+    {'Reidentification()': 0.05}
+    """
+    persons = {name: limit for name, limit in at_most.items() if "unit='household'" not in name}
+    follow = with_households(persons).items() >= {n: at for n, at in at_most.items() if n not in persons}.items()
+    return persons if follow else dict(at_most)
 
 
 def check_keys(data: "Microdata", measures: "Iterable[Measure]", deciding: set[str]) -> None:

@@ -18,7 +18,14 @@ from sfumato.project.candidates import (
     refuse_misnamed,
     refuse_unmakeable,
 )
-from sfumato.project.checks import check_bounds, check_keys, check_weights, remind, settle_undeclared
+from sfumato.project.checks import (
+    check_bounds,
+    check_keys,
+    check_weights,
+    remind,
+    settle_undeclared,
+    with_households,
+)
 from sfumato.project.in_parts import read_table, scanned_elsewhere
 from sfumato.project.reading import (
     OnUndeclared,
@@ -158,6 +165,8 @@ def planned(
     asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
     data, whole = read_table(file, schema, sample, tell, **vars(dialect))
     data, whole, open_yet, without = settle_undeclared(data, whole, on_undeclared, tell)
+    limits = _of_households_too(data, limits, tell, whole=whole is not None)
+    named = (*filter(None, (utility, risk)), *limits, *floors)
     usual = (default_measures if whole is None else default_measures_in_parts)(data, population=population)
     by_default = axis(usual, "risk")
     bounded = next((name for name in named if by_default.startswith(f"{name}(")), by_default)  # as it was named
@@ -231,6 +240,25 @@ def planned(
         tell(f"{plan.name}: {note}")
     remind(data, open_yet, tell)
     return plan
+
+
+def _of_households_too(data: "Microdata", limits: Mapping[str, float], tell: Tell, *, whole: bool) -> dict[str, float]:
+    """Bound households as persons are bounded, where the table has any, and say so."""
+    from sfumato.compare.figures import written
+    from sfumato.data.reassembly import lived_with
+
+    lived = data.schema.household is not None and (whole or lived_with(data))
+    both = with_households(limits) if lived else dict(limits)
+    added = {name: limit for name, limit in both.items() if name not in limits and "unit='household'" in name}
+    if not added:
+        return dict(limits)
+    if whole:
+        tell("to look at: households are not bounded: who knows all members is judged of tables in memory alone")
+        return dict(limits)
+    for name, limit in added.items():
+        bound = written(limit, "share")
+        tell(f'households are bounded as persons are: {name} at most {bound}; say another with --at-most "{name}=..."')
+    return both
 
 
 def _whys(ways: "Iterable[Candidate]", labels: Mapping[str, Any], out: Path) -> dict[str, str]:

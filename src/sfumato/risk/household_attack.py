@@ -9,6 +9,8 @@ household, a part of one, or several.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.units import counted
 from sfumato.kernels.agreement import agreeing_pairs
-from sfumato.kernels.groups import class_sums, classes, first_records
-from sfumato.risk.attacks import alike
+from sfumato.kernels.groups import classes, first_records
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -43,15 +44,7 @@ def alike_households(before: Codes, after: Codes, unit: Integers, group: Integer
     >>> alike_households(keys, keys, home, np.array([0, 0, 1, 1, 1, 1])).tolist()
     [1.0, 0.0, 0.0]
     """
-    person, _ = classes(np.concatenate([before, after]))
-    rows = np.concatenate([before, after])[first_records(person)]
-    known, shown = person[: len(before)], person[len(before) :]
-    agreement = _Agreement(rows)
-    chance = np.zeros(counted(unit))
-    for homes, mine, theirs, own in _by_size(unit, group):
-        if len(theirs):
-            chance[homes] = _chances(np.sort(known[mine]), np.sort(shown[theirs]), own, agreement)
-    return chance
+    return Members.of(before, after).alike(unit, group)
 
 
 def households_in_groups(before: Codes, after: Codes, unit: Integers, group: Integers) -> Floats:
@@ -64,34 +57,53 @@ def households_in_groups(before: Codes, after: Codes, unit: Integers, group: Int
     >>> households_in_groups(keys, keys, home, np.array([0, 0, 1, 1, 1, 2])).tolist()
     [0.5, 0.375, 0.16666666666666666, 0.3333333333333333]
     """
-    from scipy.sparse import csr_matrix
+    return Members.of(before, after).in_groups(unit, group)
 
-    person, _ = classes(np.concatenate([before, after]))
-    rows = np.concatenate([before, after])[first_records(person)]
-    known, shown = person[: len(before)], person[len(before) :]
-    agreement, groups = _Agreement(rows), counted(group)
-    lives = csr_matrix((np.ones(len(shown), dtype=np.int32), (shown, group)), shape=(len(rows), groups))
-    like: Any = (agreement.matrix @ lives).tocsr()  # by person and group the records that agree
-    home, first = np.unique(unit, return_index=True)
-    of_home = group[first]
-    torn = np.zeros(len(home), dtype=bool)
-    torn[unit[group != of_home[unit]]] = True
-    number, own = np.zeros(len(home)), np.zeros(len(home), dtype=bool)
-    for homes, mine, _, _ in _by_size(unit, None):
-        members = np.sort(known[mine])
-        asked, of = np.unique(members, axis=0, return_inverse=True)
-        of = of.reshape(-1)
-        for start in range(0, len(asked), AT_ONCE):
-            kinds = asked[start : start + AT_ONCE]
-            holding = _holding(kinds, like)
-            these = np.flatnonzero((of >= start) & (of < start + AT_ONCE))
-            number[homes[these]] = np.diff(holding.indptr)[of[these] - start]
-            own[homes[these]] = np.asarray(holding[of[these] - start, of_home[homes[these]]]).ravel() > 0
-    within, beside = (np.column_stack([codes, group]).astype(np.int32) for codes in (before, after))
-    their, ours = (np.column_stack([codes, unit]).astype(np.int32) for codes in (before, after))
-    of_member = alike(their, ours)[1] / np.maximum(alike(within, beside)[1], 1)
-    share = class_sums(unit, of_member, len(home)) / np.bincount(unit)
-    return np.where(own & ~torn, share / np.maximum(number, 1), 0.0)
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Which of some different persons each record is, in both tables, and which of these agree in every key."""
+
+    known: Integers
+    shown: Integers
+    agreement: "_Agreement"
+
+    @classmethod
+    def of(cls, before: Codes, after: Codes) -> "Members":
+        """Tell the different persons of both tables apart by their keys."""
+        both = np.concatenate([before, after])
+        person, _ = classes(both)
+        return cls(person[: len(before)], person[len(before) :], _Agreement(both[first_records(person)]))
+
+    def alike(self, unit: Integers, group: Integers | None) -> Floats:
+        """Return the chance of each household, as ``alike_households`` does."""
+        chance = np.zeros(counted(unit))
+        for homes, mine, theirs, own in _by_size(unit, group):
+            if len(theirs):
+                chance[homes] = _chances(np.sort(self.known[mine]), np.sort(self.shown[theirs]), own, self.agreement)
+        return chance
+
+    def in_groups(self, unit: Integers, group: Integers) -> Floats:
+        """Return the chance of each household, as ``households_in_groups`` does."""
+        like = self.agreement.like(self.shown, group)
+        home, first = np.unique(unit, return_index=True)
+        of_home = group[first]
+        torn = np.zeros(len(home), dtype=bool)
+        torn[unit[group != of_home[unit]]] = True
+        number, own, share = (np.zeros(len(home)) for _ in range(3))
+        for homes, mine, theirs, _ in _by_size(unit, None):
+            asked, of = _different(np.sort(self.known[mine]))
+            for start in range(0, len(asked), AT_ONCE):
+                holding = _holding(asked[start : start + AT_ONCE], like)
+                these = np.flatnonzero((of >= start) & (of < start + AT_ONCE))
+                number[homes[these]] = np.asarray(holding.sum(axis=1)).ravel()[of[these] - start]
+                own[homes[these]] = np.asarray(holding[of[these] - start, of_home[homes[these]]]).ravel()
+            size = mine.shape[1]
+            pairs = np.repeat(self.known[mine].ravel(), size), np.repeat(self.shown[theirs], size, axis=0).ravel()
+            ours = self.agreement.of(*pairs).reshape(*mine.shape, size).sum(axis=2)
+            there = np.asarray(like[self.known[mine].ravel(), group[mine].ravel()]).reshape(mine.shape)
+            share[homes] = (ours / np.maximum(there, 1)).mean(axis=1)
+        return np.where((own > 0) & ~torn, share / np.maximum(number, 1), 0.0)
 
 
 def _holding(kinds: Integers, like: Any) -> Any:
@@ -102,12 +114,13 @@ def _holding(kinds: Integers, like: Any) -> Any:
     found: Any = None
     for member in range(kinds.shape[1]):
         rows = like[kinds[:, member]]
-        needed = np.repeat(place[:, member], np.diff(rows.indptr))
-        rows.data = (rows.data > needed).astype(np.int32)
+        if isinstance(rows, np.ndarray):
+            enough = rows > place[:, member, None]
+            found = enough if found is None else found & enough
+            continue
+        rows.data = (rows.data > np.repeat(place[:, member], np.diff(rows.indptr))).astype(np.int32)
         rows.eliminate_zeros()
-        found = rows if found is None else found.multiply(rows)
-    found = found.tocsr()
-    found.eliminate_zeros()
+        found = rows if found is None else found.multiply(rows).tocsr()
     return found
 
 
@@ -207,20 +220,45 @@ class _Agreement:
     """Which of some different persons agree in every key."""
 
     def __init__(self, rows: Codes) -> None:
-        from scipy.sparse import csr_matrix
-
         self.exact = not rows.size or bool(rows.min() >= 0)
         one, other = (np.arange(len(rows)),) * 2 if self.exact else agreeing_pairs(rows)
         self.persons = len(rows)
-        self.matrix: Any = csr_matrix((np.ones(len(one), dtype=np.int32), (one, other)), shape=(self.persons,) * 2)
         self._pairs = one.astype(np.int64) * self.persons + other  # in ascending order
+
+    @cached_property
+    def square(self) -> NDArray[np.bool_] | None:
+        """Every person by every other, whether they agree; None where there are too many to lay side by side."""
+        if self.persons**2 > CELLS:
+            return None
+        agree = np.zeros(self.persons**2, dtype=bool)
+        agree[self._pairs] = True
+        return agree.reshape(self.persons, self.persons)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The same as a sparse matrix."""
+        from scipy.sparse import csr_matrix
+
+        one, other = np.divmod(self._pairs, self.persons)
+        return csr_matrix((np.ones(len(one), dtype=np.int32), (one, other)), shape=(self.persons,) * 2)
 
     def of(self, one: Integers, other: Integers) -> NDArray[np.bool_]:
         """Tell of pairs of persons whether they agree."""
+        if self.square is not None:
+            return np.asarray(self.square[one, other])
         asked = one.astype(np.int64) * self.persons + other
         place = np.minimum(np.searchsorted(self._pairs, asked), len(self._pairs) - 1)
         agree: NDArray[np.bool_] = self._pairs[place] == asked
         return agree
+
+    def like(self, shown: Integers, group: Integers) -> Any:
+        """Count the records of each group that agree with each person: an array, or a sparse matrix if it is large."""
+        from scipy.sparse import csr_matrix
+
+        groups = counted(group)
+        lives = csr_matrix((np.ones(len(shown), dtype=np.int32), (shown, group)), shape=(self.persons, groups))
+        found = (self.matrix @ lives).tocsr()
+        return found.toarray() if self.persons * groups <= CELLS else found
 
 
 def _chances(known: Integers, shown: Integers, own: NDArray[np.intp], agreement: _Agreement) -> Floats:
@@ -235,6 +273,16 @@ def _chances(known: Integers, shown: Integers, own: NDArray[np.intp], agreement:
         return np.where(there_is & (there[own] == asked), 1 / np.maximum(copies_of, 1), 0.0)
     kinds, found = known[first_records(mine)], shown[first_records(theirs)]
     number, hit = np.zeros(len(kinds)), np.zeros(len(known), dtype=bool)
+    if agreement.square is not None and known.shape[1] <= BY_SUBSETS:
+        at_once = max(CELLS // (len(found) * known.shape[1] ** 2), 1)
+        for start in range(0, len(kinds), at_once):
+            asking = kinds[start : start + at_once]
+            agree = agreement.square[asking[:, None, :, None], found[None, :, None, :]]
+            paired = _paired_by_subsets(agree)
+            number[start : start + at_once] = paired @ copies
+            households = np.flatnonzero((mine >= start) & (mine < start + at_once) & there_is)
+            hit[households] = paired[mine[households] - start, theirs[own[households]]]
+        return np.where(hit & there_is, 1 / np.maximum(number[mine], 1), 0.0)
     reach = _reach(found, agreement)
     for start in range(0, len(kinds), AT_ONCE):
         asking = np.arange(start, min(start + AT_ONCE, len(kinds)))
@@ -279,15 +327,15 @@ def _paired_by_subsets(agree: NDArray[np.bool_]) -> NDArray[np.bool_]:
     >>> _paired_by_subsets(np.array([[[True, True], [True, False]], [[True, False], [True, False]]]))
     array([ True, False])
     """
-    members = agree.shape[1]
-    taken = {0: np.ones(len(agree), dtype=bool)}  # by the columns taken so far, as bits
+    members = agree.shape[-1]
+    taken = {0: np.ones(agree.shape[:-2], dtype=bool)}  # by the columns taken so far, as bits
     for row in range(members):
         then: dict[int, NDArray[np.bool_]] = {}
         for bits, possible in taken.items():
             for column in range(members):
                 if not bits >> column & 1:
                     now = bits | 1 << column
-                    then[now] = then.get(now, False) | (possible & agree[:, row, column])
+                    then[now] = then.get(now, False) | (possible & agree[..., row, column])
         taken = then
     return taken[2**members - 1]
 

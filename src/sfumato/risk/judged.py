@@ -16,7 +16,7 @@ from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
 from sfumato.pair.statistics import Values
 from sfumato.risk.attacks import alike, fewest_changed, nearest
-from sfumato.risk.household_attack import alike_households, households_in_groups, nearest_households
+from sfumato.risk.household_attack import Members, alike_households, nearest_households
 from sfumato.risk.method_attack import in_windows, nearest_group, own_group
 from sfumato.risk.mixed_points import mixed_points, points
 from sfumato.risk.own_nearest import own_is_nearest_mixed
@@ -412,10 +412,9 @@ def _by_all_members(
     if group is None:
         chances = {ALL_ALIKE: alike_households(*codes, unit)}
     else:
-        sized = _with_sizes(pair, known, codes, homes.sizes)
-        chances = {IN_GROUPS: households_in_groups(*sized, unit, group)}
-        chances[GROUPS_ALIKE] = alike_households(*sized, unit, group)
-        chances[NUMBERED] = alike_households(*codes, unit)
+        members = Members.of(*_with_sizes(pair, known, codes, homes.sizes))
+        chances = {IN_GROUPS: members.in_groups(unit, group), GROUPS_ALIKE: members.alike(unit, group)}
+        chances[NUMBERED] = members.alike(unit, None)
     if perturbed and (known.perturbed or min(side.min(initial=0) for side in codes) < 0):
         chances[NEAREST_HOME] = nearest_households(*known.places(), unit, group)
     return chances

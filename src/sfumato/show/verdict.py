@@ -1,9 +1,10 @@
 """The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from sfumato.about import keeps_bound
-from sfumato.compare.choose import Choice, Shortfall, asks_for_all, left_open
+from sfumato.about import MeasureAbout, keeps_bound
+from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
 from sfumato.compare.examine.findings import Examination, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
@@ -70,12 +71,16 @@ def verdict_of(
         done=done,
         found=_found(results, row, bounds),
         basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
-        price=price_of(examination) if examination is not None else (),
+        price=(
+            *(price_of(examination) if examination is not None else ()),
+            *(_price_of_households(results, row, choice, called) if choice is not None and row is not None else ()),
+        ),
         warnings=(
             *(_left_out(results, checked) if row is not None else ()),
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *(_membership(results, row) if row is not None else ()),
+            *(_units_found(examination) if examination is not None else ()),
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
@@ -152,6 +157,44 @@ def _given_back(checked: Checked | None) -> tuple[str, ...]:
     if checked.audit is None:
         return (f"What the rest of the file gives back was not tried: {checked.unaudited}.",)
     return tuple(f"{route.title.capitalize()} {route.verdict}." for route in checked.audit.routes if route.alarm)
+
+
+def _units_found(examination: Examination) -> Iterator[str]:
+    """Warn that records seem to belong together, and that nobody has said so."""
+    for name, evidence in examination.cautions.units_found if examination.cautions is not None else ():
+        yield (
+            f"{name} looks like the number of a household, a firm or a person with several records ({evidence}), and "
+            "the schema names none: who knows all records of one was not judged. "
+            f'Write household = "{name}" if it is so.'
+        )
+
+
+def _of_households(results: Results) -> str | None:
+    """Return the key of the measure that tells how many households are found, if one was computed."""
+    return next((repr(m) for m in results.measures if getattr(m, "unit", "") == "household" and m.about.paired), None)
+
+
+def _price_of_households(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Say which candidate the other bounds alone would allow, and what the bound on households costs beside it."""
+    key = _of_households(results)
+    if key is None or key not in choice.bounds or len(choice.bounds) < 2 or choice.by_hand:
+        return
+    others = {which: bound for which, bound in choice.bounds.items() if which != key}
+    about = results.figures[choice.objective]
+    allowed = [r for r in results.rows if {choice.objective, *choice.bounds} <= r.means.keys()]
+    allowed = [r for r in allowed if all(keeps(r, w, bound, results.figures[w]) for w, bound in others.items())]
+    best = max(allowed, key=lambda r: -_worse(r.means[choice.objective], about), default=row)
+    if _worse(best.means[choice.objective], about) < _worse(row.means[choice.objective], about):
+        has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
+        found = written(best.means[key], results.figures[key].unit)
+        yield (
+            f"that households keep their bound costs {about.title} {has} instead of {would}: without it "
+            f"{names.get(best.candidate, best.candidate)} would do, of which {found} of the households are found"
+        )
+
+
+def _worse(value: float, about: MeasureAbout) -> float:
+    return value if about.better == "lower" else -value
 
 
 def _repairs(checked: Checked | None) -> tuple[str, ...]:
@@ -231,7 +274,10 @@ def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str
 
 
 def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
-    """Tell how many would be found again, before and after: by what is bounded, or else by what finds most."""
+    """Tell how many would be found again, before and after: by what is bounded, or else by what finds most.
+
+    Households are told of beside persons.
+    """
     before, told = results.unprotected, []
     bounded = {bound.key for bound in bounds}
     for key in results.figures:
@@ -239,15 +285,23 @@ def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
         known = [value for value in sides if value is not None]
         if known:
             told.append((key not in bounded, -known[-1], key, sides))
-    if not told:
+    homes = [one for one in told if one[2] == _of_households(results)]
+    persons = [one for one in told if one not in homes]
+    chosen = [min(some) for some in (persons, homes) if some]
+    if not chosen:
         return ""
-    _, _, key, (was, now) = min(told)
-    of = _total(results, key, before if was is not None else row)
+    said = [_before_and_after(results, row, key, sides) for _, _, key, sides in chosen]
+    where = " in the original" if chosen[0][3][1] is None and row is None else ""
+    return f"Expected re-identifications{where}: {'; '.join(said)}."
+
+
+def _before_and_after(results: Results, row: Row | None, key: str, sides: Sequence[float | None]) -> str:
+    """Tell of how many units how many would be found, before and after."""
+    was, now = sides
+    of = _total(results, key, results.unprotected if was is not None else row)
     if was is not None and now is not None:
-        return f"Expected re-identifications: {_persons(was)} of {of} before, {_persons(now)} after."
-    if was is not None and row is None:
-        return f"Expected re-identifications in the original: {_persons(was)} of {of}."
-    return f"Expected re-identifications: {_persons(now if now is not None else was or 0.0)} of {of}."
+        return f"{_persons(was)} of {of} before, {_persons(now)} after"
+    return f"{_persons(now if now is not None else was or 0.0)} of {of}"
 
 
 def _total(results: Results, key: str, row: Row | None) -> str:
@@ -377,6 +431,8 @@ def _advice(
             continue  # this one can be kept: it is another that cannot at the same time
         risks |= line.purpose == "risk"
         yield _shortfall(short, line, bound, names.get(short.candidate, short.candidate), several=len(bounds) > 1)
+        if short.key == _of_households(results) and short.others_kept:
+            yield from _reachable(results, short, choice.objective)
     if not choice.shortfalls:
         yield "No candidate has the figures to choose by."
         why = dict.fromkeys(str(reason) for row in results.rows for reason in list(row.reasons.values())[:1])
@@ -405,6 +461,18 @@ def _beyond_any(short: Shortfall, results: Results, line: MeasureLine) -> bool:
     about, least = results.figures[short.key], 1 / len(results.table)
     found = about.keys and about.paired and line.unit == "share" and line.better == "lower"
     return found and not short.reached and short.limit < least <= short.nearest * (1 + 1e-9)
+
+
+def _reachable(results: Results, short: Shortfall, objective: str) -> Iterator[str]:
+    """Say which bound on households can be kept beside the others, at what price, and how to ask for it."""
+    row, about = results.row(short.candidate), results.figures[objective]
+    if objective in row.means:
+        limit = math.ceil(1000 * short.nearest) / 1000
+        yield (
+            f"A bound of {written(limit, 'share')} on households can be kept, with {about.title} "
+            f'{written(row.means[objective], about.unit)}: --at-most "{short.key}={100 * limit:.4g}%". '
+            "Whether families may be found more often than persons is for you to say."
+        )
 
 
 def _shortfall(short: Shortfall, line: MeasureLine, bound: Bound, name: str, *, several: bool) -> str:

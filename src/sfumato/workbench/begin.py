@@ -5,6 +5,7 @@ from pathlib import Path
 from sfumato.data.file_names import located
 from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
+from sfumato.project.checks import as_stated
 from sfumato.project.record import Record
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
@@ -54,7 +55,7 @@ def _swept(record: Record, desk: Desk) -> Draft:
         breadth=record.breadth,
         elsewhere=own,
         uses=record.asked,
-        at_most=record.at_most,
+        at_most=as_stated(record.at_most),
         at_least=record.at_least,
         population=record.population,
         replicates=record.replicates,

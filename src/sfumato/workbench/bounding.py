@@ -74,12 +74,17 @@ def named(desk: Desk, draft: Draft) -> Draft:
 
     A class alone, as the command line may say it, is the measure of that class which fits the table, or its usual one.
     """
-    usual = {type(one.measure).__name__: repr(one.measure) for one in usual_measures(desk, draft)}
+    usual = _by_class(desk, draft)
     sides = {
         side: {usual.get(name) or repr(read_measures([name])[0]): bound for name, bound in getattr(draft, side).items()}
         for side in ("at_most", "at_least")
     }
     return draft.but(**sides)
+
+
+def _by_class(desk: Desk, draft: Draft) -> dict[str, str]:
+    """Name the usual measures by their class; of several of one class the first, which the others go beside."""
+    return {type(one.measure).__name__: repr(one.measure) for one in reversed(usual_measures(desk, draft))}
 
 
 def meaning(measure: "Measure") -> str:
@@ -90,7 +95,7 @@ def meaning(measure: "Measure") -> str:
 
 def typical(desk: Desk, draft: Draft, release: str) -> dict[str, float]:
     """Return the bounds that are usual for a release, by the measures that fit this table."""
-    usual = {type(one.measure).__name__: repr(one.measure) for one in usual_measures(desk, draft)}
+    usual = _by_class(desk, draft)
     bounds = RELEASES[release].bounds
     return {usual.get(name, name): bound for name, bound in bounds.items() if name.partition("(")[0] in usual}
 

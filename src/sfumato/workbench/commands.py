@@ -120,8 +120,12 @@ def sweep_asked(desk: Desk, draft: Draft) -> dict[str, Any]:
 
 
 def _briefly(name: str, desk: Desk, draft: Draft) -> str:
-    """Return a measure's name as one writes it: without empty brackets, if no other of its class is computed."""
+    """Return a measure's name as one writes it: without empty brackets, if no other of its class is computed.
+
+    The class alone names persons, not their households.
+    """
     alike = [measure for measure in judging(desk, draft) if type(measure).__name__ == name.removesuffix("()")]
+    alike = [measure for measure in alike if getattr(measure, "unit", "record") != "household"]
     return name.removesuffix("()") if len(alike) == 1 else name
 
 

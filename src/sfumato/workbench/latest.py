@@ -12,6 +12,7 @@ from sfumato.errors import FileError, SfumatoError
 from sfumato.project import decision as decisions
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
+from sfumato.project.checks import as_stated
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
 from sfumato.show.decision import Decision
@@ -175,7 +176,8 @@ def kept_candidates(draft: Draft, found: Latest) -> tuple[str, ...]:
 
 def _other_wishes(draft: Draft, record: Record) -> str:
     """Say whether another candidate would be chosen, or be released in another way."""
-    for now, then in ((draft.at_most, record.at_most), (draft.at_least, record.at_least)):
+    at_most = as_stated(draft.at_most), as_stated(record.at_most)
+    for now, then in (at_most, (draft.at_least, record.at_least)):
         if by_key(now) != by_key(then):
             return f"The bounds were changed after the last run{_from_to(by_key(then), by_key(now))}."
     if draft.choose != record.choose:

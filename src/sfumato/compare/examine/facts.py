@@ -11,6 +11,7 @@ from sfumato.compare.examine.findings import (
     SpecialColumn,
 )
 from sfumato.compare.examine.whole import gaps
+from sfumato.data.behaviour import behaviours
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
@@ -91,7 +92,16 @@ def caution_facts(original: Microdata, protected: Microdata) -> CautionFacts:
         unique=_unique(protected, bare) if bare else None,
         special=_special(original, protected),
         known_too=_known_too(original, protected),
+        units_found=_units_found(original),
     )
+
+
+def _units_found(original: Microdata) -> tuple[tuple[str, str], ...]:
+    """Find what numbers households, persons of a panel or firms, and is not named so: its records share something."""
+    if original.schema.household is not None:
+        return ()
+    found = (one for one in behaviours(original) if one.behaves == "household" and one.shared)
+    return tuple((one.name, one.evidence) for one in found)
 
 
 def _known_too(original: Microdata, protected: Microdata) -> tuple[tuple[str, str], ...]:

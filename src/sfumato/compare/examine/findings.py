@@ -309,6 +309,9 @@ class CautionFacts:
     unique: float | None = None  # share of records unique in those keys; None if there are none
     special: tuple[SpecialColumn, ...] = ()
     known_too: tuple[tuple[str, str], ...] = ()  # variables published as they are that a key tells, and the key
+    units_found: tuple[
+        tuple[str, str], ...
+    ] = ()  # what looks like the number of a household, if none is named, and why
 
 
 @dataclass(frozen=True)
