@@ -160,3 +160,69 @@ def test_bounds_may_be_measures_or_any_way_to_write_them(files: tuple[Path, Path
     assert dict(plan.at_most) == {"Suppressed(variables=('region',))": 0.1, "KAnonymity(k=5)": 0.2}
     assert {"Suppressed(variables=('region',))", "KAnonymity(k=5)"} <= set(map(repr, plan.measures))
     assert replace(plan) == plan
+
+
+HOMES = "Reidentification(unit='household')"
+
+
+def test_households_are_bounded_as_persons_are(files: tuple[Path, Path], out: Path) -> None:
+    told: list[str] = []
+    methods = [LocalSuppression(3)]
+    plan = planned(*files, methods=methods, at_most={"Reidentification": 0.3}, seed=1, out=out, tell=told.append)
+    assert plan.at_most == {"Reidentification()": 0.3, HOMES: 0.3}
+    assert {repr(measure) for measure in plan.measures} >= {"Reidentification()", HOMES}
+    assert plan.risk == "Reidentification()"
+    assert any(f"households are bounded as persons are: {HOMES} at most 30 %" in line for line in told)
+    # so the script that makes the release again says both, and the bound is not added once more
+    again = planned(*files, methods=methods, at_most=plan.at_most, seed=1, out=out)
+    assert again.at_most == plan.at_most
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kept"),
+    [
+        ({"Reidentification": 0.3, HOMES: 0.6}, {"Reidentification()": 0.3, HOMES: 0.6}),  # another is said
+        ({"Reidentification(above=0.2)": 0.0}, {"Reidentification(above=0.2)": 0.0}),  # of single persons
+        ({"Suppressed": 0.3}, {"Suppressed": 0.3}),
+    ],
+)
+def test_a_bound_on_households_that_is_said_holds(
+    files: tuple[Path, Path], out: Path, bounds: dict[str, float], kept: dict[str, float]
+) -> None:
+    plan = planned(*files, methods=[LocalSuppression(3)], at_most=bounds, seed=1, out=out)
+    assert {bound: repr(limit) for bound, limit in plan.at_most.items()} == {b: repr(x) for b, x in kept.items()}
+
+
+def test_named_keys_are_those_of_the_household_as_well(files: tuple[Path, Path], out: Path) -> None:
+    named = sfumato.Reidentification(variables=("region", "sex"))
+    plan = planned(*files, methods=[LocalSuppression(3)], at_most={named: 0.1}, seed=1, out=out)
+    assert plan.at_most == {repr(named): 0.1, repr(replace(named, unit="household")): 0.1}
+
+
+def test_who_lives_alone_has_no_household_to_bound(tmp_path: Path, out: Path) -> None:
+    survey = sfumato.household_survey(150)
+    alone = survey.take((survey.columns["household_size"] == 1).nonzero()[0])
+    sfumato.write(alone, tmp_path / "alone.csv")
+    sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
+    bounds = {"Reidentification": 0.3}
+    files = tmp_path / "alone.csv", tmp_path / "schema.toml"
+    plan = planned(*files, methods=[LocalSuppression(3)], at_most=bounds, seed=1, out=out)
+    assert plan.at_most == bounds
+
+
+def test_candidates_keep_households_apart(files: tuple[Path, Path], out: Path) -> None:
+    """What members share is coarser or gone, the weight says no more, and one of them keeps the bound."""
+    plan = planned(*files, at_most={"Reidentification": 0.2}, seed=1, out=out)
+    measures = [sfumato.Reidentification(), sfumato.Reidentification(unit="household")]
+    apart = [method for method in plan.methods if "WeightMasking(how='margins')" in repr(method)]
+    assert 4 <= len(apart) < len(plan.methods)
+    kept = 0
+    for method in apart:
+        made = method.protect(plan.data, rng=generator(1, method, 0))
+        assert "raked anew" in plan.whys[repr(method)]
+        shared = ("region", "urbanity", "household_size", "tenure", "rent")
+        assert all(n not in made.names or made.schema[n].treatment.recoded for n in ("household_size", "rent"))
+        cells = {tuple(row) for row in zip(*(made.columns[n].tolist() for n in shared if n in made.names), strict=True)}
+        assert len(cells) < 100  # of 150 households
+        kept += all(measure.evaluate(plan.data, made, rng=1).value <= 0.2 for measure in measures)
+    assert kept >= 2

@@ -251,6 +251,25 @@ def test_households_in_groups_are_those_counted_one_by_one(seed: int, homes: int
     assert households_in_groups(before, after, unit, group).tolist() == pytest.approx(expected)
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from((0.0, 0.3)))
+def test_what_is_too_large_to_lay_side_by_side_is_found_alike(seed: int, homes: int, blank: float) -> None:
+    rng = np.random.default_rng(seed)
+    unit = rng.permutation(np.repeat(np.arange(homes), rng.integers(1, 5, homes))).astype(np.int64)
+    before = rng.integers(0, 3, (len(unit), 2)).astype(np.int32)
+    after = np.where(rng.random(before.shape) < blank, -1, before).astype(np.int32)
+    group = np.unique(rng.integers(0, 3, homes)[unit], return_inverse=True)[1]
+
+    def found() -> list[list[float]]:
+        several = alike_households(before, after, unit), alike_households(before, after, unit, group)
+        return [one.tolist() for one in (*several, households_in_groups(before, after, unit, group))]
+
+    side_by_side = found()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sfumato.risk.household_attack.CELLS", 0)
+        assert found() == [pytest.approx(one) for one in side_by_side]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.sampled_from((0.0, 0.2)))
 def test_k_anonymity_of_households_is_that_of_all_pairings(seed: int, homes: int, blank: float) -> None:

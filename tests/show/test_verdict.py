@@ -200,3 +200,75 @@ def test_an_undefined_or_missing_figure_is_shown_as_a_broken_bound(results: Resu
     line = next(one for one in summary.candidates if one.chosen)
     odd = replace(line, figures={**line.figures, K: replace(line.figures[K], value=float("nan"))})
     assert summary.broken(line, summary.bounds) == () and summary.broken(odd, summary.bounds) == (bound,)
+
+
+HOMES = "Reidentification(unit='household')"
+
+
+@pytest.fixture(scope="module")
+def families() -> Results:
+    """A survey of which one candidate keeps families apart: nothing that they share is left."""
+    survey = sfumato.household_survey(120, seed=4)
+    keys = sfumato.GlobalRecoding(groups=2, rare=0.3, bins={"age": (40,)}, variables=("marital", "education"))
+    shared = ("region", "urbanity", "household_size", "tenure", "rent", "weight")
+    apart = sfumato.VariableRemoval(variables=shared) + keys + sfumato.VariableRemoval(variables=("occupation",))
+    measures = [
+        sfumato.Reidentification(variables=("sex", "age", "marital", "education")),
+        sfumato.Reidentification(variables=("sex", "age", "marital", "education"), unit="household"),
+        sfumato.GlobalDataUtility(),
+    ]
+    return Experiment(survey, [keys, apart], measures).run(original=True)
+
+
+def of_families(results: Results, persons: float, households: float) -> Summary:
+    found, homes, utility = map(repr, results.measures)
+    return summarise(results, risk=found, utility=utility, at_most={found: persons, homes: households})
+
+
+def test_households_are_told_of_beside_persons(families: Results) -> None:
+    found, homes, _ = map(repr, families.measures)
+    apart = families.rows[1]
+    said = of_families(families, 0.3, 0.3).verdict.found
+    persons, together = (apart.parts[key]["expected re-identifications"] for key in (found, homes))
+    assert " records before, " in said and " of 120 households before, " in said
+    assert f"{verdict._persons(persons)} after; " in said and said.endswith(f"{verdict._persons(together)} after.")
+
+
+def test_what_the_bound_on_households_costs_is_said(families: Results) -> None:
+    _, homes, utility = map(repr, families.measures)
+    keys, apart = families.rows
+    limit = apart.means[homes] + 0.001
+    assert keys.means[homes] > limit and keys.means[utility] > apart.means[utility]  # so the bound decides
+    summary = of_families(families, 1.0, limit)
+    assert summary.verdict.publish
+    (price,) = [said for said in summary.verdict.price if "households keep their bound" in said]
+    for row in (keys, apart):
+        assert f"{100 * row.means[utility]:.4g} %" in price
+    assert f"{100 * keys.means[homes]:.4g} % of the households are found" in price
+    assert not [said for said in of_families(families, 1.0, 1.0).verdict.price if "households keep" in said]
+
+
+def test_which_bound_on_households_can_be_kept_is_said_where_none_keeps_that_of_persons(families: Results) -> None:
+    _, homes, utility = map(repr, families.measures)
+    apart = families.rows[1]
+    summary = of_families(families, 1.0, apart.means[homes] / 2)
+    assert not summary.verdict.publish
+    (reachable,) = [said for said in summary.verdict.advice if "on households can be kept" in said]
+    assert f"{100 * apart.means[utility]:.4g} %" in reachable and f'--at-most "{homes}=' in reachable
+    limit = float(reachable.partition(f"{homes}=")[2].partition("%")[0]) / 100
+    assert apart.means[homes] <= limit <= apart.means[homes] + 0.001
+    assert of_families(families, 1.0, limit).verdict.publish  # what it says can be asked for
+
+
+def test_records_that_seem_to_belong_together_are_warned_of_where_no_household_is_named() -> None:
+    survey = sfumato.household_survey(80, seed=4)
+    bare = replace(survey, schema=replace(survey.schema, household=None))
+    bare = bare.recast({"household": (replace(bare.schema["household"], role="other"), bare.columns["household"])})
+    bounds = {sfumato.Reidentification(): 1.0}
+    for data, warned in ((bare, True), (survey, False)):
+        run = Experiment(data, [sfumato.Noise(0.1)], [*bounds, sfumato.GlobalDataUtility()]).run(original=True)
+        found = examine(run, run.rows[0].candidate, what=["cautions"])
+        told = summarise(run, found, risk="Reidentification()", utility="GlobalDataUtility()", at_most=bounds)
+        said = [one for one in told.verdict.warnings if 'Write household = "household"' in one]
+        assert bool(said) is warned
+        assert not warned or "constant in each: " in said[0]

@@ -30,7 +30,11 @@ from sfumato.risk.household_attack import Members
 
 Codes = NDArray[np.integer]
 STRICTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1)  # times the share of persons that may be found: so strict are keys
-AIMS = ((0.92, 3), (0.7, 1))  # of a bound on households, as blanks change what is found; and how many ways for each
+AIMS = (
+    (0.92, 3),
+    (0.7, 1),
+    (0.45, 1),
+)  # of a bound on households, as blanks change what is found; and how many ways for each
 OF_CLASSES = 0.85  # the same for persons, as where no household is bounded
 AT_LEAST = 2  # households of each combination of what they share, at the end of the climb: as many as there are
 DEAR = 0.02  # of its detail is what a variable that is left out counts as having left
