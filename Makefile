@@ -54,7 +54,7 @@ tests: $(STAMP)
 	$(BIN)/python -m pytest $(TWO)
 
 test-long: $(STAMP)
-	SFUMATO_KILLS=200 SFUMATO_TABLES=200 SFUMATO_RECORDS=100000 $(BIN)/python -m pytest $(TWO) \
+	SFUMATO_KILLS=200 SFUMATO_TABLES=200 SFUMATO_RECORDS=100000 SFUMATO_KEY_SETS=6 $(BIN)/python -m pytest $(TWO) \
 	  $(shell grep -lE 'how_often|every_engine' -r tests --include='test_*.py')
 
 test-wheel: $(WHEEL)/installed

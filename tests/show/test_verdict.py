@@ -6,15 +6,18 @@ from typing import Any
 import pytest
 
 import sfumato
+from sfumato import Reidentification, Scenario
 from sfumato.compare.choose import Choice
 from sfumato.compare.examine import examine
 from sfumato.compare.experiment import UNPROTECTED, Experiment
 from sfumato.compare.results import Results
 from sfumato.restoration.findings import Checked
+from sfumato.risk.reidentification import KNOWING, WITH_REGISTER
 from sfumato.show import verdict
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import Summary, from_json, to_json
 from sfumato.show.terminal import changes_table, verdict_text
+from sfumato.show.wording import percentage
 
 K = "KAnonymity()"
 SUPPRESSED = "Suppressed()"
@@ -70,7 +73,40 @@ def test_before_and_after_stand_side_by_side(results: Results) -> None:
 def test_a_bound_that_the_original_keeps_is_said(results: Results) -> None:
     summary = told(results, found=1.0)
     assert any("asks for nothing" in said for said in summary.verdict.warnings)
-    assert not told(results, found=0.5, k=0.0).verdict.warnings
+    # what is left is said of weights without a scenario, whatever the bounds are
+    (said,) = told(results, found=0.5, k=0.0).verdict.warnings
+    assert said.startswith("No scenario is declared, and the file has weights")
+
+
+def test_it_says_which_intruder_decides_and_what_the_other_finds() -> None:
+    survey = sfumato.household_survey(400, seed=4)
+    keys = ("region", "sex", "age")
+    silent = replace(survey, schema=replace(survey.schema, scenarios=()))
+    knows, searches = (
+        replace(silent, schema=replace(silent.schema, scenarios=(Scenario("x", keys, knows_membership=member),)))
+        for member in (True, False)
+    )
+    methods, measures = [sfumato.GlobalRecoding(groups=2, rare=0.2)], [Reidentification()]
+    for table in (silent, knows, searches):
+        results = Experiment(table, methods, [*measures, sfumato.Suppressed()]).run(original=True)
+        summary = summarise(
+            results, risk="Reidentification()", utility="Suppressed()", at_most={"Reidentification()": 1.0}
+        )
+        lines = [said for said in summary.verdict.warnings if "intruder who knows who took part" in said]
+        row = next(row for row in results.rows if row.candidate != UNPROTECTED)
+        value = row.means["Reidentification()"]
+        if table is silent:
+            (said,) = lines
+            assert f"decides, and finds {percentage(value)}" in said
+            assert f"who does not know it, finds {percentage(row.parts['Reidentification()'][WITH_REGISTER])}" in said
+            assert row.parts["Reidentification()"][WITH_REGISTER] < value
+        elif table is knows:
+            assert not lines, "who declares a scenario has decided"
+        else:
+            (said,) = lines
+            assert "rests on a model of the population" in said and "in 95 of 100 cases" in said
+            assert f"finds {percentage(row.parts['Reidentification()'][KNOWING])}" in said
+            assert row.parts["Reidentification()"][KNOWING] > value
 
 
 def test_a_bound_on_what_is_lost_is_never_idle(results: Results) -> None:

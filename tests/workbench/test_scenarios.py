@@ -213,3 +213,17 @@ def test_names_that_would_break_the_page_are_only_text(tmp_path: Path) -> None:
         assert "<script>alert" not in page.text
         assert "<img" not in page.text
         assert "<b>0" not in page.text
+
+
+def test_with_weights_it_asks_whether_the_intruder_knows_who_took_part(bench: Bench) -> None:
+    page = bench.text("scenarios")
+    assert ("Does the intruder know who took part?" in page) is (
+        bench.desk.table(bench.draft).schema.weight is not None
+    )
+    added = said(bench.post("scenarios", "add", preset="all of a register"))
+    assert "all of a register" in added
+    assert not bench.desk.stated(bench.draft).scenarios[-1].knows_membership
+
+
+def test_without_weights_it_does_not_ask(tiny: Bench) -> None:
+    assert "Does the intruder know who took part?" not in tiny.text("scenarios")

@@ -37,6 +37,7 @@ STATED = "the keys stated"
 # part, or knew it; and the interval of an estimate of the population
 WITH_REGISTER, KNOWING = "by a register, not knowing who took part", "knowing who took part"
 AT_LEAST, AT_MOST = "share, at least", "share, at most"
+BY_MODEL = "share by the model "  # of the population
 
 
 @catalogued(
@@ -56,6 +57,9 @@ AT_LEAST, AT_MOST = "share, at least", "share, at most"
             "with their household",
             "lives together",
             WITH_OTHERS,
+            WITH_REGISTER,
+            KNOWING,
+            AT_MOST,
         ),
         better="lower",
         range=(0.0, 1.0),
@@ -319,10 +323,12 @@ def _of_the_other(worst: Judged, above: float | None) -> dict[str, float]:
     """Return what an intruder finds who differs in whether he knows who took part, and the interval of an estimate."""
     parts = {}
     estimate = worst.estimate
-    if not worst.scenario.knows_membership and estimate is not None and not np.isnan(estimate.low):
+    estimated = above is None and not worst.scenario.knows_membership
+    if estimated and estimate is not None and not np.isnan(estimate.low):
         whole = float(estimate.expected[estimate.decides])
         mean = worst.chances.mean
         parts = {AT_LEAST: mean * estimate.low / whole, AT_MOST: min(mean * estimate.high / whole, 1.0)}
+        parts |= {f"{BY_MODEL}{name}": min(mean * said / whole, 1.0) for name, said in estimate.expected.items()}
     if worst.other is not None:
         parts[WITH_REGISTER if worst.scenario.knows_membership else KNOWING] = worst.other.figure(above)
     return parts

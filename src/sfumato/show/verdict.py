@@ -12,6 +12,8 @@ from sfumato.compare.rows import half_width
 from sfumato.composition import Chain
 from sfumato.data.roles import Undeclared
 from sfumato.restoration.findings import Checked
+from sfumato.risk.population import FACTOR
+from sfumato.risk.reidentification import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, WITH_REGISTER
 from sfumato.show.advice import MADE, TOPIC_OF
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
@@ -231,6 +233,7 @@ def _warnings(
     before = results.unprotected
     if not any(measures[bound.key].purpose == "risk" for bound in bounds):
         yield "No risk is bounded: this is the best under these bounds, however much it gives away. Bound a risk too."
+    yield from _intruder(results, row or before)
     for bound in bounds:
         if bound.key in choice.idle and before is not None:
             said = already_kept(bound, measures[bound.key], before.means[bound.key])
@@ -251,6 +254,35 @@ def _membership(results: Results, row: Row) -> Iterator[str]:
             "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
             "than to other people's, so that who knows a person may tell whether that person is in the original."
         )
+
+
+def _intruder(results: Results, row: Row | None) -> Iterator[str]:
+    """Say which intruder decides and what the other finds, and how sure an estimate of the population is."""
+    for key in results.figures:
+        parts = {} if row is None else row.parts.get(key, {})
+        found = None if row is None else row.means.get(key)
+        if found is None:
+            continue
+        if WITH_REGISTER in parts and not results.table.schema.scenarios:
+            yield (
+                f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
+                f"finds {percentage(found)}. One with a register of the population, who does not know it, finds "
+                f"{percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a scenario."
+            )
+        by_model = {name.removeprefix(BY_MODEL): share for name, share in parts.items() if name.startswith(BY_MODEL)}
+        if not by_model:
+            continue
+        low, high = (min(by_model, key=lambda n: by_model[n]), max(by_model, key=lambda n: by_model[n]))
+        sure = f"between {percentage(parts[AT_LEAST])} and {percentage(parts[AT_MOST])} in 95 of 100 cases"
+        said = f"{results.figures[key].title} rests on a model of the population: {percentage(found)}, {sure}."
+        if by_model[high] > FACTOR * by_model[low]:
+            said += (
+                f" Models differ by more than a factor of {FACTOR:g}, from {percentage(by_model[low])} ({low}) to "
+                f"{percentage(by_model[high])} ({high}); the larger decides."
+            )
+        if KNOWING in parts:
+            said += f" An intruder who knows who took part finds {percentage(parts[KNOWING])}."
+        yield said
 
 
 def _unsure(results: Results, row: Row, bounds: Sequence[Bound]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from sfumato.workbench.screens.screen import Done, Form, Refused, place_of
 LONGEST = 100  # characters of a name
 MOST_K = 1000
 MOST = 30  # intruders
+SEARCHING = "all of a register"  # who knows all keys of everybody, but not who took part
 
 
 def add(desk: Desk, draft: Draft, form: Form) -> Done:
@@ -30,7 +31,9 @@ def add(desk: Desk, draft: Draft, form: Form) -> Done:
         made = _countable(live_of(desk, draft), proposed(preset, schema))
     else:
         keys = schema.analysed(role="key") or schema.analysed()[:1]
-        made = Scenario("an intruder" if there else ALL_KEYS, keys) if keys else None
+        knows = form.text("preset") != SEARCHING
+        named = ("an intruder" if there else ALL_KEYS) if knows else SEARCHING
+        made = Scenario(named, keys, knows_membership=knows) if keys else None
     if made is None:
         raise Refused("preset", "no variable is left that anybody could know: on Variables, give some the role key")
     made = replace(made, name=_free(made.name, there))

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.compare.counts import Counts
@@ -75,10 +75,14 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         return Card(place, scenario, figures, advice, counts is not None and _is_much(counts))
 
     opened = declared[at] if declared else None
+    assumed = [card(0, scenario) for scenario in schema.intruders()] if not declared else []
+    weighed = schema.weight is not None
+    searching = [card(0, replace(one.scenario, knows_membership=False)) for one in assumed if weighed]
     return {
         "cards": [card(place, scenario) for place, scenario in enumerate(declared)],
         "at": at,
-        "assumed": [card(0, scenario) for scenario in schema.intruders()] if not declared else [],
+        "assumed": assumed,
+        "searching": searching,
         "keys": [] if opened is None else _keys(schema, opened, by_role=True),
         "others": [] if opened is None else _keys(schema, opened, by_role=False),
         "search": len(schema.analysed()) > FEW,
