@@ -11,8 +11,8 @@ from sfumato.compare.choose import Choice
 from sfumato.compare.examine import examine
 from sfumato.compare.experiment import UNPROTECTED, Experiment
 from sfumato.compare.results import Results
+from sfumato.measurement import KNOWING, WITH_REGISTER
 from sfumato.restoration.findings import Checked
-from sfumato.risk.reidentification import KNOWING, WITH_REGISTER
 from sfumato.show import verdict
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import Summary, from_json, to_json

@@ -18,7 +18,7 @@ from sfumato.kernels.groups import classes, first_records
 from sfumato.kernels.population import uniques
 from sfumato.kernels.population.inverses import poisson_inverse
 from sfumato.kernels.population.pitman import Fit, Pitman, Spectrum, fitted
-from sfumato.measurement import Measurement
+from sfumato.measurement import MODELS_DIFFER, Measurement
 from sfumato.pair import Keys, Pair
 from sfumato.pair.keys import MISSING_KEYS, repeated_units
 from sfumato.pair.statistics import KeyClasses
@@ -34,7 +34,6 @@ PopulationModel = Literal["Pitman-Yor", "log-linear", "Benedetti-Franconi"]
 
 THRESHOLDS = (0.09, 0.2, 0.33)
 FEW = 300  # units of the sample below which models err by an order of magnitude
-FACTOR = 2.0  # by which models may differ before the larger decides
 # 1.96 standard errors of the log of the expected matches, for each factor e of the population over the sample, by
 # which real populations are off the model: with the interval of the likelihood it held the truth in 94 of 100 cases
 MODEL_ERROR = 0.15
@@ -145,9 +144,11 @@ def matches(
                 "of magnitude, so the largest figure decides"
             )
             decides = largest
-        elif expected[largest] > FACTOR * expected[model]:
+        elif expected[largest] > MODELS_DIFFER * expected[model]:
             decides = largest
-            notes.append(f"the models differ by more than a factor of {FACTOR:g}, so {largest} decides, the larger")
+            notes.append(
+                f"the models differ by more than a factor of {MODELS_DIFFER:g}, so {largest} decides, the larger"
+            )
     low, high = _interval(expected[decides], by_model[decides], records, fit, population / units)
     return Matches(
         decides, by_model[decides], expected, low, high, fit, spectrum.units, share * population, tuple(notes)

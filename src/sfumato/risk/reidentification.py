@@ -17,7 +17,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
-from sfumato.measurement import SAMPLING_ERROR, Measurement
+from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, SAMPLING_ERROR, WITH_REGISTER, Measurement
 from sfumato.pair import Half, Pair
 from sfumato.pair.consequences import LOOKED
 from sfumato.pair.sample import NORMAL, SIZE, Sample
@@ -33,11 +33,6 @@ Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
 STATED = "the keys stated"
-# parts: the figure if the intruder of the worst scenario had a register of the population instead of knowing who took
-# part, or knew it; and the interval of an estimate of the population
-WITH_REGISTER, KNOWING = "by a register, not knowing who took part", "knowing who took part"
-AT_LEAST, AT_MOST = "share, at least", "share, at most"
-BY_MODEL = "share by the model "  # of the population
 
 
 @catalogued(

@@ -11,9 +11,8 @@ from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
 from sfumato.composition import Chain
 from sfumato.data.roles import Undeclared
+from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
 from sfumato.restoration.findings import Checked
-from sfumato.risk.population import FACTOR
-from sfumato.risk.reidentification import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, WITH_REGISTER
 from sfumato.show.advice import MADE, TOPIC_OF
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
@@ -275,9 +274,9 @@ def _intruder(results: Results, row: Row | None) -> Iterator[str]:
         low, high = (min(by_model, key=lambda n: by_model[n]), max(by_model, key=lambda n: by_model[n]))
         sure = f"between {percentage(parts[AT_LEAST])} and {percentage(parts[AT_MOST])} in 95 of 100 cases"
         said = f"{results.figures[key].title} rests on a model of the population: {percentage(found)}, {sure}."
-        if by_model[high] > FACTOR * by_model[low]:
+        if by_model[high] > MODELS_DIFFER * by_model[low]:
             said += (
-                f" Models differ by more than a factor of {FACTOR:g}, from {percentage(by_model[low])} ({low}) to "
+                f" Models differ by more than a factor of {MODELS_DIFFER:g}, from {percentage(by_model[low])} ({low}) to "
                 f"{percentage(by_model[high])} ({high}); the larger decides."
             )
         if KNOWING in parts:
