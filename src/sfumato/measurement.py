@@ -16,8 +16,8 @@ from sfumato.errors import ParameterError
 Table = tuple[Mapping[str, Any], ...]
 SAMPLING_ERROR = "standard error"  # the part that says how sure a value is that rests on some of the records only
 
-# parts of a re-identification: the figure if the intruder of the worst scenario had a register of the population instead
-# of knowing who took part, or knew it; and what the models of the population say where one is estimated
+# parts of a re-identification: the figure if the intruder of the worst scenario had a register of the population
+# instead of knowing who took part, or knew it; and what the models of the population say where one is estimated
 WITH_REGISTER, KNOWING = "by a register, not knowing who took part", "knowing who took part"
 AT_LEAST, AT_MOST, BY_MODEL = "share, at least", "share, at most", "share by the model "
 MODELS_DIFFER = 2.0  # by more than this factor: the larger decides

@@ -276,8 +276,8 @@ def _intruder(results: Results, row: Row | None) -> Iterator[str]:
         said = f"{results.figures[key].title} rests on a model of the population: {percentage(found)}, {sure}."
         if by_model[high] > MODELS_DIFFER * by_model[low]:
             said += (
-                f" Models differ by more than a factor of {MODELS_DIFFER:g}, from {percentage(by_model[low])} ({low}) to "
-                f"{percentage(by_model[high])} ({high}); the larger decides."
+                f" Models differ by more than a factor of {MODELS_DIFFER:g}, from {percentage(by_model[low])} "
+                f"({low}) to {percentage(by_model[high])} ({high}); the larger decides."
             )
         if KNOWING in parts:
             said += f" An intruder who knows who took part finds {percentage(parts[KNOWING])}."
