@@ -160,3 +160,41 @@ def test_protect_writes_nothing_either(register: Path, tmp_path: Path) -> None:
     assert list(pd.read_csv(target).columns) == ["region", "sex", "pay"]
     assert run(*asked, "--as-is", "--force")[0] == 0  # for use inside the house
     assert "mail" in pd.read_csv(target).columns
+
+
+def test_the_verdict_lists_what_goes_out_as_collected_and_what_links_two_releases(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(list("NESW"), 300),
+            "sex": rng.choice(["f", "m"], 300),
+            "pay": np.round(rng.lognormal(10, 0.5, 300), 2),
+            "rent": np.round(rng.lognormal(6, 0.5, 300), 2),
+            "rooms": rng.integers(1, 6, 300),
+            "w": np.round(rng.uniform(10, 90, 300), 3),
+        }
+    )
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    roles = {"region": "key", "sex": "key", "pay": "confidential", "rent": "other", "rooms": "other"}
+    said = "".join(f'[variables.{name}]\nrole = "{role}"\n' for name, role in roles.items())
+    (tmp_path / "schema.toml").write_text(f'weight = "w"\n{said}')
+    summary = sfumato.sweep(
+        tmp_path / "survey.csv",
+        tmp_path / "schema.toml",
+        methods=["RankSwapping(p=0.2, variables=['pay'])"],
+        at_most={"Reidentification": 0.9},
+        replicates=1,
+        bootstrap=False,
+        seed=2**50,
+        workers=1,
+        out=tmp_path / "sweep",
+    )
+    told = summary.verdict.collected
+    assert told[0] == "4 variables of 6: region and sex (keys); rent and rooms (other)"
+    exact = {line.split(" ")[0].rstrip(","): line for line in told[1:]}
+    # nearly every rent and weight is the only one of its value; pay was swapped, rooms has five values
+    assert set(exact) == {"rent", "w"}
+    assert f"{frame['rent'].nunique():,} different exact values" in exact["rent"]
+    assert "the survey weight" in exact["w"] and "WeightMasking('classes')" in exact["w"]
+    assert "As collected go out" in (tmp_path / "sweep" / "report.md").read_text()
+    assert "exact values" not in (tmp_path / "sweep" / "release" / "about.md").read_text()

@@ -28,6 +28,7 @@ def make(folder: Path, **changes: object) -> Desk:
     data = sfumato.read(path)
     stated = replace(
         data.schema,
+        variables=tuple(replace(v, declared=True) for v in data.schema),  # somebody has looked at every role
         weight="weight",
         household="household",
         id="person",

@@ -97,9 +97,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sfumato.write(pa.table(columns), folder / "survey.parquet")
     data = sfumato.read(folder / "survey.parquet")
     labelled = [
-        replace(v, label=HOSTILE[n], labels=tuple((c, HOSTILE[-1 - n]) for c in v.categories), role="key")
+        replace(
+            v, label=HOSTILE[n], labels=tuple((c, HOSTILE[-1 - n]) for c in v.categories), role="key", declared=True
+        )
         if n < 5
-        else replace(v, label=HOSTILE[n])
+        else replace(v, label=HOSTILE[n], declared=True)
         for n, v in enumerate(data.schema)
     ]
     intruder = sfumato.Scenario(HOSTILE[0], keys=tuple(names[:4]), k=3)

@@ -57,6 +57,13 @@ class Steward:
         self.page.wait_for_selector('main h1:text-is("Variables")')
         self.calm()
 
+    def call_the_rest_other(self) -> None:
+        """Say of every variable whose role is still a proposal that it is neither known nor secret."""
+        unsaid = "all => all.filter(one => !one.value).map(one => one.getAttribute('aria-label'))"
+        for label in self.page.eval_on_selector_all('#list select[name="role"]', unsaid):
+            self.page.select_option(f'select[aria-label="{label}"]', "other")
+            self.calm()
+
     def run(self) -> None:
         self.page.click("#run button.first")
         self.page.wait_for_function("() => document.querySelector('.going')", timeout=LONG)
@@ -114,6 +121,7 @@ def test_the_demo_survey_from_a_dropped_file_to_a_signed_release(
     for name, role in (("region", "key"), ("sex", "key"), ("age", "key"), ("income", "confidential")):
         page.select_option(f'select[aria-label="Role of {name}"]', role)
         steward.calm()
+    steward.call_the_rest_other()
     page.select_option('select[aria-label="Role of wealth"]', "confidential")
     steward.next("Scenarios")  # at once: the link waits until the change is kept
     assert Desk(empty.folder).stated(Desk(empty.folder).now().draft)["wealth"].role == "confidential"
@@ -179,6 +187,7 @@ def test_an_spss_file_from_a_dropped_file_to_a_signed_release(
         steward.calm()
     page.select_option("#id", "id")
     steward.calm()
+    steward.call_the_rest_other()
     for title in ("Scenarios", "Risk now", "Recode", "Mask"):
         steward.next(title)
     page.uncheck("input[name=proposed]")

@@ -56,7 +56,8 @@ def project(tmp_path: Path) -> Path:
     from dataclasses import replace
 
     intruder = sfumato.Scenario("register", keys=("region", "sex", "marital"), k=3)
-    stated = replace(data.schema, household="household", id="person", scenarios=(intruder,))
+    looked_at = tuple(replace(v, declared=True) for v in data.schema)
+    stated = replace(data.schema, variables=looked_at, household="household", id="person", scenarios=(intruder,))
     draft = Draft(source="survey.csv", confirmed=True, schema=desk.restated(stated), own=OWN, proposed=False)
     desk.change(lambda old: draft.but(at_most={"Reidentification": 1.0}), screen="open", what="made for a test")
     return folder

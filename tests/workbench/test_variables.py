@@ -314,3 +314,41 @@ def test_hostile_names_and_labels_are_text(empty_bench: Bench) -> None:
         page = empty_bench.get(place).text
         assert "<img" not in page and "<script>alert" not in page
     assert stated(empty_bench)[name].label.startswith("</textarea>")
+
+
+def test_proposed_roles_are_shown_as_unconfirmed_and_confirmed_by_one_or_by_group(people_bench: Bench) -> None:
+    page = people_bench.get("variables").text
+    assert "Roles that nobody has confirmed" in page and 'aria-label="Confirm: age is key"' in page
+    found = {row.variable.name: row.proposed for row in rows(people_bench.desk, people_bench.draft)}
+    assert {name: one.role for name, one in found.items() if one} == {
+        "name": "identifier",  # another text in every record
+        "home": "other",
+        "members": "other",
+        "sex": "key",
+        "degree": "key",
+        "born": "identifier",  # dates of birth, read as text
+        "started": "other",
+        "income": "confidential",
+        "age": "key",
+        "cohort": "other",
+    }
+    people_bench.post("variables", "confirm", names="age")
+    assert stated(people_bench)["age"].role == "key" and stated(people_bench)["age"].declared
+    people_bench.post("variables", "confirm", names=["sex", "degree"])
+    assert [v.name for v in stated(people_bench) if v.declared and v.role == "key"] == ["sex", "degree", "age"]
+    people_bench.post("variables", "say", name="members", role="other")  # said of what was other already
+    assert stated(people_bench)["members"].declared
+    people_bench.post("variables", "say", name="cohort", label="year of birth")  # says nothing of its role
+    assert not stated(people_bench)["cohort"].declared
+    left = {row.variable.name for row in rows(people_bench.desk, people_bench.draft) if row.proposed}
+    assert left == {"name", "home", "born", "started", "income", "cohort"}
+    refused = people_bench.post("variables", "confirm", names="age")
+    assert "confirmed already" in refused.text
+
+
+def test_what_inspect_proposed_in_the_file_is_unconfirmed_on_the_page(people_bench: Bench) -> None:
+    text = '[proposed]\nkey = ["age"]\n[variables.age]\nrole = "confidential"\n[variables.sex]\nrole = "key"\n'
+    people_bench.desk.change(lambda old: old.but(schema=text), screen="variables", what="as inspect wrote it")
+    found = {row.variable.name: row.proposed for row in rows(people_bench.desk, people_bench.draft)}
+    assert found["sex"] is None and found["age"] is not None
+    assert (found["age"].role, found["age"].why) == ("confidential", "schema.toml proposes it")

@@ -74,6 +74,13 @@ def proposals(data: Microdata) -> Proposals:
     specials = _specials(data, findings, found)
     roles: tuple[ProposedRole, ...] = ()
     roles = _unless_failed(lambda: proposed_roles(data, findings), roles, "roles", failed)
+    numbers = {one.name: one for one in specials if one.special != "weight" and one.by_behaviour}
+    roles = tuple(
+        replace(one, role="identifier", why=f"it may be the {numbers[one.name].special}: {numbers[one.name].why}")
+        if one.role == "other" and one.name in numbers
+        else one
+        for one in roles
+    )
     linked = replace(linked, notes=(*linked.notes, *failed))
     return Proposals(findings, found, specials, linked, roles)
 

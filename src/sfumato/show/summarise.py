@@ -100,6 +100,7 @@ def summarise(
             despite_audit=despite_audit,
             undeclared=undeclared,
             file=file,
+            distinct={line.name: line.distinct for line in lines.variables},
         ),
         file=file,
         records=len(results.table),

@@ -96,6 +96,7 @@ class Verdict:
     found: str = ""  # expected re-identifications before and after
     basis: str = ""  # which records figures and details are of, where these are not the same
     price: tuple[str, ...] = ()
+    collected: tuple[str, ...] = ()  # what goes out as it was collected, and which of it links two releases
     warnings: tuple[str, ...] = ()  # bounds that ask for nothing, a choice that chance may have made
     advice: tuple[str, ...] = ()  # what to change if nothing can be published
     changes: tuple[Change, ...] = ()

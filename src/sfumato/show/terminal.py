@@ -30,6 +30,9 @@ def verdict_text(summary: Summary) -> Text:
     if verdict.price:
         text.append("The price: ", style="bold default")
         text.append(f"{'; '.join(verdict.price)}.\n", style="not bold default")
+    if verdict.collected:
+        text.append("As collected: ", style="bold default")
+        text.append(f"{'. '.join(verdict.collected)}.\n", style="not bold default")
     return text
 
 

@@ -22,6 +22,7 @@ COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
 CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
 REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
+MANY = 100  # different numbers from which on they tell records apart
 APART = 0.10  # between two distributions: beyond it, another one
 
 
@@ -40,12 +41,13 @@ def verdict_of(
     despite_audit: bool = False,
     undeclared: Undeclared | None = None,
     file: str = "",
+    distinct: Mapping[str, int] | None = None,
 ) -> Verdict:
     """Say what was decided of the candidate in ``row``, or that none can be published and what to change.
 
     ``name`` is what the candidate is called, ``done`` what it does to the file, ``names`` are candidates' short names.
     A table that gives protected values back, as ``checked`` says, is not published unless ``despite_audit``; one with
-    columns that are ``undeclared`` is not published at all.
+    columns that are ``undeclared`` is not published at all. ``distinct`` counts the values of the original's variables.
     """
     called = names or {}
     silent = undeclared if undeclared is not None and undeclared.names else None
@@ -76,6 +78,9 @@ def verdict_of(
             *(price_of(examination) if examination is not None else ()),
             *(_price_of_households(results, row, choice, called) if choice is not None and row is not None else ()),
         ),
+        collected=tuple(_collected(results, examination.release, checked, distinct or {}))
+        if examination is not None and examination.release is not None
+        else (),
         warnings=(
             *(_left_out(results, checked) if row is not None else ()),
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
@@ -406,6 +411,35 @@ def price_of(found: Examination) -> tuple[str, ...]:
         if apart:
             said.append(f"distribution changed{where}: {listed(apart, 6)}")
     return tuple(said)
+
+
+def _collected(
+    results: Results, release: ReleaseFacts, checked: Checked | None, distinct: Mapping[str, int]
+) -> Iterator[str]:
+    """Say which variables go out as they were collected, and which of these are so fine that they link two releases."""
+    schema = results.original.schema
+    anew = set(checked.renewed if checked is not None else ())
+    same = [v.name for v in release.variables if v.same and not v.done and v.name in schema and v.name not in anew]
+    data = [name for name in same if name not in schema.special().values()]
+    if data:
+        by_role = [
+            f"{listed(names, 12)} ({'keys' if role == 'key' else role})"
+            for role in ("key", "confidential", "other")
+            if (names := tuple(name for name in data if schema[name].role == role))
+        ]
+        yield f"{count(len(data), 'variable')} of {len(release.variables)}: {'; '.join(by_role)}"
+    for name in same:
+        values = distinct.get(name, 0)
+        if schema[name].kind != "numeric" or values < max(MANY, len(results.original) / 4):
+            continue
+        what = f"{name}, the survey weight," if name == schema.weight else name
+        cure = (
+            "WeightMasking('classes') puts it in classes" if name == schema.weight else "round it or put it in classes"
+        )
+        yield (
+            f"{what} has {values:,} different exact values: whoever has another release with it joins the two record "
+            f"by record; {cure}"
+        )
 
 
 def _records(release: ReleaseFacts | None) -> int:

@@ -78,14 +78,13 @@ def unconfirmed(desk: Desk, draft: Draft) -> dict[str, ProposedRole]:
     """Return the roles that nobody has confirmed, by variable: as schema.toml lists them, or as the table proposes."""
     data = desk.table(draft)
     looked = desk.kept("roles", desk.form(draft), lambda: proposed_roles(_bare(data)))
-    stated = desk.stated(draft) if draft.schema else Schema()
     special = set(data.schema.special().values())
     found = {}
     for one in looked:
         variable = data.schema[one.name]
         if variable.declared or one.name in special:
             continue
-        listed = one.name in stated and variable.role != one.role
+        listed = variable.role not in ("other", one.role)  # as inspect, or a hand, wrote it
         found[one.name] = ProposedRole(one.name, variable.role, "schema.toml proposes it") if listed else one
     return found
 
