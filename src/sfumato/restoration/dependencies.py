@@ -25,7 +25,7 @@ from sfumato.restoration.aims import gone
 from sfumato.restoration.audit import FALSE_ALARMS
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.judging import restored_by
-from sfumato.restoration.likely import likely_sources
+from sfumato.restoration.likely import likely_sources, most_likely
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.routes import FEW, combined, joined
 from sfumato.restoration.trials import Sample, Target, Trial, screened, tried
@@ -168,6 +168,8 @@ class _Search:
     def proposals(self) -> list[Dependency]:
         """Return what to link: no two that say the same, nothing that goes round in a circle."""
         likely = likely_sources(self.data, self.columns, self.rng)
+        if any(len(sources) >= most_likely(len(self.columns)) for sources in likely.values()):
+            self.notes.append(f"tried as a source of a variable: the {most_likely(len(self.columns))} likeliest ones")
         alone = {name: self._alone(target, likely[name]) for name, target in self.targets.items()}
         copies = self._copies(alone)
         once = [name for name in self.columns if name not in copies]

@@ -13,6 +13,7 @@ Mask = NDArray[np.bool_]
 
 LIKELY = 0.5  # of what chance leaves open records next to each other in a source must agree in
 NEIGHBOURS = 0.05  # of the records may lie between two numbers that agree so
+PAIRS, FEWEST = 10_000, 10  # of columns that are tried in a wide table, and for each column
 CELLS, LEAST = 200_000, 500  # of the table that is looked at: fewer records if it is wide, but so many
 
 
@@ -22,11 +23,12 @@ def likely_sources(
     """Return for each column those that may determine it: records next to each other in these mostly agree in it.
 
     Next to each other are records with the same value, and of a source that has an order also those with the next one.
-    Whatever determines a column, wholly or nearly, is among them; most of what does not is not.
+    Whatever determines a column, wholly or nearly, is among them; most of what does not is not. In a table of more
+    columns than ``PAIRS`` allows to try all of them for, those stay in which records agree most.
     """
-    likely: dict[str, list[str]] = {name: [] for name in columns}
     if not columns:
-        return likely
+        return {}
+    offered: dict[str, list[tuple[float, int, str]]] = {name: [] for name in columns}
     names = list(columns)
     rows = slice(0, max(LEAST, CELLS // len(names)))
     values = np.column_stack([_places(columns[name])[rows] for name in names])
@@ -41,8 +43,14 @@ def likely_sources(
         found = _agreement(values, missing, apart, order, same)
         for place in np.flatnonzero(found - usual >= LIKELY * (1 - usual)):
             if names[place] != source:
-                likely[names[place]].append(source)
-    return likely
+                offered[names[place]].append((-float(found[place]), len(offered[names[place]]), source))
+    most = most_likely(len(names))
+    return {name: [source for *_, source in sorted(found)[:most]] for name, found in offered.items()}
+
+
+def most_likely(columns: int) -> int:
+    """Return how many sources are tried for each of so many columns."""
+    return max(PAIRS // max(columns, 1), FEWEST)
 
 
 def _places(evidence: Evidence) -> Floats:
