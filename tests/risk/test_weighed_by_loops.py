@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.risk import weighed as module
+from sfumato.risk.attacks import fewest_changed
 from sfumato.risk.method_attack import nearest_group, own_group
 from sfumato.risk.weighed import SCALINGS, Term, _half, weighed
 
@@ -118,3 +119,24 @@ def test_groups_of_means_by_hand() -> None:
     assert found.centre.tolist() == [place[2], place[2], place[5], place[8], place[8], place[5]]
     gap = nearest_group(np.array([[np.nan], [1.0], [6.0], [9.0], [7.0], [4.0]]), np.array([[np.nan], *after[1:]]))
     assert gap.centre[0] == gap.protected[0] != gap.centre[1]  # a missing value is near missing ones alone
+
+
+@given(files(), st.sets(st.integers(0, 1), max_size=2))
+def test_who_changed_least_is_looked_for_by_loops(drawn: tuple[Codes, Codes, list[Term]], perturbed: set[int]) -> None:
+    """Of the records that agree in all true keys he takes those that agree in most of the others; ties share."""
+    before, after, _ = drawn
+    changed = sorted(one for one in perturbed if one < before.shape[1])
+    rest = [one for one in range(before.shape[1]) if one not in changed]
+    after[::2, changed] = (after[::2, changed] + 1) % 3
+
+    def agreed(i: int, j: int) -> int | None:
+        same = [a == b or -1 in (a, b) for a, b in zip(before[i], after[j], strict=True)]
+        return sum(same[one] for one in changed) if all(same[one] for one in rest) else None
+
+    expected = []
+    for i in range(len(before)):
+        found = [(agreed(i, j), j) for j in range(len(after)) if agreed(i, j) is not None]
+        most = max((number for number, _ in found if number is not None), default=0)
+        picked = [j for number, j in found if number == most]
+        expected.append(1 / len(picked) if i in picked else 0.0)
+    np.testing.assert_allclose(fewest_changed(before, after, changed), expected, atol=1e-12)
