@@ -29,6 +29,7 @@ def towns(records: int, rare: int = 0, seed: int = 1, *, told: bool = True) -> M
         }
     )
     kinds: dict[str, Any] = {"town": "key", "area_code": "other", "age": "key", "file_no": "other"}
-    nominal = (Variable(name, kind="nominal", role=role) for name, role in kinds.items())
+    said = {"file_no": "the copies of the id that repairs leave out"}  # else nobody has said what it is
+    nominal = (Variable(name, kind="nominal", role=role, reason=said.get(name, "")) for name, role in kinds.items())
     schema = Schema((*nominal, Variable("income", role="confidential"), Variable("id", role="identifier")), id="id")
     return Microdata.from_frame(table, schema)

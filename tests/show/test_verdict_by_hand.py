@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from sfumato import KAnonymity
+from sfumato.about import MeasureAbout
 from sfumato.compare.choose import Choice, Shortfall
 from sfumato.compare.examine.findings import (
     Distributions,
@@ -64,10 +66,8 @@ def results(
 ) -> Any:
     """Stand-in for the results of an experiment of two measures."""
 
-    def figure(line: MeasureLine, best: tuple[float, float], named: str) -> Any:
-        return SimpleNamespace(
-            title=named, unit="share", better=line.better, range=best, beside="", unit_of=lambda part: "share"
-        )
+    def figure(line: MeasureLine, named: str) -> MeasureAbout:
+        return replace(KAnonymity().about, title=named, purpose=line.purpose, better=line.better, beside=(), keys=False)
 
     class Table(list[int]):
         schema = SimpleNamespace(weight="w")
@@ -76,8 +76,10 @@ def results(
         rows=rows,
         row=lambda name: next(one for one in rows if one.candidate == name),
         unprotected=before,
-        figures={"R()": figure(RISK, (0.0, 1.0), title), "U()": figure(LOSS, (0.0, 1.0), "Usefulness")},
+        figures={"R()": figure(RISK, title), "U()": figure(LOSS, "Usefulness")},
         table=Table([0] * 400),
+        measures=(),
+        tables={},
         sampled=more.get("sampled", 0),
         looked_for=lambda key: more.get("looked", 0),
     )
