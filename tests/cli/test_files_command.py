@@ -66,7 +66,15 @@ def test_a_file_of_r_goes_out_as_text(survey: Path, tmp_path: Path) -> None:
     frame = frame.astype({name: object for name in frame.columns if frame[name].dtype.kind not in "if"})
     rdata.write_rds(tmp_path / "survey.rds", frame)
     done = run(
-        "protect", tmp_path / "survey.rds", "--method", "MDAV(k=3)", "--keep-order", "--force", "--despite-audit"
+        "protect",
+        tmp_path / "survey.rds",
+        "--on-undeclared",
+        "accept",
+        "--method",
+        "MDAV(k=3)",
+        "--keep-order",
+        "--force",
+        "--despite-audit",
     )
     assert done.exit_code == 0, done.output
     assert len(sfumato.read(tmp_path / "survey.protected.csv")) == len(frame)

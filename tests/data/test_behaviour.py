@@ -47,6 +47,12 @@ def test_what_behaves_so_is_found_and_body_weight_is_no_survey_weight(seed: int)
     assert found(turned) == {"a": "id", "b": "household", "c": "weight"}
 
 
+def test_years_of_birth_with_their_age_groups_are_no_households() -> None:
+    age = np.random.default_rng(4).integers(18, 80, 400)
+    groups = {"cohort": 2020 - age, "age": age, "tens": [f"{a // 10}0s" for a in age], "old": age >= 65}
+    assert found(groups) == {}
+
+
 def test_columns_that_mean_nothing_raise_no_alarm() -> None:
     alarms = 0
     for seed in range(100):

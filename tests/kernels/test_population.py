@@ -189,6 +189,7 @@ def test_extremes() -> None:
     fit = fitted(spectrum(nine=1))
     assert fit is not None
     assert fit.model.expected_inverse(np.array([9.0]), 9, 900)[0] == pytest.approx(1 / 900)  # one class, that is all
+    assert fit.model in fit.likely()
     large = fitted(Spectrum(np.array([1.0, 2.0]), np.array([1e6, 3.0])))
     assert large is not None and 0.9 < large.model.expected_inverse(np.ones(1), 1e6 + 6, 1e7)[0] <= 1
     big = fitted(Spectrum(np.array([1e3, 1e6, 1e8]), np.array([10.0, 3.0, 1.0])))

@@ -354,6 +354,7 @@ def test_a_dict_is_written_on_the_command_line_as_in_python(tmp_path: Path) -> N
     source, target = tmp_path / "people.csv", tmp_path / "out.csv"
     source.write_text("region,age\nnorth,17\nsouth,40\neast,70\n")
     method = 'GlobalRecoding(map={"region": {"north": "N", "east": "N"}}, bins={"age": [18, 65]})'
-    done = CliRunner().invoke(app, ["protect", "--keep-order", str(source), "--method", method, "--out", str(target)])
+    words = ["protect", "--keep-order", "--on-undeclared", "accept", "--method", method, "--out", str(target)]
+    done = CliRunner().invoke(app, [*words, str(source)])
     assert done.exit_code == 0
     assert target.read_text().splitlines() == ["region,age", "N,<18", "south,18-64", "N,65+"]

@@ -116,6 +116,8 @@ def protect(
     target = out or protected_path(file)
     if target.exists() and not force:
         raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
+    if target.exists() and target.samefile(file):
+        raise FileError(f"{target} is the file the table was read from; choose another name with --out")
     seed = settled_seed(seed, say)
     data, _, without = settled_columns(read(file, schema, **dialect), None, "accept" if as_is else on_undeclared, file)
     with speaking(found[0]):

@@ -125,8 +125,20 @@ def _as_household(data: Microdata, name: str, others: _Columns) -> Behaviour | N
     if runs == distinct:
         also = f"; constant in each: {', '.join(shared[:3])}" if shared else ""
         return Behaviour(name, "household", f"{members} that stand together{also}", tuple(shared))
-    said = f"{members}; constant in each: {', '.join(shared[:3])}"
-    return Behaviour(name, "household", said, tuple(shared)) if len(shared) > 1 else None
+    told = [other for other in shared if not _in_bands(data.columns[other][several], column[several])]
+    said = f"{members}; constant in each: {', '.join(told[:3])}"
+    return Behaviour(name, "household", said, tuple(shared)) if len(told) > 1 else None
+
+
+def _in_bands(values: NDArray[Any], number: NDArray[Any]) -> bool:
+    """Tell whether a variable goes with a number, as age does with the year of birth, or is classes of it in order."""
+    ordered = values[np.argsort(number, kind="stable")]
+    if values.dtype.kind == "f":
+        steps = np.diff(ordered)
+        return bool((steps >= 0).all() or (steps <= 0).all())
+    classes_of_it = len(np.unique(ordered))
+    one_run_each = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1])) == classes_of_it
+    return one_run_each and classes_of_it <= len(np.unique(number)) / 2
 
 
 def _constant_within(data: Microdata, name: str, group: NDArray[np.int64], rows: NDArray[np.intp]) -> bool:

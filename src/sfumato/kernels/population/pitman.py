@@ -41,6 +41,8 @@ def log_rise(z: float, more: float) -> float:
     """
     from scipy.special import gammaln
 
+    if more == 0:
+        return 0.0  # also where z is 0
     if z < STIRLING_FROM:
         return float(gammaln(z + more) - gammaln(z))
     end = z + more
