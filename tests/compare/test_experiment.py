@@ -202,7 +202,9 @@ def test_keys_are_found_by_instance_class_name_and_repr() -> None:
     assert results.key("Guess()") == "Guess()"  # known=1 is the default
     assert results.key(Guess) == "Guess()"  # of several the name alone is that by defaults
     others = Experiment(DATA, [Shift()], [Loss(), Guess(known=2), Guess(known=3)]).run()
-    with pytest.raises(ParameterError, match=r"several measures are called Guess; there are Loss\(\), Guess\(known=2\)"):
+    with pytest.raises(
+        ParameterError, match=r"several measures are called Guess; there are Loss\(\), Guess\(known=2\)"
+    ):
         others.key(Guess)
     with pytest.raises(ParameterError, match=r"there is no figure Closeness; there are Loss\(\)"):
         results.key(Closeness)

@@ -36,15 +36,21 @@ def by_loops(before: Codes, after: Codes, terms: list[Term], half: NDArray[np.in
         line = (weight * of_row).sum(axis=1)
         of_person = np.array([1 / x if x > 0 else 0.0 for x in line])
     likely = weight * of_row
-    found = np.zeros(n)
+    found, steps = np.zeros(n), np.zeros(n)
     for i in range(n):
         picked = [j for j in range(n) if likely[i, j] >= likely[i].max() * (1 - 1e-9) and weight[i, j] > 0]
         found[i] = (i in picked) / max(len(picked), 1)
-
-    def person(i: int) -> tuple[int, ...]:
-        return (*before[i], *((half[i], *(term.known[i] for term in terms)) if terms else ()))
-
-    return np.array([np.mean([found[j] for j in range(n) if person(j) == person(i)]) for i in range(n)])
+        steps[i] = int(likely[i].max() / max(likely[i].sum(), 1e-300) * 20 * (1 + 1e-9))
+    # pools of persons he is as sure of, the surer the more is found: adjacent pools that fall are put together
+    pools = [[i for i in range(n) if steps[i] == step] for step in sorted(set(steps))]
+    place = 0
+    while place + 1 < len(pools):
+        if np.mean(found[pools[place]]) > np.mean(found[pools[place + 1]]):
+            pools[place : place + 2] = [pools[place] + pools[place + 1]]
+            place = max(place - 1, 0)
+        else:
+            place += 1
+    return np.array([next(np.mean(found[pool]) for pool in pools if i in pool) for i in range(n)])
 
 
 @st.composite

@@ -11,11 +11,11 @@ from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 
 OWN = ("LocalSuppression(k=2)", "LocalSuppression(k=3)", "MDAV(k=3)")
-BOUND = 0.6  # that the two suppressions keep and the other one does not
+BOUND = 0.85  # that the two suppressions keep and the other one does not
 FAMILIES = {"Reidentification(unit='household')": 1.0}  # none of these does anything for who knows a whole family
 
 
-def begun(folder: Path, households: int = 60) -> Desk:
+def begun(folder: Path, households: int = 60, bound: float = BOUND) -> Desk:
     """Return a desk with a small survey, three candidates of one's own and a bound, of which nothing was run."""
     desk = Desk(folder)
     data = sfumato.household_survey(households)
@@ -27,7 +27,7 @@ def begun(folder: Path, households: int = 60) -> Desk:
         confirmed=True,
         own=OWN,
         proposed=False,
-        at_most={"Reidentification()": BOUND, **FAMILIES},
+        at_most={"Reidentification()": bound, **FAMILIES},
         replicates=1,
     )
     desk.change(lambda _: draft, screen="open", what="begun")

@@ -94,13 +94,13 @@ def test_what_is_ticked_and_then_filtered_away_is_not_changed(running_server: Ru
 
 def test_roles_by_keyboard_alone_one_after_the_other(running_server: Running, enter: Enter) -> None:
     page = opened(running_server, enter)
-    page.evaluate("window.scrollTo(0, 900)")
     page.get_by_label("Role of region").focus()
+    page.evaluate("document.activeElement.scrollIntoView({block: 'center', behavior: 'instant'})")
 
     def pressed() -> None:
         page.keyboard.press("k")
-        page.keyboard.press("Tab")  # to More, then tick, kind and role of the next row
-        for _ in range(3):
+        page.keyboard.press("Tab")  # to More, then tick, kind, what is proposed, and role of the next row
+        for _ in range(4):
             page.keyboard.press("Tab")
         page.keyboard.press("c")
 

@@ -71,6 +71,7 @@ class _Table:
     known_about: tuple[str, ...] = ()  # those amounts that an intruder knows about, but not exactly
     found: float = 0.0  # the share of records that may be found, where such a risk is bounded
     sampled: bool = False  # whether there are more records, so that classes are larger than they seem
+    single: float = 0.0  # the largest chance that a single record may have, where that is bounded
 
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
@@ -117,7 +118,8 @@ def compose(
     persons = [m for m in bounded if _counts_found(m) and getattr(m, "unit", "") != "household"]
     counting = persons or [m for m in bounded if _counts_found(m)]
     found = (getattr(m, "above", None) or limit_of(m) for m in counting)
-    table = replace(_seen(data, judging), found=min(found, default=0.0), sampled=whole > len(data))
+    single = min((above for m in counting if (above := getattr(m, "above", None))), default=0.0)
+    table = replace(_seen(data, judging), found=min(found, default=0.0), sampled=whole > len(data), single=single)
     if not table.keys or (judging and all(map(_of_numbers_only, judging))):
         made = _of_numbers(table, judging, breadth)
     else:
@@ -138,7 +140,8 @@ def _kept_apart(table: _Table, judging: Sequence[Measure], limit: float, breadth
         begun = table.data
         for step in apart.before:
             begun = step.protect(begun)
-        left = replace(_seen(begun, judging), found=table.found * apart.share, sampled=table.sampled)
+        share = table.found * apart.share
+        left = replace(_seen(begun, judging), found=share, sampled=table.sampled, single=table.single)
         before, after = Part(apart.before, apart.clause), Part(apart.after, "; ".join(clauses(apart.after)))
         masked = known_masked if left.known_about else amounts_masked
         amounts = list(masked(begun, left.amounts, 1)) or [Part((), "")]
@@ -221,6 +224,8 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
     if table.found > 0:
         guessing = [one.within(table.keys) for one in found_among(table.data.schema, judging)]
         guessing = [one for one in guessing if one.keys]
+        if guessing and table.single:
+            yield from _none_alone(table, ladders, [*ways[0], *guessing], dear)
         if guessing:
             yield from _seldom_found(table, ladders, ways[0], guessing, dear)
     for place, sets in enumerate(ways):
@@ -266,6 +271,21 @@ def _seldom_found(
             else:
                 yield from _fewer_keys(table, ladders, stages[-1], sets, most)
                 yield from (_changed(table, ladders, stages[-1], retention) for retention in RETENTIONS[:2])
+
+
+def _none_alone(
+    table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]
+) -> Iterator[Part]:
+    """Coarsen until nobody has a larger chance than a single record may have, without any blank.
+
+    Who knows the value that was blanked often sees that a single record fits: blanks keep no bound on single records.
+    """
+    crowd = math.ceil(1 / table.single - 1e-9)
+    crowds = [replace(one, k=max(one.k, crowd)) for one in sets]
+    for costs in ({}, dear) if dear else ({},):
+        stage = ladders.climb(crowds, costs)[-1]
+        if not stage.small and stage.classes <= GOALS[0] * table.found * len(table.data):
+            yield Part(ladders.recodings(stage), _coarser(ladders, stage, tuple(costs)))
 
 
 def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:

@@ -234,9 +234,9 @@ def census(counts: Floats, records: Floats) -> Matches:
         caveat="one model for all keys knows nothing of what they are: for coarse keys it is a little high, and of "
         "fewer than 300 records it may be wrong by an order of magnitude; read the interval. It does not hold for a "
         "perturbed or synthetic file",
-        formula="value = mean of r,   r = E(1 / F | f),   f units of the file, F of the population with the same keys\n"
-        "Pitman-Yor: F - f is beta-binomial of N - n, f - a and n - f + theta + a;   theta, a of largest likelihood\n"
-        "log-linear: F - f is Poisson, of the mean that a model with all pairs of keys expects outside the file\n"
+        formula="value = mean of r = E(1 / F | f);   f units of the file, F of the population have the same keys\n"
+        "Pitman-Yor: F - f is beta-binomial (N - n, f - a, n - f + theta + a); theta, a: largest likelihood\n"
+        "log-linear: F - f is Poisson, of the mean that a model of all pairs of keys expects outside\n"
         "Benedetti-Franconi: IndividualRisk;   a register: F is counted in it;   no weights: r = 1 / f\n"
         "prosecutor: 1 / f;   journalist: r of each record;   marketer: mean of r, the value",
         reading="The share of records that somebody with a register of the whole population and these keys matches "

@@ -68,18 +68,13 @@ STATED = "the keys stated"
         caveat="of a file protected elsewhere the method is not known, and an intruder who knows it may do better, "
         "notably against rank swapping; it judges who is found, not what is learned of those in a crowd (LDiversity, "
         "Inference)",
-        formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum of\n"
+        formula="value = max over the scenarios of (sum_i c_i) / n,   c_i by the attack with the largest sum\n"
         "alike: 1 / m_i if the own record is among the m_i that agree in all keys, else 0\n"
-        "nearest in the numbers, among those alike in the categories: 1 / t_i if none is nearer, else 0\n"
-        "nearest of those alike in true numbers: the same among fewer; Gower's nearest: the same among all\n"
-        "fewest changed keys: 1 / t_i if none alike in the keys not perturbed agrees in more of the others\n"
-        "by who knows the method: 1 / t_i if none of those in the windows of ranks and the groups has moved farther\n"
-        "likeliest of those alike: 1 / t_i if no published record is likelier to be the person's, else 0\n"
+        "nearest, fewest changed keys, by method, likeliest: 1 / t_i if none is before the own, t_i tie\n"
         "with what the rest of the file tells: the same, where what follows from the keys is known too\n"
         "membership not known: E(1 / F | f) in the population instead of 1 / f (PopulationRisk)\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
-        'unit="household": c of a household by all members alike, 1 / (households alike), nearest, or by one member\n'
-        "without its number: the mean over members of (own records alike) / (records alike in the group) / groups\n"
+        'unit="household": by all members, 1 / (households alike), by the nearest, or by one member\n'
         "above=a: max over the scenarios of #{c_i > a} / n",
         reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
         "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "

@@ -5,6 +5,9 @@ published as it is for a person: 0 if they disagree in a key that is true, else 
 are worth, which is learnt. These likelihoods are scaled until each person has one record and each record one person
 (iterative proportional fitting): so a blank that agrees with everybody goes to whom no shown value is left for, and a
 value that all who agree are likely to have tells nothing. He picks the likeliest; records that look the same share it.
+
+Whether one pick is right is luck; what a person has to fear is how often such picks are. So the chance of a person is
+the share of right picks among the persons he is as sure of: their mean is the share that he finds.
 """
 
 from collections.abc import Sequence
@@ -23,6 +26,7 @@ Integers = NDArray[np.int64]
 MOST_PAIRS = 4_000_000  # of persons with records that agree
 SCALINGS = 10  # of persons and of records in turn
 SAME = 1e-9  # likelihoods this close, relatively, are a tie
+STEPS = 20  # of how sure he is, from 0 to 1
 PRIOR = 1.0  # records that the usual shares count for beside those that teach
 
 
@@ -159,8 +163,19 @@ def _picked(who: Integers, what: Integers, weight: Floats, person: Integers, row
     own = who * len(rows) + what
     mine = np.isin(person * len(rows) + row, own[picked])
     found = np.where(mine, 1 / np.maximum(among[person], 1), 0.0)
-    shared: Floats = (class_sums(person, found, len(persons)) / persons)[person]
-    return shared
+    sure = best / np.maximum(class_sums(who, likely * rows[what], len(persons)), np.finfo(np.float64).tiny)
+    return _by_sureness(sure[person], found)
+
+
+def _by_sureness(sure: Floats, found: Floats) -> Floats:
+    """Return for each person the share found among those of whom he is as sure, in steps; more where he is surer."""
+    from scipy.optimize import isotonic_regression
+
+    level, step = np.unique(np.floor(sure * STEPS * (1 + SAME)), return_inverse=True)
+    persons = np.bincount(step, minlength=len(level))
+    share = np.bincount(step, weights=found, minlength=len(level)) / persons
+    rising: Floats = isotonic_regression(share, weights=persons).x
+    return rising[step]
 
 
 def _sizes(class_of: Integers) -> Floats:

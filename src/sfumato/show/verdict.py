@@ -524,7 +524,8 @@ def _advice(
 def _beyond_any(short: Shortfall, results: Results, line: MeasureLine) -> bool:
     """Tell whether a bound on records found is below what a guess among all records finds."""
     about, least = results.figures[short.key], 1 / len(results.table)
-    found = about.keys and about.paired and line.unit == "share" and line.better == "lower"
+    single = next((getattr(m, "above", None) for m in results.measures if repr(m) == short.key), None)
+    found = single is None and about.keys and about.paired and line.unit == "share" and line.better == "lower"
     return found and not short.reached and short.limit < least <= short.nearest * (1 + 1e-9)
 
 
