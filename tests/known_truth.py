@@ -33,11 +33,11 @@ DRAWS = ("simple", "strata", "clusters")
 CLUSTER = 20  # neighbouring records that are drawn together
 FEWEST, LEAST_TRUTH = 300, 5.0  # sampled records, and true matches, of the cases that count
 MOST_RECORDS = 400_000
+# tables whose records are persons, events or things; none that counts these by day and place, where nobody is hidden
 PUBLIC: dict[str, str | None] = {  # package/table, and the column that names a person where records are not persons
     "mlmRev/star": "id",
     "modeldata/check_times": None,
     "modeldata/hotel_rates": None,
-    "mosaicData/Birthdays": None,
     "nycflights13/flights": None,
     "openintro/birds": None,
     "openintro/military": None,

@@ -212,7 +212,7 @@ class Reidentification(Measure):
                 tried = partial(judge_in_parts, pair, scenario, sample, homes, model)
                 judged = pair.keep(("found under", scenario, sample.digest, model), tried)
             found.append(judged)
-        worst = max(found, key=lambda judged: judged.value(self.above))
+        worst = max(found, key=lambda judged: (judged.value(self.above), judged.chances.mean))
         chances = worst.chances
         parts = {judged.scenario.name: judged.chances.mean for judged in found}
         parts |= {
