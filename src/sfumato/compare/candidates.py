@@ -273,9 +273,7 @@ def _seldom_found(
                 yield from (_changed(table, ladders, stages[-1], retention) for retention in RETENTIONS[:2])
 
 
-def _none_alone(
-    table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]
-) -> Iterator[Part]:
+def _none_alone(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]) -> Iterator[Part]:
     """Coarsen until nobody has a larger chance than a single record may have, without any blank.
 
     Who knows the value that was blanked often sees that a single record fits: blanks keep no bound on single records.
