@@ -83,9 +83,10 @@ def test_protect_sweep_and_compare_point_them_out(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "out.csv: cells begin with a sign such as = + - @" in " ".join(done.stderr.split())
     words = [
-        "sweep", path, "--on-undeclared", "accept", "--out", tmp_path / "swept", "--method", "Noise(0.1)", "--measure", "InformationLoss",
-        "--measure", "DistanceLinkage", "--risk", "DistanceLinkage", "--utility", "InformationLoss", "--at-most",
-        "DistanceLinkage=100%", "--no-bootstrap", "--despite-audit", "--workers", "1",
+        "sweep", path, "--on-undeclared", "accept", "--out", tmp_path / "swept", "--method", "Noise(0.1)",
+        "--measure", "InformationLoss", "--measure", "DistanceLinkage", "--risk", "DistanceLinkage",
+        "--utility", "InformationLoss", "--at-most", "DistanceLinkage=100%", "--no-bootstrap", "--despite-audit",
+        "--workers", "1",
     ]  # fmt: skip
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == 0, done.output
