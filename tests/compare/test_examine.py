@@ -20,14 +20,16 @@ from sfumato import (
     Measure,
     Method,
     RankSwapping,
+    Reidentification,
     Results,
 )
 from sfumato.compare.examine import PIECES, Examination, ProtectedTable, examine
-from sfumato.compare.examine.findings import OverRecords
+from sfumato.compare.examine.findings import MoreKnown, OverRecords
 from sfumato.errors import ParameterError
 
 pytestmark = pytest.mark.usefixtures("all_repetitions")
 CANDIDATE = "RankSwapping(p=0.2)"
+ALWAYS = tuple(piece for piece in PIECES if piece != "knowing")  # which goes with Reidentification
 AXES: dict[str, Any] = {"risk": "DistanceLinkage", "utility": "InformationLoss"}
 
 
@@ -63,7 +65,7 @@ def test_all_of_it_masks_once_and_measures_only_what_was_not(calls: Counter[str]
     found = examine(results, CANDIDATE, **AXES, table=table)
     assert table.made is table.made
     assert calls == {"protect": 1, "GlobalDataUtility": 1, "InformationLoss": 100}  # the last resampled
-    assert all(getattr(found, piece) is not None for piece in PIECES)
+    assert all(getattr(found, piece) is not None for piece in ALWAYS)
 
 
 def test_a_measure_that_was_measured_is_not_measured_again(calls: Counter[str]) -> None:
@@ -104,12 +106,22 @@ def test_every_piece_is_kept_as_soon_as_it_is_found(
     assert found.bootstrap is not None and found.bootstrap.figures
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", ALWAYS)
 def test_every_piece_can_be_had_alone_and_left_out(piece: Any) -> None:
     results = run()
     alone = examine(results, CANDIDATE, what=[piece], **AXES)
     assert [name for name in PIECES if getattr(alone, name) is not None] == [piece]
     assert examine(results, CANDIDATE, what=(), **AXES) == Examination(CANDIDATE)
+
+
+def test_who_knows_more_is_looked_for_where_persons_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    results = run(tmp_path / "store.sqlite", Reidentification())
+    found = examine(results, CANDIDATE, what=["knowing"]).knowing
+    everything = Reidentification(knows="everything")
+    assert found == MoreKnown(everything.evaluate(results.original, results.protect(CANDIDATE), rng=5).value)
+    monkeypatch.setattr(Measure, "evaluate", lambda *_, **__: pytest.fail("looked for again"))
+    again = run(tmp_path / "store.sqlite", Reidentification())
+    assert examine(again, CANDIDATE, what=["knowing"]).knowing == found
 
 
 def test_what_is_not_there_is_refused_by_name() -> None:

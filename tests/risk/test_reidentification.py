@@ -392,3 +392,21 @@ def test_a_record_alone_with_a_continuous_key_has_no_class_to_hide_in() -> None:
     reported = Reidentification().evaluate(data, noisy).value
     assert 0.5 < found / 858 < 0.95
     assert reported >= 0.8 * found / 858
+
+
+def test_by_hand_who_knows_everything_tells_apart_whom_the_keys_do_not() -> None:
+    # two in each town; the job tells the first two apart, the pay of the others is exchanged, so that it misleads
+    table = pa.table({"town": ["A", "A", "B", "B"], "job": ["x", "y", "x", "x"], "pay": [1.0, 2.0, 3.0, 4.0]})
+    schema = Schema(
+        (Variable("town", "nominal", "key"), Variable("job", "nominal"), Variable("pay", "numeric", "confidential"))
+    )
+    data = Microdata.from_frame(table, schema)
+    swapped = data.replace({"pay": np.array([1.0, 2.0, 4.0, 3.0])})
+    assert Reidentification().evaluate(data, swapped).value == 0.5
+    found = Reidentification(knows="everything").evaluate(data, swapped)
+    # alike in town and job: the first two for sure, the others one of two; the nearest pay finds only the first two
+    assert found.value == pytest.approx(0.75)
+    assert found.about.title == "Re-identification by who knows all variables"
+    assert Reidentification(knows="everything").evaluate(data, data).value == 1.0
+    with pytest.raises(ParameterError, match="needs no scenarios"):
+        Reidentification(knows="everything", variables=("town",))

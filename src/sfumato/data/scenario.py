@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sfumato.errors import SchemaError, refusing
 
 ALL_KEYS = "all keys"  # the scenario of a schema that declares none
+EVERYTHING = "all that is in the file"  # the scenario of who knows every variable, whatever is declared
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.recoding import Recoding
-from sfumato.data.scenario import Scenario
+from sfumato.data.scenario import EVERYTHING, Scenario
 from sfumato.data.units import counted
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Pair
@@ -308,6 +308,8 @@ def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: Populat
     The same attacks are tried with what the rest of the file tells of the keys.
     """
     known = Known.of(pair, scenario)
+    if scenario.name == EVERYTHING:  # nothing is left that the rest of the file could tell
+        return _judged(known, homes, model, likeliest(known, learns_all=True))
     found = _judged(known, homes, model, likeliest(known))
     return found.or_with_others([_judged(one.known, homes, model, one.chances) for one in told_by_others(known)])
 

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from functools import partial
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.keys import key_names
 from sfumato.data.reassembly import number_published, reassembled, sizes
-from sfumato.data.scenario import Scenario
+from sfumato.data.scenario import EVERYTHING, Scenario
 from sfumato.data.schema import Schema
 from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
@@ -33,6 +33,7 @@ Integers = NDArray[np.int64]
 Notes = tuple[str, ...]
 
 STATED = "the keys stated"
+Knows = Literal["keys", "everything"]
 
 
 @catalogued(
@@ -147,6 +148,10 @@ class Reidentification(Measure):
     members the household has, so a column that says it counts as known. The part "if the file told who lives together"
     is what he would find with the number.
 
+    ``knows="everything"`` judges who knows every variable of a person, not only the keys of a scenario: amounts, answers,
+    whatever is published. Of what was perturbed he learns from half of the records what became of which value. It
+    says how much the scenarios leave out; a verdict shows it, and it can be bounded like any other figure.
+
     Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
     records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
     and the counts are those of the whole tables, so that with all records in the sample the figure is that in memory.
@@ -169,10 +174,12 @@ class Reidentification(Measure):
     unit: Unit = field(default="record", kw_only=True)
     sample: int | None = field(default=None, kw_only=True)
     population_model: PopulationModel = field(default="Pitman-Yor", kw_only=True)
+    knows: Knows = field(default="keys", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.names(self, "scenarios")
+        parameters.one_of(self, "knows", get_args(Knows))
         parameters.one_of(self, "unit", get_args(Unit))
         parameters.one_of(self, "population_model", get_args(PopulationModel))
         if self.above is not None:
@@ -192,6 +199,10 @@ class Reidentification(Measure):
             self.known_as(random=True)
         if self.scenarios is not None and self.variables is not None:
             raise parameters.refuse(self, "give scenarios or variables, not both")
+        if self.knows == "everything":
+            if self.scenarios is not None or self.variables is not None:
+                raise parameters.refuse(self, "who knows everything needs no scenarios and no variables")
+            self.known_as(title=f"{self.about.title.partition(' under')[0].rstrip(',')} by who knows all variables")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         intruders, notes = self._intruders(pair.original.schema)
@@ -259,6 +270,8 @@ class Reidentification(Measure):
         """Return the scenarios to judge, and what to say of them."""
         if self.variables is not None:
             return (Scenario(STATED, key_names(schema, self.variables)),), ()
+        if self.knows == "everything":
+            return (Scenario(EVERYTHING, schema.analysed()),), ()
         declared = schema.scenarios
         if self.scenarios is not None:
             known = {scenario.name: scenario for scenario in declared}

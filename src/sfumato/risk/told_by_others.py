@@ -85,19 +85,20 @@ def with_functions(known: "Known") -> "Known | None":
     return replace(known, scenario=wider, keys=(*known.keys, *offered), notes=notes)
 
 
-def likeliest(known: "Known", told: Sequence[tuple[str, str]] = ()) -> dict[str, Floats]:
+def likeliest(known: "Known", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False) -> dict[str, Floats]:
     """Weigh the records that agree in the true keys by what else they show: blanks, perturbed keys, other columns.
 
     Of keys that were perturbed it is learnt what became of which value, but only beside other columns that tell of
-    them: what the keys tell by themselves the other attacks look at.
+    them, or if ``learns_all``: what the keys tell by themselves the other attacks look at.
     """
     true = [name for name in known.true if name not in known.perturbed]
     before, after = codes_of(known.seen, true, len(known.pair.original))
-    blank = bool((after < 0).any()) and len(true) == len(known.keys)
-    if not told and not blank:
-        return {}
     untrue = [name for name in known.keys if name not in true and name not in known.derived]
-    found = weighed(before, after, _terms(known, [*((name, name) for name in untrue), *told] if told else []))
+    learnt = [*((name, name) for name in untrue), *told] if told or learns_all else []
+    blank = bool((after < 0).any()) and len(true) == len(known.keys)
+    if not learnt and not blank:
+        return {}
+    found = weighed(before, after, _terms(known, learnt[:MOST_TERMS] if learns_all else learnt))
     return {} if found is None else {LIKELIEST: found[0]}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.about import MeasureAbout, keeps_bound
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
-from sfumato.compare.examine.findings import Examination, ReleaseFacts, VariableDetail
+from sfumato.compare.examine.findings import Examination, MoreKnown, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
@@ -22,6 +22,8 @@ COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
 CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
 REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
+PERSONS_FOUND = "Re-identification under the worst scenario"
+KNOWING_ALL = "by who knows all variables, too"  # beyond the scenarios
 MANY = 100  # different numbers from which on they tell records apart
 APART = 0.10  # between two distributions: beyond it, another one
 
@@ -98,7 +100,9 @@ def verdict_of(
         )
         if publish is False
         else (),
-        changes=tuple(_changes(results, row, measures, bounds, checked)),
+        changes=tuple(
+            _changes(results, row, measures, bounds, checked, None if examination is None else examination.knowing)
+        ),
     )
 
 
@@ -360,6 +364,7 @@ def _changes(
     measures: Mapping[str, MeasureLine],
     bounds: Sequence[Bound],
     checked: Checked | None,
+    knowing: MoreKnown | None = None,
 ) -> Iterator[Change]:
     """Put every figure of the original beside that of the candidate: what is bounded first, then risk, then utility."""
     bounded = {bound.key: bound for bound in bounds}
@@ -383,6 +388,8 @@ def _changes(
                 unit = about.unit_of(part)
                 told = ["–" if value is None else written(value, unit) for value in parts]
                 yield Change(part, told[0], told[1], part=True)
+        if knowing is not None and about.title == PERSONS_FOUND:
+            yield Change(KNOWING_ALL, "–", written(knowing.share, "share"), part=True)
 
 
 def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:

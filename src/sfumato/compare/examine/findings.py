@@ -8,13 +8,23 @@ from sfumato.compare.bootstrap import Way
 from sfumato.compare.figures import Figure
 from sfumato.data.schema import Kind
 
-Piece = Literal["cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap"]
+Piece = Literal["cautions", "release", "records", "knowing", "detail", "usefulness", "regressions", "bootstrap"]
 Deed = Literal["grouped", "ends coded", "rounded", "suppressed", "perturbed"]
-PIECES: tuple[Piece, ...] = ("cautions", "release", "records", "detail", "usefulness", "regressions", "bootstrap")
+PIECES: tuple[Piece, ...] = (
+    "cautions",
+    "release",
+    "records",
+    "knowing",
+    "detail",
+    "usefulness",
+    "regressions",
+    "bootstrap",
+)
 LOOKED_FOR: Mapping[Piece, str] = {  # as a sentence names a piece that failed
     "cautions": "what to look at before publishing",
     "release": "what users of the file may be told",
     "records": "the records most at risk",
+    "knowing": "what somebody finds who knows more than the keys",
     "detail": "the variables before and after",
     "usefulness": "the usefulness of variables and pairs",
     "regressions": "regressions before and after",
@@ -256,6 +266,14 @@ class OverRecords:
 
 
 @dataclass(frozen=True)
+class MoreKnown:
+    """The share of records found by who knows every variable of a person, not only the keys of a scenario."""
+
+    share: float
+    sample: int = 0  # the records that were looked for, if not all
+
+
+@dataclass(frozen=True)
 class ReleasedVariable:
     """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
@@ -322,6 +340,7 @@ class Examination:
     cautions: CautionFacts | None = None
     release: ReleaseFacts | None = None
     records: RecordsAtRisk | None = None
+    knowing: MoreKnown | None = None
     detail: Distributions | None = None
     usefulness: UtilityFound | None = None
     regressions: Regressions | None = None

@@ -12,6 +12,7 @@ from sfumato.compare.examine.findings import (
     CautionFacts,
     Distributions,
     Examination,
+    MoreKnown,
     OverRecords,
     Piece,
     RecordsAtRisk,
@@ -38,6 +39,7 @@ from sfumato.compare.results import Results, Which
 from sfumato.core import Measure, Method
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
 
+MOST_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
 T = TypeVar("T")
 Told = Callable[[int, int], None]
 
@@ -142,6 +144,7 @@ class _Look:
             "cautions": self.cautions,
             "release": self.release,
             "records": self.records,
+            "knowing": self.knowing,
             "detail": self.detail,
             "usefulness": self.usefulness,
             "regressions": self.regressions,
@@ -211,6 +214,23 @@ class _Look:
             return with_keys(records_at_risk(found, listed=self.listed, same=same), self.results.original)
 
         return self._kept(RecordsAtRisk, f"{self.listed} records by {', '.join(map(identity, telling))}", compute)
+
+    def knowing(self, told: Told) -> MoreKnown | None:
+        """Look for the records as who knows every variable would; of a large table for a random sample of them."""
+        from sfumato.risk import Reidentification
+
+        asked, original = self._asked(Reidentification), self.results.original
+        found = asked is not None and repr(asked) in self.results.row(self.candidate).means
+        if not found or not self.table.made.matched:
+            return None
+        sample = SEARCHED if len(original) > MOST_SEARCHED else None
+        measure = Reidentification(knows="everything", sample=sample)
+
+        def compute() -> MoreKnown:
+            share = measure.evaluate(original, self.table.made, rng=self.results.seed).value
+            return MoreKnown(share, sample or 0)
+
+        return self._kept(MoreKnown, f"found by {identity(measure)}", compute)
 
     def usefulness(self, told: Told) -> UtilityFound | None:
         """Look at every variable and pair, as the global data utility asked for did, or one by its defaults."""
