@@ -148,9 +148,9 @@ class Reidentification(Measure):
     members the household has, so a column that says it counts as known. The part "if the file told who lives together"
     is what he would find with the number.
 
-    ``knows="everything"`` judges who knows every variable of a person, not only the keys of a scenario: amounts, answers,
-    whatever is published. Of what was perturbed he learns from half of the records what became of which value. It
-    says how much the scenarios leave out; a verdict shows it, and it can be bounded like any other figure.
+    ``knows="everything"`` judges who knows every variable of a person, not only the keys of a scenario: amounts,
+    answers, whatever is published. Of what was perturbed he learns from half of the records what became of which value.
+    It says how much the scenarios leave out; a verdict shows it, and it can be bounded like any other figure.
 
     Of a table in parts the records alike are counted for all records, but the nearest are asked for ``sample`` original
     records drawn at random (5,000 if nobody says), each searched for among all protected ones. The scale, the recoding
