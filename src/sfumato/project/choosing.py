@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from sfumato.project.progress import Recorder
     from sfumato.restoration.findings import Checked
 
-MOST_AUDITED = 6  # candidates, from the best on, until one gives nothing back
-
 
 def chosen_table(
     results: "Results", plan: "Plan", tell: Tell, recorder: "Recorder"
 ) -> "tuple[ProtectedTable | None, Checked | None, tuple[str, ...]]":
-    """Return the best candidate within the bounds that gives nothing back, its check, and those that it comes after.
+    """Return the best candidate within the bounds as it goes out, its check, and those that it comes after.
 
-    One that loses a variable to the repairs comes after those that lose none, for no figure has counted that loss. If
-    the first few all give values back, the best of them is told of, and not written.
+    Candidates are audited from the best on. Repairs only take away, so that one whose figure before repairs is no
+    better than the figure of the best so far after repairs need not be tried. If all give values back, the best of
+    them is told of, and not written. Where the least risk is wanted, the first that loses no variable is taken.
     """
     from sfumato.compare.examine import ProtectedTable
 
@@ -38,31 +37,44 @@ def chosen_table(
     if plan.choose is not None:
         recorder.phase("audit", total=1, candidate=plan.choose)
         return *_by_hand(results, ProtectedTable(results, plan.choose), plan, tell), ()
+    judged = choice.feasible[:1] if plan.despite_audit else choice.feasible
+    about = results.figures[choice.objective]
+    sign = 1.0 if about.better == "higher" else -1.0
     tried: list[tuple[ProtectedTable, Checked]] = []
-    at_a_loss: tuple[ProtectedTable, Checked, tuple[str, ...]] | None = None
-    judged = choice.feasible[: 1 if plan.despite_audit else MOST_AUDITED]
+    best: tuple[float, ProtectedTable, Checked] | None = None
     recorder.phase("audit", total=len(judged))
     for done, candidate in enumerate(judged):
+        before = sign * results.row(candidate).means[choice.objective]
+        if best is not None and before <= best[0]:
+            break
         recorder.step(candidate=candidate, done=done)
         table = ProtectedTable(results, candidate)
         checked = checked_release(results, table, plan)
-        broken = _broken(results, table, checked, plan) if checked.altered else ""
-        if checked.passed and not broken:
-            found = table, checked, tuple(earlier.candidate for earlier, _ in tried)
-            if not checked.lost:
-                break
-            at_a_loss = at_a_loss or found
-        lost = f"would lose {', '.join(checked.lost)}" if checked.passed else "would give values back"
-        if checked.audit is None and not checked.passed:
-            lost = f"was not audited: {checked.unaudited}"
-        tell(f"{choice.names.get(candidate, candidate)} {broken or lost}")
         tried.append((table, checked))
-    else:
-        if at_a_loss is None:
-            return (*tried[0], ()) if tried else (None, None, ())
-        found = at_a_loss
-    table, checked, before = found
-    return table, _with_utility_after(results, table, checked, plan, tell), before
+        name = choice.names.get(candidate, candidate)
+        broken = _broken(results, table, checked, plan) if checked.altered else ""
+        if broken or not checked.passed:
+            unaudited = f"was not audited: {checked.unaudited}" if checked.audit is None else "would give values back"
+            tell(f"{name} {broken or unaudited}")
+            continue
+        if plan.least_risk:
+            value = -math.inf if checked.lost else before
+        else:
+            checked = _with_utility_after(results, table, checked, plan)
+            value = sign * checked.after.get(choice.objective, sign * before)
+        if checked.lost:
+            tell(f"{name} would lose {', '.join(checked.lost)}")
+        if best is None or value > best[0]:
+            best = value, table, checked
+    if best is None:
+        return (*tried[0], ()) if tried else (None, None, ())
+    _, table, checked = best
+    if plan.least_risk:
+        checked = _with_utility_after(results, table, checked, plan)
+    for said in checked.done[-1:] if checked.after else ():
+        tell(f"release: {said}")
+    place = choice.feasible.index(table.candidate)
+    return table, checked, tuple(choice.feasible[:place])
 
 
 def _by_hand(results: "Results", table: "ProtectedTable", plan: "Plan", tell: Tell) -> "tuple[ProtectedTable, Checked]":
@@ -73,12 +85,13 @@ def _by_hand(results: "Results", table: "ProtectedTable", plan: "Plan", tell: Te
         raise ParameterError(f"{table.candidate} cannot be chosen: it {broken}")
     if checked.passed and checked.lost:
         tell(f"{table.candidate} loses {', '.join(checked.lost)}")
-    return table, _with_utility_after(results, table, checked, plan, tell)
+    checked = _with_utility_after(results, table, checked, plan)
+    for said in checked.done[-1:] if checked.after else ():
+        tell(f"release: {said}")
+    return table, checked
 
 
-def _with_utility_after(
-    results: "Results", table: "ProtectedTable", checked: "Checked", plan: "Plan", tell: Tell
-) -> "Checked":
+def _with_utility_after(results: "Results", table: "ProtectedTable", checked: "Checked", plan: "Plan") -> "Checked":
     """Say what is left of utility once the repairs have blanked or left out more than was measured."""
     from sfumato.compare.figures import written
     from sfumato.project.release import repairs_asked
@@ -101,7 +114,6 @@ def _with_utility_after(
         f"{measure.about.title} of the file that goes out is {written(value, unit)}, before these repairs "
         f"{written(before, unit)}"
     )
-    tell(f"release: {said}")
     return replace(checked, done=(*checked.done, said), after={key: value})
 
 

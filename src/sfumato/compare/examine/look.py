@@ -220,9 +220,8 @@ class _Look:
         from sfumato.risk import Reidentification
 
         asked, original = self._asked(Reidentification), self.results.original
-        found = asked is not None and repr(asked) in self.results.row(self.candidate).means
-        if not found or not self.table.made.matched:
-            return None
+        if asked is None or repr(asked) not in self.results.row(self.candidate).means:
+            return None  # it says who is found record by record, so that it has no figure where records do not match
         sample = SEARCHED if len(original) > MOST_SEARCHED else None
         measure = Reidentification(knows="everything", sample=sample)
 

@@ -11,6 +11,7 @@ SAID: dict[Piece, str] = {
     "cautions": "looking for what to warn of",
     "release": "describing the release",
     "records": "listing the records at risk",
+    "knowing": "who knows more than the keys",
     "detail": "comparing each variable before and after",
     "usefulness": "testing every variable and every pair",
     "regressions": "fitting regressions to both tables",
