@@ -47,6 +47,7 @@ def verdict_of(
     checked: Checked | None = None,
     despite_audit: bool = False,
     undeclared: Undeclared | None = None,
+    in_the_way: Sequence[str] = (),
     file: str = "",
     distinct: Mapping[str, int] | None = None,
 ) -> Verdict:
@@ -97,7 +98,7 @@ def verdict_of(
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
-        advice=tuple(_advice(results, choice, measures, bounds, called))
+        advice=(*_advice(results, choice, measures, bounds, called), *in_the_way)
         if choice is not None and row is None
         else (
             *(silent.advice(file) if silent is not None else ()),

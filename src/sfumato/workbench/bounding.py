@@ -36,7 +36,7 @@ class Release:
 RELEASES: Mapping[str, Release] = {
     "public": Release(
         "A public file",
-        "Anybody may have it, and nobody can call it back: five records alike in coarse keys, hardly anybody found, and "
+        "Anybody may have it, nobody can call it back: five records alike in coarse keys, hardly anybody found, and "
         "nobody with a chance above one in five.",
         {"Reidentification": 0.01, "DistanceLinkage": 0.01, "IndividualRisk": 0.001, "KAnonymity(k=5)": 0.0}
         | {"Reidentification(above=0.2)": 0.0, "ExposedAmounts": 0.0, "Suppressed": 0.05},
