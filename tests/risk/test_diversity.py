@@ -1,6 +1,7 @@
 """l-diversity and t-closeness against plain loops, scipy's distance, and by hand."""
 
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -203,7 +204,7 @@ def of_amounts(measure: LDiversity, table: pa.Table | Microdata) -> float:
     return measure.evaluate(table, table).value
 
 
-KEY = {"variables": ("key",), "confidential": ("pay",)}
+KEY: dict[str, Any] = {"variables": ("key",), "confidential": ("pay",)}
 
 
 def test_amounts_that_differ_by_a_millionth_are_one_value() -> None:

@@ -43,7 +43,7 @@ def test_a_finding_of_each_partition() -> None:
 def test_the_window_of_the_text_can_give_the_printed_figures_of_rank(seed: int) -> None:
     found = woo_windows.windows({"Rank": RankSwapping(0.15)}, woo.RECORDS, seed, comparable=True)
     assert found.holds, found.detail
-    pearson = float(np.corrcoef(woo_windows.contaminated(woo.RECORDS, seed).numeric().T)[0, 1])
+    pearson = np.asarray(np.corrcoef(woo_windows.contaminated(woo.RECORDS, seed).numeric().T))[0, 1]
     # 2 % of the records with variance 400 and correlation 0.8: 0.02 * 400 * 0.8 / (0.02 * 400 + 0.98) = 0.71
     assert pearson == pytest.approx(0.02 * 400 * 0.8 / (0.02 * 400 + 0.98), abs=0.05)
     assert woo_windows.windows({"Rank": RankSwapping(0.15)}, 400, seed, comparable=False).holds is None

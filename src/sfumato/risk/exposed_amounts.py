@@ -155,8 +155,9 @@ class Farthest(Statistic):
         if len(self.away) <= self.most + 1:
             return self
         kept = np.argpartition(-self.away, self.most)[: self.most + 1]
-        columns = (self.away, self.stands, self.before, self.after, self.rows)
-        return type(self)(*(column[kept] for column in columns), self.most)
+        return type(self)(
+            self.away[kept], self.stands[kept], self.before[kept], self.after[kept], self.rows[kept], self.most
+        )
 
     def extremes(self, most: int) -> tuple[Flags, Flags]:
         """Tell which values are farther from the median than all but ``most``, and which of them is the farthest.

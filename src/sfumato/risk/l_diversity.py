@@ -163,4 +163,4 @@ def _last_near(levels: Floats, share: Floats, near: float) -> NDArray[np.intp]:
         spread = levels[min(int(high), len(levels) - 1)] - levels[low]
         upwards = levels + near * np.maximum(np.abs(levels), spread)
         positive = np.where(levels > 0, levels / (1 - near), -np.inf)
-    return np.searchsorted(levels, np.maximum(upwards, positive), "right") - 1
+    return np.asarray(np.searchsorted(levels, np.maximum(upwards, positive), "right") - 1)

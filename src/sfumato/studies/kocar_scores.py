@@ -10,8 +10,8 @@ from sfumato.data.microdata import Microdata
 from sfumato.studies.study import Finding
 from sfumato.utility import GlobalDataUtility
 
-MODELS = ("earnings ~ age + hours", "income ~ age + household_size + hours", "rent ~ income + household_size")
-MODELLED = ("age", "household_size", "hours", "earnings", "income", "rent")
+MODELS = ("earnings ~ age + hours", "income ~ age + household_size + hours", "tax ~ income + household_size")
+MODELLED = ("age", "household_size", "hours", "earnings", "income", "tax")
 KINDS = ("univariate", "bivariate", "multivariate")
 WEIGHTS = (0.0, 0.25, 0.75, 1.0)  # of the univariate half, beside the paper's 1/2
 Scores = Mapping[str, Mapping[str, float]]  # by file, of each kind
@@ -54,7 +54,7 @@ def other_weights(halves: Mapping[str, tuple[float, float]]) -> Finding:
         rho = _rank_correlation(order(0.5), order(weight))
         told.append(f"{weight:g}: rank correlation {rho:.2f}, {int((moved >= 3).sum())} move by three places or more")
     first = {weight: list(halves)[int(np.argmax(order(weight)))] for weight in (0.0, 0.5, 1.0)}
-    best = [f"{name} ({weight:g})" for weight, name in first.items()]
+    best = tuple(f"{name} ({weight:g})" for weight, name in first.items())
     return Finding(
         "Other weights of the univariate half than 1/2 (3.1), without a verdict",
         None,

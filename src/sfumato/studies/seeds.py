@@ -48,7 +48,7 @@ def over_seeds(studies: Sequence[Study]) -> Study:
     seeds = [study.seed for study in studies]
     others = [{finding.statement: finding for finding in study.findings} for study in studies]
     joined = tuple(_joined([of[f.statement] for of in others if f.statement in of], seeds) for f in first.findings)
-    tried = listed([str(seed) for seed in seeds], 9)
+    tried = listed(tuple(str(seed) for seed in seeds), 9)
     said = f"Statements were judged with the seeds {tried}; figures are of seed {first.seed}."
     seconds = sum(study.seconds for study in studies)
     return replace(first, findings=joined, setting=(*first.setting, said), seconds=seconds)
@@ -62,7 +62,7 @@ def _joined(found: Sequence[Finding], seeds: Iterable[int]) -> Finding:
         return first
     if len(verdicts) == 1:
         return replace(first, detail=f"{first.detail}; the same verdict with {len(found)} seeds")
-    held = [str(seed) for seed, finding in zip(seeds, found, strict=False) if finding.holds]
+    held = tuple(str(seed) for seed, finding in zip(seeds, found, strict=False) if finding.holds)
     failing = next(finding for finding in found if not finding.holds)
     holding = next((finding for finding in found if finding.holds), first)
     told = (

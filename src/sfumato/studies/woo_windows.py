@@ -38,6 +38,8 @@ def windows(methods: dict[str, Method], n: int, seed: int, *, comparable: bool) 
         protected = method.protect(data, rng=seed)
         figures[name] = tuple(m.evaluate(data, protected).value for m in (CDFMaximum(), CDFSquares(total=True)))
         told.append(f"{name} {figures[name][0]:.4f} and {figures[name][1]:.3f}")
-    pearson = float(np.corrcoef(data.numeric().T)[0, 1])
+    pearson = float(np.asarray(np.corrcoef(data.numeric().T))[0, 1])
     near = figures["Rank"][0] <= PRINTED_MD and figures["Rank"][1] <= PRINTED_MCM
-    return Finding(STATEMENT, near if comparable else None, f"Pearson's r {pearson:.2f}; MD and MCM: {listed(told, 9)}")
+    return Finding(
+        STATEMENT, near if comparable else None, f"Pearson's r {pearson:.2f}; MD and MCM: {listed(tuple(told), 9)}"
+    )
