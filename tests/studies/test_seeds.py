@@ -1,12 +1,14 @@
 """Statements judged with several seeds: by hand, and that those known to change are statements of the studies."""
 
+import math
+
 import pytest
 
 from sfumato import ParameterError, studies
-from sfumato.studies import karr_findings, seeds, woo_findings
+from sfumato.studies import karr, karr_findings, seeds, woo_findings
 from sfumato.studies.domingo.findings import findings
 from sfumato.studies.seeds import over_seeds, unsettled
-from sfumato.studies.study import Finding, Study
+from sfumato.studies.study import Figure, Finding, Line, Study
 
 
 def made_up(seed: int, *found: Finding, name: str = "woo") -> Study:
@@ -61,7 +63,14 @@ def test_those_known_to_change_are_statements_of_the_studies() -> None:
     assert set(seeds.CHANGING) == set(studies.names())
     assert all(0 < held < seeds.TRIED for known in seeds.CHANGING.values() for held in known.values())
     assert set(seeds.CHANGING["woo"]) <= {statement.text for statement in woo_findings.STATEMENTS}
-    assert set(seeds.CHANGING["karr"]) <= {f"Tables 1 and 2: {text}" for text, _, _ in karr_findings.STATEMENTS}
+    flat = {column: Figure(0.5, 0.1, math.nan) for column in karr.COLUMNS}
+    lines = [
+        Line(f"{name} {variables}: {method}", method, "", flat)
+        for name in karr.CENTRES
+        for variables in karr.DIMENSIONS
+        for method in karr.METHODS
+    ]
+    assert set(seeds.CHANGING["karr"]) <= {finding.statement for finding in karr_findings.of_simulation(lines, 5)}
     from test_domingo import made_up as rows
 
     said = {finding.statement for finding in findings(rows(), printed=True, replicates=5)}
