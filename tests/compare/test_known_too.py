@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from sfumato import GlobalRecoding, Microdata, Schema, Variable, VariableRemoval
 from sfumato.compare.examine.facts import caution_facts, release_facts
@@ -39,3 +40,25 @@ def test_a_variable_of_which_nothing_is_left_is_told() -> None:
     one = GlobalRecoding(hierarchy={"age": [20, 200]}, level=2).protect(data)
     left = {variable.name: variable.one_left for variable in release_facts(data, one).variables}
     assert left == {"age": True, "agegroup": False, "sex": False, "pay": False}
+
+
+def test_a_recoding_that_leaves_little_information_is_told_with_what_is_left() -> None:
+    towns = [f"town {i:02d}" for i in range(16)]
+    table = pa.table({"town": [name for name in towns for _ in range(10)], "age": [float(i) for i in range(160)]})
+    data = Microdata.from_frame(table, Schema((Variable("town", "nominal", "key"), Variable("age", role="key"))))
+    told = {}
+    for classes in (2, 10):
+        recoded = GlobalRecoding(
+            hierarchy={"town": {name: ["a" if i < 15 else "b"] for i, name in enumerate(towns)}},
+            bins={"age": 160 / classes},
+        ).protect(data)
+        told[classes] = {v.name: v.few_left for v in release_facts(data, recoded).variables}
+    # 16 towns of equal size are 4 bits; 15/16 and 1/16 are 0.3373 bits
+    town = told[2]["town"]
+    assert (town.before, town.after, town.categories) == (16, 2, ("a", "b"))
+    assert town.share == pytest.approx(0.3373 / 4, abs=1e-4)
+    # two halves are 1 bit of the log2(20) = 4.3219 that a number is taken to tell at most; ten parts are 3.3219
+    assert told[2]["age"].share == pytest.approx(1 / 4.3219, abs=1e-4)
+    assert told[2]["age"].categories == ("0-79", "80-159")
+    assert told[10]["age"] is None
+    assert release_facts(data, data).variables[0].few_left is None

@@ -256,6 +256,19 @@ class OverRecords:
 
 
 @dataclass(frozen=True)
+class FewLeft:
+    """A variable with little information left: how many different values before and after, and those left.
+
+    ``share`` is the entropy that is left, as a share of the original's; ``categories`` are the commonest ones first.
+    """
+
+    before: int
+    after: int
+    share: float
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ReleasedVariable:
     """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
@@ -268,6 +281,7 @@ class ReleasedVariable:
     was: str = ""  # its kind in the original
     same: bool = False  # record by record as in the original
     one_left: bool = False  # made so coarse that all records show the same
+    few_left: FewLeft | None = None  # made so coarse that little information is left
 
 
 @dataclass(frozen=True)
