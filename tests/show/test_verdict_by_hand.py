@@ -325,7 +325,8 @@ def test_what_protection_costs_in_values() -> None:
     # and with another variable, of which all values are lost: (0.1053 + 0.2 + 0 + 1) / 4
     removed = replace(found, release=replace(release, removed=("gone",)))
     assert price_of(removed)[0] == (
-        "10.2 % of the values made blank (30); most in age, 20.0 %; with 1 variable removed 32.6 % of the values are lost"
+        "10.2 % of the values made blank (30); most in age, 20.0 %; with 1 variable removed 32.6 % of the values are "
+        "lost"
     )
     # 10 of the 995 and 20 of the 1,000 values of a table in parts
     parts = tuple(replace(v, blank=v.missing) for v in variables)

@@ -19,6 +19,7 @@ from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
 EXPECTED = "expected re-identifications"
+BY_CHANCE = ("by chance", "baseline")  # parts that say how often an intruder would be right without the file
 COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
 LABEL = 24  # characters of a category's label
 REASONS = 3  # told where nothing could be measured
@@ -72,11 +73,12 @@ def verdict_of(
         publish=publish,
         words=words,
         done=done,
-        found=_found(results, row, bounds),
+        found=_against_chance(results, row) or _found(results, row, bounds),
         basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
         price=(
-            *(price_of(examination) if examination is not None else ()),
+            *(_losses(examination) if examination is not None else ()),
             *(_price_of_households(results, row, choice, called) if choice is not None and row is not None else ()),
+            *(_deeds(examination) if examination is not None else ()),
         ),
         collected=tuple(_collected(results, examination.release, checked, distinct or {}))
         if examination is not None and examination.release is not None
@@ -250,14 +252,32 @@ def _warnings(
 
 def _membership(results: Results, row: Row) -> Iterator[str]:
     """Say of records drawn anew that nothing was measured of who took part."""
-    method, elsewhere = row.method, results.tables.get(row.candidate)
-    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
-    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
-    if drawn or (elsewhere is not None and not elsewhere.matched):
+    if _drawn_anew(results, row):
         yield (
             "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
             "than to other people's, so that who knows a person may tell whether that person is in the original."
         )
+
+
+def _drawn_anew(results: Results, row: Row) -> bool:
+    """Tell whether a candidate's records are not those of the original, so that nobody can be found again in it."""
+    method, elsewhere = row.method, results.tables.get(row.candidate)
+    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
+    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
+    return drawn or (elsewhere is not None and not elsewhere.matched)
+
+
+def _against_chance(results: Results, row: Row | None) -> str:
+    """Say of records drawn anew how often an intruder is right, beside how often he would be right by chance."""
+    if row is None or not _drawn_anew(results, row):
+        return ""
+    told = []
+    for key, about in results.figures.items():
+        chance = next((row.parts.get(key, {}).get(part) for part in BY_CHANCE if part in row.parts.get(key, {})), None)
+        if about.purpose == "risk" and key in row.means and chance is not None:
+            unit = about.unit
+            told.append(f"{about.title} {written(row.means[key], unit)}, by chance {written(chance, unit)}")
+    return f"Against chance: {'; '.join(told)}." if told else ""
 
 
 def _intruder(results: Results, row: Row | None) -> Iterator[str]:
@@ -319,7 +339,7 @@ def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
     for key in results.figures:
         sides = [None if r is None else r.parts.get(key, {}).get(EXPECTED) for r in (before, row)]
         known = [value for value in sides if value is not None]
-        if known:
+        if known and (row is None or sides[1] is not None):  # of records drawn anew nobody is found again
             told.append((key not in bounded, -known[-1], key, sides))
     homes = [one for one in told if one[2] == _of_households(results)]
     persons = [one for one in told if one not in homes]
@@ -390,13 +410,18 @@ def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
 
 
 def price_of(found: Examination) -> tuple[str, ...]:
-    """Say what the protection costs: values blank, variables coarser or untrue, analyses that change."""
+    """Say what the protection costs: values blank, analyses that change, variables coarser or untrue."""
+    return (*_losses(found), *_deeds(found))
+
+
+def _losses(found: Examination) -> tuple[str, ...]:
+    """Say what users lose: values, information, associations and distributions."""
     said = []
     if found.detail is not None:
         removed = found.release.removed if found.release is not None else ()
         said += [_blank(found.detail.variables, _records(found.release), removed)]
     if found.release is not None:
-        said += list(_treated(found.release))
+        said += list(_little_left(found.release))
     if found.usefulness is not None:
         # counted as on the public page: see ``grades.is_changed``
         pairs = pairs_there(found.usefulness.pairs, found.release)
@@ -494,14 +519,22 @@ def _lost(variable: VariableDetail, records: int) -> float | None:
     return max(0.0, 1 - (1 - variable.missing_shares[1]) / before)
 
 
-def _treated(release: ReleaseFacts) -> Iterator[str]:
-    variables, removed = release.variables, release.removed
+def _little_left(release: ReleaseFacts) -> Iterator[str]:
+    """Name the variables of which nothing or little is left."""
+    variables = release.variables
     where = " in the sample" if release.whole else ""
     if gone := tuple(v.name for v in variables if v.one_left):
         yield f"nothing is left{where} of: {listed(gone, 8)}"
     if few := [(v.name, v.few_left) for v in variables if v.few_left is not None]:
         worst = sorted(few, key=lambda entry: entry[1].share)
         yield f"little is left{where} of {listed(tuple(few_in_words(*entry) for entry in worst), 6)}"
+
+
+def _deeds(found: Examination) -> Iterator[str]:
+    """Name the variables that are coarser, untrue or removed."""
+    if found.release is None:
+        return
+    variables, removed = found.release.variables, found.release.removed
     for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
         named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not (v.one_left or v.few_left))
         if named:
