@@ -410,3 +410,16 @@ def test_what_became_of_associations_and_distributions() -> None:
     assert price_of(found)[0].startswith("1 of 2 pairs")
     assert len(changed_pairs(slight)) == 1
     assert price_of(Examination("one", usefulness=UtilityFound(0.5, {}, "", (), (), ()))) == ()
+
+
+def test_records_drawn_anew_get_a_verdict_against_chance_and_no_re_identifications() -> None:
+    synthetic = row(parts={"R()": {"by chance": 0.02}})
+    before = row("before", 0.3, 1.0)
+    drawn = results(synthetic, before=before)
+    drawn.tables = {"one": SimpleNamespace(matched=False)}
+    said = verdict_of(drawn, synthetic, None, choice(), name="it", done="", measures=LINES, bounds=(AT_MOST,))
+    assert said.found == "Against chance: Records found 4 %, by chance 2 %."
+    # the original's expected re-identifications alone say nothing of such a file
+    assert _found(drawn, row(parts={}), (AT_MOST,)) == ""
+    # a matched file is told of as before
+    assert "Expected re-identifications" in decided(row(), choice()).found
