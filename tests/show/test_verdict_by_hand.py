@@ -394,16 +394,17 @@ def test_what_became_of_associations_and_distributions() -> None:
         pair(("a", "c"), "direction reversed", 0.4),
         pair(("b", "c"), "pattern changed", 0.3),
         pair(("c", "d"), "association kept", 0.0),
-        pair(("d", "e"), "", None),
+        pair(("d", "e"), "pattern unknown", None),
     )
     variables = (variable("pay", 0.1), variable("age", 0.09), variable("sex", None), variable("town", 0.5))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", variables, pairs, ()))
     assert price_of(found) == (
-        "3 of 5 pairs of variables no longer hang together as they did, most of all a with c and b with c",
+        "3 of 5 pairs of variables no longer hang together as they did (1 could not be compared), most of all a with c "
+        "and b with c",
         "distribution changed: pay and town",
     )
     none = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs[3:4], ()))
-    assert price_of(none) == ("0 of 1 pair of variables no longer hang together as they did",)
+    assert price_of(none) == ("none of 1 pair of variables hangs together otherwise than before",)
     # a difference of squared coefficients below 0.01 is nobody's loss, as on the public page
     slight = (pair(("a", "b"), "association lost", 0.009), pair(("a", "c"), "association lost", 0.011))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), slight, ()))

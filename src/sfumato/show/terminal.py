@@ -13,7 +13,7 @@ from sfumato.show.wording import count
 
 ROWS = 8  # candidates listed; the report has them all
 LONG = 30  # characters of a measure's name before its parameters are left out
-LINES = 36  # of a sweep's results at most; with the messages before them that makes 40
+LINES = 34  # of a sweep's results at most; with the messages before them that makes 40
 ADVICE, WARNINGS = 12, 8  # lines of what to change and of what to know, beyond which the report is named
 LARGEST = "largest chance of a "  # how the part of a measure begins that speaks of the single worst case
 TAIL = 8  # characters at the end of a long name that tell candidates apart
@@ -152,14 +152,14 @@ def _columns(
     *,
     errors: bool,
 ) -> tuple[list[str], int]:
-    """Choose what decides, and as many measures more as leave the names some room; return that room too."""
+    """Choose what decides, and as many measures more as leave room for whole names; return that room too."""
     deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
     kept: list[str] = []
     room = width - 4
     for measure in _important_first(summary):
         texts = [_figure(line, measure.key, errors=errors) for line in shown]
         wanted = max(len(text) for text in [*texts, *headings[measure.key].split("\n")]) + 2
-        enough = 16 if measure.key in deciding else min(names, 24)
+        enough = 16 if measure.key in deciding else names
         if room - wanted < enough:
             break
         kept.append(measure.key)

@@ -14,7 +14,7 @@ from sfumato.data.roles import Undeclared
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import MADE, TOPIC_OF
-from sfumato.show.grades import APART, is_changed, pairs_there
+from sfumato.show.grades import APART, is_changed, is_untold, pairs_there
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
@@ -431,10 +431,11 @@ def _losses(found: Examination) -> tuple[str, ...]:
         apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
         where = " in the sample" if found.usefulness.sampled else ""
         if pairs:
-            said.append(
-                f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
-                f"{where}{named}"
-            )
+            some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
+            none = f"none of {count(len(pairs), 'pair')} of variables hangs together otherwise than before"
+            untold = sum(map(is_untold, pairs))
+            more = f" ({untold:,} could not be compared)" if untold else ""
+            said.append(f"{some if changed else none}{more}{where}{named}")
         if apart:
             said.append(f"distribution changed{where}: {listed(apart, 6)}")
     return tuple(said)
