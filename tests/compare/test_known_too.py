@@ -6,6 +6,7 @@ import pytest
 
 from sfumato import GlobalRecoding, Microdata, Schema, Variable, VariableRemoval
 from sfumato.compare.examine.facts import caution_facts, release_facts
+from sfumato.compare.examine.variables import variable_detail
 
 
 def persons() -> Microdata:
@@ -62,3 +63,21 @@ def test_a_recoding_that_leaves_little_information_is_told_with_what_is_left() -
     assert told[2]["age"].categories == ("0-79", "80-159")
     assert told[10]["age"] is None
     assert release_facts(data, data).variables[0].few_left is None
+
+
+def test_a_recoded_variable_is_pictured_in_the_original_s_values() -> None:
+    town = ["a"] * 6 + ["b"] * 2 + ["c"] * 1 + ["d"] * 1
+    age = [float(i) for i in range(10)]
+    table = pa.table({"town": town, "age": age})
+    data = Microdata.from_frame(table, Schema((Variable("town", "nominal", "key"), Variable("age", role="key"))))
+    recoded = GlobalRecoding(map={"town": {"b": "rest", "c": "rest", "d": "rest"}}, bins={"age": 5}).protect(data)
+    town_found, age_found = (variable_detail(name, data, recoded) for name in ("town", "age"))
+    assert town_found.own is not None and age_found.own is not None
+    assert town_found.own.categories == ("a", "b", "c", "d")
+    assert town_found.own.before == pytest.approx((0.6, 0.2, 0.1, 0.1))
+    # 4 of 10 records in "rest", spread over three towns
+    assert town_found.own.after == pytest.approx((0.6, 0.4 / 3, 0.4 / 3, 0.4 / 3))
+    # ten ages, one record each, five to a band: spread evenly they are as they were
+    assert sum(age_found.own.before) == pytest.approx(1) and age_found.own.after == pytest.approx(age_found.own.before)
+    assert len(age_found.own.edges) == len(age_found.own.before) + 1
+    assert variable_detail("town", data, data).own is None

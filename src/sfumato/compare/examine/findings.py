@@ -50,6 +50,20 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class OwnValues:
+    """A recoded variable in the values of the original: shares before, and after with classes spread over their values.
+
+    Numbers have the edges of bins, categories their names. Spread evenly is all that the protected table tells.
+    """
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    edges: tuple[float, ...] = ()
+    categories: tuple[str, ...] = ()
+    clipped: bool = False  # the first and last bin hold all values beyond
+
+
+@dataclass(frozen=True)
 class VariableDetail:
     """One variable before and after."""
 
@@ -69,6 +83,7 @@ class VariableDetail:
     clipped: bool = False
     missing_shares: tuple[float, float] = (0.0, 0.0)  # of all records, before and after
     suppressed: float | None = None  # share of all records whose value was made missing; None if they do not match
+    own: OwnValues | None = None  # of a recoded variable: as it is pictured
     blank: tuple[int, int] | None = None  # as ``missing``, in all records, where the rest is of a sample of them
 
     @property
