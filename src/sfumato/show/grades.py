@@ -168,7 +168,8 @@ def _grade(
 def _base(variable: ReleasedVariable) -> str:
     """Say how a variable may be used if nothing speaks against it."""
     if "grouped" in variable.done:
-        return "in classes"
+        few = variable.few_left
+        return "in classes" if few is None else f"in its {few.after} broad classes only"
     if "ends coded" in variable.done:
         return "as before, without the extremes"
     return "as before, up to rounding" if "rounded" in variable.done else "as before"

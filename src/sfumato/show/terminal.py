@@ -126,7 +126,8 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
     headings = {m.key: _heading(m, alone=names_used.count(m.name.partition("(")[0]) == 1) for m in summary.measures}
     deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
     names = max((len(line.name) for line in shown), default=9)
-    kept, room, errors = [], 0, True
+    kept: list[str] = []
+    room, errors = 0, True
     for errors in (True, False):
         kept, room = _columns(summary, headings, shown, width, names, errors=errors)
         if room >= min(names, 24) and deciding - {None} <= set(kept):
