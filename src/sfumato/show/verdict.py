@@ -288,10 +288,12 @@ def _intruder(results: Results, row: Row | None) -> Iterator[str]:
         if found is None:
             continue
         if WITH_REGISTER in parts and not results.table.schema.scenarios:
+            units = "households" if "household" in results.figures[key].title else "records"
             yield (
                 f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
-                f"finds {percentage(found)}. One with a register of the population, who does not know it, finds "
-                f"{percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a scenario."
+                f"finds {percentage(found)} of the {units}. One with a register of the population, who does not know "
+                f"it, finds {percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a "
+                "scenario."
             )
         by_model = {name.removeprefix(BY_MODEL): share for name, share in parts.items() if name.startswith(BY_MODEL)}
         if not by_model:
