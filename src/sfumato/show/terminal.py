@@ -51,7 +51,7 @@ def _cut(text: str, width: int, lines: int) -> str:
     """End a text after so many lines of a width, at a word.
 
     >>> _cut("a verdict in a few words", 10, 2)
-    'a verdict in a …'
+    'a verdict in a few …'
     """
     wrapped = wrapped_lines(text, width) if width else []
     if len(wrapped) <= lines:
