@@ -129,7 +129,7 @@ def test_averages_that_come_nearer_are_counted() -> None:
     this = release(table({"x": up, "same": true, "blank": [NAN] * 10}))
     other = release(table({"x": down, "same": true, "blank": true}), "other")
     (found,) = _near(data, this, [(other, np.arange(10))], 0.1)
-    # of the nine that are published 9 + 2 lies beyond all: rank 10 beside 9.5; so does 8 + 2 beside 8.5, a rank and a half
+    # of the nine that are published 9 + 2 lies beyond all, at rank 10 beside 9.5; 8 + 2 does too, beside 8.5
     assert (found.variable, found.values) == ("x", 9)
     assert (found.alone, found.together) == (pytest.approx(1 / 9), 1.0)
 
@@ -175,7 +175,7 @@ def test_who_knows_a_category_takes_any_that_it_can_be() -> None:
     this = release(table({"town": ["A", None, "B", "A"]}, towns))
     every = np.arange(4)
     assert _linked(data, this, [], ["town"], every) == pytest.approx((1 / 3 + 1 / 3 + 1 / 2 + 0) / 4)
-    # another release says B of the last two: of an A the first two are left, and B is said of none but the third by both
+    # another release says B of the last two: of an A the first two are left, and both say B of the third alone
     other = release(table({"town": ["A", "A", "B", "B"]}, towns), "other")
     joined = [(other, every)]
     assert _linked(data, this, joined, ["town"], every) == pytest.approx((1 / 2 + 1 / 2 + 1 + 0) / 4)

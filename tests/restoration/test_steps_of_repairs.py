@@ -313,12 +313,8 @@ def test_columns_are_joined_whatever_their_order() -> None:
     wide = joined(replace(two, codes=np.array([0, 9, 2, 9])), one)
     # a x 2 + b is 0, 19, 4, 19: beyond four for each record, so they are numbered anew and tables by number stay small
     assert wide.codes.tolist() == [0, 2, 1, 2]
-    assert joined(replace(two, codes=np.array([8, 0, 2, 0])), one).codes.tolist() == [
-        16,
-        1,
-        4,
-        1,
-    ]  # 16 are four for each
+    just = joined(replace(two, codes=np.array([8, 0, 2, 0])), one)
+    assert just.codes.tolist() == [16, 1, 4, 1]  # 16 is four times four
 
 
 def either(size: int = 200) -> tuple[Target, list[Evidence]]:
