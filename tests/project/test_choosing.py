@@ -1,13 +1,16 @@
 """What is judged once more after the repairs: the bounds, by the table that goes out."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
+import sfumato
 from sfumato.about import MeasureAbout
 from sfumato.compare.curve import Curve
 from sfumato.compare.search.tried import Tried
@@ -53,3 +56,29 @@ def test_a_parameter_value_whose_risk_is_undefined_keeps_no_bound() -> None:
     about = Undefined().about
     tried = Tried.on(curve, "Undefined()", {"Undefined()": 0.5}, {"Undefined()": about})
     assert [tried.keeps(place) for place in values] == [True, False, False]
+
+
+def test_the_key_that_stands_in_the_way_is_named(tmp_path: Path) -> None:
+    # 200 persons in 5 towns, each with a number of his own that nothing here masks: the number is in the way
+    rng = np.random.default_rng(3)
+    table = {
+        "town": rng.choice(list("abcde"), 200),
+        "number": [f"n{i}" for i in range(200)],
+        "pay": rng.normal(size=200),
+    }
+    pa_csv.write_csv(pa.table(table), tmp_path / "t.csv")
+    schema = [f'[variables.{name}]\nkind = "nominal"\nrole = "key"\n' for name in ("town", "number")]
+    (tmp_path / "s.toml").write_text("".join(schema) + '[variables.pay]\nkind = "numeric"\nrole = "confidential"\n')
+    summary = sfumato.sweep(
+        tmp_path / "t.csv",
+        tmp_path / "s.toml",
+        methods=["RankSwapping(p=0.1, variables=['pay'])"],
+        at_most={"Reidentification": 0.05},
+        out=tmp_path / "out",
+        seed=1,
+        workers=1,
+        bootstrap=False,
+    )
+    (said,) = [line for line in summary.verdict.advice if "stands in the way" in line]
+    # without the number a person is one of those in the town: 5 of the 200 are found on average, 1 in each town
+    assert "number stands in the way most: without it 2.5 %" in said and "not 100 %" in said

@@ -277,11 +277,11 @@ def test_what_the_bound_on_households_costs_is_said(families: Results) -> None:
     assert keys.means[homes] > limit and keys.means[utility] > apart.means[utility]  # so the bound decides
     summary = of_families(families, 1.0, limit)
     assert summary.verdict.publish
-    (price,) = [said for said in summary.verdict.price if "households keep their bound" in said]
+    (price,) = [said for said in summary.verdict.price if "the bound on re-identification of households" in said]
     for row in (keys, apart):
         assert f"{100 * row.means[utility]:.4g} %" in price
-    assert f"{100 * keys.means[homes]:.4g} % of the households are found" in price
-    assert not [said for said in of_families(families, 1.0, 1.0).verdict.price if "households keep" in said]
+    assert f"with {100 * keys.means[homes]:.4g} % in place of {100 * limit:.4g} %" in price
+    assert not [said for said in of_families(families, 1.0, 1.0).verdict.price if said.startswith("the bound on")]
 
 
 def test_which_bound_on_households_can_be_kept_is_said_where_none_keeps_that_of_persons(families: Results) -> None:

@@ -167,6 +167,7 @@ def test_what_is_usual_for_each_release_by_hand(fresh: Bench) -> None:
         "Reidentification()": 0.01,
         "IndividualRisk()": 0.001,
         "KAnonymity(k=5)": 0.0,
+        "Reidentification(above=0.2)": 0.0,
         "ExposedAmounts()": 0.0,
         "Suppressed()": 0.05,
     }
@@ -176,6 +177,7 @@ def test_what_is_usual_for_each_release_by_hand(fresh: Bench) -> None:
         "Reidentification()": 0.05,
         "IndividualRisk()": 0.01,
         "KAnonymity()": 0.0,
+        "Reidentification(above=0.34)": 0.0,
         "Suppressed()": 0.05,
     }
     fresh.post("bounds", "typical", release="centre")
@@ -190,6 +192,7 @@ def test_scenarios_have_their_own_k_so_that_none_is_filled_in(fresh: Bench) -> N
     draft = fresh.draft.but(schema=text)
     assert bounding.typical(fresh.desk, draft, "public") == {
         "Reidentification()": 0.01,
+        "Reidentification(above=0.2)": 0.0,
         "ExposedAmounts()": 0.0,
         "Suppressed()": 0.05,
     }

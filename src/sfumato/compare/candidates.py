@@ -48,6 +48,7 @@ MANY = 20  # different values from which a number is an amount, whatever its rol
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
 GOALS = (0.85, 0.5)  # of a bound on who is found: what blanks give away comes on top
+REFINED = (0.85, 1.0)  # the same where keys are kept as fine as they may be; blanks and perturbed amounts hide some
 PERSONS_ALONE = 8  # candidates that do nothing for households, where these are bounded
 AMOUNTS = 3  # treatments of amounts for each way to keep households apart
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
@@ -261,9 +262,15 @@ def _seldom_found(
     crowds = [replace(one, k=max(one.k, least)) for one in guessing]
     for costs in ({}, dear) if dear else ({},):
         stages = ladders.climb(crowds, costs)
-        for most in (goal * table.found * len(table.data) for goal in GOALS):
+        for goal in GOALS:
+            most = goal * table.found * len(table.data)
             left = [stage for stage in stages if stage.classes <= most]
-            if table.sampled:  # in the whole a stage before may do
+            if left and not table.sampled and goal == GOALS[0]:
+                for more in REFINED[: 2 if not costs else 1]:
+                    yield from _refined(
+                        table, ladders, left[0], sets, crowds, more * table.found * len(table.data), costs
+                    )
+            elif table.sampled:  # in the whole a stage before may do
                 reached = stages[: len(stages) - len(left) + 1]
                 yield from _suppressed(table, ladders, reached, sets, BLANK[1:3], kept=tuple(costs))
             elif left:
@@ -271,6 +278,25 @@ def _seldom_found(
             else:
                 yield from _fewer_keys(table, ladders, stages[-1], sets, most)
                 yield from (_changed(table, ladders, stages[-1], retention) for retention in RETENTIONS[:2])
+
+
+def _refined(
+    table: _Table,
+    ladders: Ladders,
+    start: Stage,
+    sets: Sequence[KeySet],
+    crowds: Sequence[KeySet],
+    most: float,
+    costs: Mapping[str, float],
+) -> Iterator[Part]:
+    """Keep more of the keys than a climb does, with as few classes; then the same where keys may be left out."""
+    finest = ladders.refined(start, sets, crowds, most, costs)
+    yield from _suppressed(table, ladders, [finest], sets, BLANK[1:2], kept=tuple(costs))
+    wider = ladders.with_removal()
+    found = wider.refined(finest, sets, crowds, most, costs)
+    gone = tuple(name for name, place in found.rungs.items() if place == len(ladders.rungs[name]))
+    if gone and len(gone) < len(table.keys):
+        yield from _left_out(table, ladders, found, sets, gone)
 
 
 def _none_alone(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]) -> Iterator[Part]:
@@ -303,15 +329,23 @@ def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[Ke
         left.remove(min(spare, key=lambda name: different([other for other in left if other != name])))
     gone = tuple(name for name in table.keys if name not in left)
     if gone:
-        removal = VariableRemoval(variables=gone)
-        kept = replace(table, data=removal.protect(table.data), keys=tuple(left))
-        fewer = [found for one in sets if (found := one.within(left)).keys]
-        rest = replace(stage, rungs={name: stage.rungs[name] for name in left})
-        for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
-            said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
-            yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
+        yield from _left_out(table, ladders, stage, sets, gone)
     if different(left) > most:
         yield from _without_keys(table)
+
+
+def _left_out(
+    table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], gone: tuple[str, ...]
+) -> Iterator[Part]:
+    """Leave out some keys, bring the others to a stage, and blank what is still rare."""
+    removal = VariableRemoval(variables=gone)
+    left = tuple(name for name in table.keys if name not in gone)
+    kept = replace(table, data=removal.protect(table.data), keys=left)
+    fewer = [found for one in sets if (found := one.within(left)).keys]
+    rest = replace(stage, rungs={name: stage.rungs[name] for name in left})
+    for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
+        said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
+        yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
 
 
 def _suppressed(

@@ -23,6 +23,7 @@ from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
 from sfumato.kernels.groups import classes
 from sfumato.methods import GlobalRecoding
+from sfumato.utility.global_utility.coarsening import kept
 
 Codes = NDArray[np.integer]
 Bins = tuple[float | str, ...] | str  # cut points, or a span of the calendar
@@ -33,6 +34,11 @@ END = 0.03  # the share of records that an open end holds at least
 DIGITS = (1.0, 1.5, 2.0, 3.0, 5.0)  # widths are these times a power of ten
 SPANS = (2, 5, 10, 20, 50)  # years in which a date is given
 GROUPS = (10, 7, 5, 4, 3, 2)  # categories that are left of a key
+GONE = 0.0  # the detail of a key that is left out; what its associations are worth is measured
+MOST_SMALL = 0.03  # of the records may be in classes that are too small, where a stage is refined
+REACH = 3  # rungs that a key moves at a time where a stage is refined
+MOST_COUNTED = 40_000_000  # combinations of keys that are counted in all where a stage is refined
+FEWEST_ASKED, MOST_ASKED = 100, 4_000  # stages that are tried there
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +52,7 @@ class Rung:
     rare: float | None = None
     level: int | None = None  # of the hierarchy that the schema has
     entropy: float = 0.0
+    detail: float = 1.0  # what is left of the key, as the utility of a recoded variable counts it
 
 
 @dataclass(frozen=True)
@@ -98,24 +105,9 @@ class Ladders:
         Classes are counted in each of the ``sets`` of keys with its k. ``dear`` multiplies what the detail of a key
         costs, so that a dear key is coarsened late.
         """
-        # each different combination of the keys once: coarser classes are unions of these
-        finest = np.column_stack([ladder[0].codes for ladder in self.rungs.values()])
-        of, counts = classes(finest)
-        first = np.empty(len(counts), dtype=np.intp)
-        first[of[::-1]] = np.arange(len(of))[::-1]
-        columns = {name: [rung.codes[first] for rung in ladder] for name, ladder in self.rungs.items()}
+        counted = _Counted.of(self)
         at = dict.fromkeys(self.rungs, 0)
-
-        def small(places: Mapping[str, int]) -> tuple[int, int, int]:
-            rare, records, most = 0, 0, 0
-            for one in sets:
-                which, sizes = classes(np.column_stack([columns[name][places[name]] for name in one.keys]))
-                total = np.bincount(which, weights=counts, minlength=len(sizes))
-                rare += int((total < one.k).sum())
-                records, most = max(records, int(total[total < one.k].sum())), max(most, len(sizes))
-            return rare, records, most
-
-        now, records, most = small(at)
+        now, records, most = counted.small(at, sets)
         stages = [Stage(dict(at), records, most)]
         while records:
             tried = []
@@ -123,7 +115,7 @@ class Ladders:
                 ladder = self.rungs[name]
                 if place + 1 < len(ladder):
                     cost = math.log(ladder[place].entropy / ladder[place + 1].entropy) * dear.get(name, 1.0)
-                    after = small({**at, name: place + 1})
+                    after = counted.small({**at, name: place + 1}, sets)
                     tried.append(((now - after[0]) / max(cost, 1e-6), name, after))
             if not tried:
                 break
@@ -131,6 +123,105 @@ class Ladders:
             at[name] += 1
             stages.append(Stage(dict(at), records, most))
         return tuple(stages)
+
+    def refined(
+        self,
+        stage: Stage,
+        sets: Sequence[KeySet],
+        crowds: Sequence[KeySet],
+        most: float,
+        dear: Mapping[str, float] | None = None,
+    ) -> Stage:
+        """Return a stage that keeps more of the keys, with no more than ``most`` classes in any of the ``crowds``.
+
+        A climb looks one step ahead. From where it ended a key is made finer, or one finer and another one coarser, as
+        long as more is left in sum: the detail of the keys less the share of records in classes that are too small in
+        the ``sets``, each of which loses a value. ``dear`` multiplies what the detail of a key is worth.
+        """
+        counted, worth = _Counted.of(self), dear or {}
+        asked = min(max(MOST_COUNTED // len(counted.counts), FEWEST_ASKED), MOST_ASKED)
+
+        def left(places: Mapping[str, int]) -> float:
+            small = counted.small(places, sets)[1] if sets else 0
+            return self._detail(places, worth) - small / counted.records
+
+        def fits(places: Mapping[str, int]) -> bool:
+            few = not sets or counted.small(places, sets)[1] <= allowed
+            return few and counted.small(places, crowds)[2] <= most
+
+        at = dict(stage.rungs)
+        best = left(at)
+        allowed = max(MOST_SMALL * counted.records, counted.small(at, sets)[1] if sets else 0)
+        while asked > 0:
+            for places in self._moves(at, worth):
+                asked -= 1
+                if asked < 0:
+                    break
+                gain = self._detail(places, worth) - best
+                if gain > 1e-9 and fits(places) and (value := left(places)) > best + 1e-9:
+                    at, best = dict(places), value
+                    break
+            else:
+                break
+        _, small, most_classes = counted.small(at, crowds)
+        return Stage(at, small, most_classes)
+
+    def _moves(self, at: Mapping[str, int], worth: Mapping[str, float]) -> list[dict[str, int]]:
+        """Return the stages near one that keep more detail, those first that keep most."""
+        found = []
+        for name, place in at.items():
+            for finer in range(max(place - REACH, 0), place):
+                one = {**at, name: finer}
+                found.append(one)
+                for other, there in at.items():
+                    if other != name:
+                        last = min(there + REACH, len(self.rungs[other]) - 1)
+                        found += [{**one, other: coarser} for coarser in range(there + 1, last + 1)]
+        now = self._detail(at, worth)
+        gains = [(self._detail(places, worth) - now, number) for number, places in enumerate(found)]
+        return [found[number] for gain, number in sorted(gains, key=lambda one: (-one[0], one[1])) if gain > 1e-9]
+
+    def _detail(self, places: Mapping[str, int], worth: Mapping[str, float]) -> float:
+        return sum(worth.get(name, 1.0) * self.rungs[name][place].detail for name, place in places.items())
+
+    def with_removal(self) -> "Ladders":
+        """Return the ladders with a last rung each on which the key is left out."""
+        gone = {
+            name: Rung(np.zeros_like(ladder[0].codes), 1, entropy=1e-12, detail=GONE)
+            for name, ladder in self.rungs.items()
+        }
+        return Ladders({name: (*ladder, gone[name]) for name, ladder in self.rungs.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Each different combination of the keys once, on every rung: coarser classes are unions of these."""
+
+    columns: Mapping[str, Sequence[Codes]]
+    counts: NDArray[np.integer]
+
+    @classmethod
+    def of(cls, ladders: Ladders) -> "_Counted":
+        """Count the combinations of the keys as they came."""
+        of, counts = classes(np.column_stack([ladder[0].codes for ladder in ladders.rungs.values()]))
+        first = np.empty(len(counts), dtype=np.intp)
+        first[of[::-1]] = np.arange(len(of))[::-1]
+        return cls({name: [r.codes[first] for r in ladder] for name, ladder in ladders.rungs.items()}, counts)
+
+    @property
+    def records(self) -> int:
+        """The records of the table."""
+        return int(self.counts.sum())
+
+    def small(self, places: Mapping[str, int], sets: Sequence[KeySet]) -> tuple[int, int, int]:
+        """Count the classes that are too small, the records in them, and the classes, of the set that has most."""
+        rare, records, most = 0, 0, 0
+        for one in sets:
+            which, sizes = classes(np.column_stack([self.columns[name][places[name]] for name in one.keys]))
+            total = np.bincount(which, weights=self.counts, minlength=len(sizes))
+            rare += int((total < one.k).sum())
+            records, most = max(records, int(total[total < one.k].sum())), max(most, len(sizes))
+        return rare, records, most
 
 
 def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
@@ -158,7 +249,7 @@ def _ladder(data: Microdata, name: str) -> tuple[Rung, ...]:
             continue
         found = made.columns[name]
         if 2 <= _number(found) < rungs[-1].categories:
-            rungs.append(Rung(found, _number(found), **way, entropy=_entropy(found)))
+            rungs.append(Rung(found, _number(found), **way, entropy=_entropy(found), detail=_detail(column, found)))
     return tuple(rungs)
 
 
@@ -228,6 +319,12 @@ def _cuts(present: NDArray[np.float64], low: float, high: float, width: float) -
     cuts = [i * width for i in range(math.floor(low / width) + 1, math.floor(high / width) + 1)]
     share = {cut: float((present < cut).mean()) for cut in cuts}
     return tuple(int(cut) if cut == int(cut) else cut for cut in cuts if END <= share[cut] <= 1 - END)
+
+
+def _detail(before: NDArray[Any], after: Codes) -> float:
+    """Return what is left of a key, as global data utility counts it."""
+    there = (after >= 0) & (~np.isnan(before) if before.dtype.kind == "f" else before >= 0)
+    return kept("heterogeneity", before[there], after[there], None, by_records=True) if there.any() else 0.0
 
 
 def _number(codes: Codes) -> int:

@@ -89,7 +89,9 @@ class Shared:
         homes = self._homes[0]
         found = Ladders.of(homes, self.names).rungs.items()
         nothing = np.zeros(len(homes), dtype=np.int64)
-        return Ladders({name: (*one, Rung(nothing, 1, entropy=DEAR * one[0].entropy)) for name, one in found})
+        return Ladders(
+            {name: (*one, Rung(nothing, 1, entropy=DEAR * one[0].entropy, detail=0.0)) for name, one in found}
+        )
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
@@ -161,6 +163,25 @@ class Shared:
             low, high = (low, middle) if self.judged(middle, persons).found <= limit else (middle + 1, high)
         return low
 
+    def finer(self, stage: Stage, limit: float, persons: float) -> Stage:
+        """Return a stage with what households share one rung finer where they keep a bound all the same.
+
+        A climb takes one rung after the other; by its end some of the first ones may not be needed any more.
+        """
+        at = dict(stage.rungs)
+
+        def gain(name: str) -> float:
+            ladder = self.ladders.rungs[name]
+            return ladder[at[name] - 1].detail - ladder[at[name]].detail if at[name] else 0.0
+
+        for name in sorted(at, key=lambda one: -gain(one)):
+            while at[name] and gain(name) > 0:
+                one = replace(stage, rungs={**at, name: at[name] - 1})
+                if self._judge(one, persons).found > limit:
+                    break
+                at = dict(one.rungs)
+        return replace(stage, rungs=at)
+
     def coarsened(self, stage: Stage) -> tuple[Method, ...]:
         """Return the steps that bring what households share to a stage."""
         gone = tuple(n for n, place in stage.rungs.items() if place == len(self.ladders.rungs[n]) - 1)
@@ -194,4 +215,5 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
         for which in [one for one in different if one not in tried][:several]:
             tried.add(which)
             number, share = different[which]
-            yield Apart(shared.coarsened(shared.stages[number]), tuple(after), share)
+            stage = shared.finer(shared.stages[number], aim * limit, share * found)
+            yield Apart(shared.coarsened(stage), tuple(after), share)

@@ -60,7 +60,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     from sfumato.compare.experiment import Experiment
     from sfumato.data.sample_size import FEWEST
     from sfumato.data.schema_file import schema_text
-    from sfumato.project.choosing import chosen_table
+    from sfumato.project.choosing import chosen_table, in_the_way
     from sfumato.project.record import STORE, Record
     from sfumato.project.release import (
         forget_release,
@@ -109,6 +109,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         released=protected_path(plan).name,
         command=command,
         schema=schema_text(plan.data.schema.unnamed()),
+        in_the_way=in_the_way(results, plan) if table is None else (),
     )
     recorder.phase("report")
     remove_unfinished(plan)

@@ -8,12 +8,15 @@ from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.project.release import checked_release
 from sfumato.project.tell import Tell
 
+MOST_ASKED = 20_000  # records of a table up to which it is asked which key stands in the way
+
 if TYPE_CHECKING:
     from sfumato.compare.examine import ProtectedTable
     from sfumato.compare.results import Results
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
+    from sfumato.data.scenario import Scenario
     from sfumato.project.plan import Plan
     from sfumato.project.progress import Recorder
     from sfumato.restoration.findings import Checked
@@ -179,3 +182,51 @@ def _broken_by_repairs(results: "Results", table: "ProtectedTable", checked: "Ch
         if not measure.about.keeps(value, limit):
             return f"breaks the bound on {key} once {', '.join(checked.altered)} was repaired"
     return ""
+
+
+def in_the_way(results: "Results", plan: "Plan") -> tuple[str, ...]:
+    """Say which key keeps a bound on who is found from being reached, of the candidate that comes nearest to it.
+
+    It is the key without which fewest would be found. Tables that are too large to ask for each key are left out.
+    """
+    from sfumato.compare.figures import written
+    from sfumato.risk import Reidentification
+
+    if results.whole is not None or len(results.original) > MOST_ASKED or not (plan.at_most or plan.at_least):
+        return ()
+    wish = {"risk": plan.risk} if plan.least_risk else {"utility": plan.utility}
+    choice = results.choose(**wish, at_most=plan.at_most, at_least=plan.at_least)
+    said = []
+    for short in choice.shortfalls:
+        measure = _measure(results, short.key)
+        if short.reached or not isinstance(measure, Reidentification) or measure != Reidentification():
+            continue
+        worst = _worst_scenario(results, short.candidate, measure)
+        if worst is None or len(worst.keys) < 2:
+            continue
+        table = results.protect(short.candidate)
+        without = {
+            key: Reidentification(variables=tuple(name for name in worst.keys if name != key))
+            .evaluate(results.original, table, rng=plan.seed)
+            .value
+            for key in worst.keys
+            if key in table.schema
+        }
+        if not without:
+            continue
+        key = min(without, key=lambda name: without[name])
+        name = choice.names.get(short.candidate, short.candidate)
+        said.append(
+            f"Of what {worst.name!r} knows, {key} stands in the way most: without it {written(without[key], 'share')} "
+            f"would be found in {name}, not {written(short.nearest, 'share')}. Coarsen it, leave it out, or ask "
+            "whether anybody knows it."
+        )
+    return tuple(said)
+
+
+def _worst_scenario(results: "Results", candidate: str, measure: "Measure") -> "Scenario | None":
+    """Return the intruder who finds most, if he knows who took part: only the others in the file hide a person."""
+    rows = results.measurement(candidate, measure).tables["scenarios"]
+    worst = max(rows, key=lambda row: row["share"])["scenario"]
+    known = (one for one in results.original.schema.intruders() if one.name == worst and one.knows_membership)
+    return next(known, None)

@@ -44,6 +44,7 @@ def summarise(
     released: str = "",
     command: str = "",
     schema: str = "",
+    in_the_way: Sequence[str] = (),
 ) -> Summary:
     """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one.
 
@@ -51,7 +52,7 @@ def summarise(
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
     sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
     its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs. The steward
-    may choose another that keeps the bounds ``by_hand``.
+    may choose another that keeps the bounds ``by_hand``. Where none keeps the bounds, ``in_the_way`` says why.
     """
     who, texts = "summarise", {"file": file, "released": released, "command": command, "schema": schema}
     require(who, Results, "the results of an experiment", results=results)
@@ -99,6 +100,7 @@ def summarise(
             checked=checked,
             despite_audit=despite_audit,
             undeclared=undeclared,
+            in_the_way=in_the_way,
             file=file,
             distinct={line.name: line.distinct for line in lines.variables},
         ),

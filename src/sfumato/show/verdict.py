@@ -1,6 +1,7 @@
 """The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.about import MeasureAbout, keeps_bound
@@ -24,6 +25,10 @@ REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 PERSONS_FOUND = "Re-identification under the worst scenario"
 KNOWING_ALL = "by who knows all variables, too"  # beyond the scenarios
+DEAR: Mapping[str, float] = defaultdict(
+    lambda: math.inf, {"share": 0.02, "percent": 2.0}
+)  # utility: what is worth saying
+MOSTLY = 0.8  # of what a wider bound gains
 MANY = 100  # different numbers from which on they tell records apart
 APART = 0.10  # between two distributions: beyond it, another one
 
@@ -42,6 +47,7 @@ def verdict_of(
     checked: Checked | None = None,
     despite_audit: bool = False,
     undeclared: Undeclared | None = None,
+    in_the_way: Sequence[str] = (),
     file: str = "",
     distinct: Mapping[str, int] | None = None,
 ) -> Verdict:
@@ -78,7 +84,7 @@ def verdict_of(
         basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
         price=(
             *(price_of(examination) if examination is not None else ()),
-            *(_price_of_households(results, row, choice, called) if choice is not None and row is not None else ()),
+            *(_price_of_bounds(results, row, choice, called) if choice is not None and row is not None else ()),
         ),
         collected=tuple(_collected(results, examination.release, checked, distinct or {}))
         if examination is not None and examination.release is not None
@@ -92,7 +98,7 @@ def verdict_of(
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
-        advice=tuple(_advice(results, choice, measures, bounds, called))
+        advice=(*_advice(results, choice, measures, bounds, called), *in_the_way)
         if choice is not None and row is None
         else (
             *(silent.advice(file) if silent is not None else ()),
@@ -184,22 +190,34 @@ def _of_households(results: Results) -> str | None:
     return next((repr(m) for m in results.measures if getattr(m, "unit", "") == "household" and m.about.paired), None)
 
 
-def _price_of_households(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
-    """Say which candidate the other bounds alone would allow, and what the bound on households costs beside it."""
-    key = _of_households(results)
-    if key is None or key not in choice.bounds or len(choice.bounds) < 2 or choice.by_hand:
+def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Say what each bound costs that costs much: what would be gained by a wider one, the others kept.
+
+    Of the candidates that gain most of it the one is named that breaks the bound least. What the bound on households
+    costs is said in any case.
+    """
+    if choice.by_hand or choice.objective not in row.means:
         return
-    others = {which: bound for which, bound in choice.bounds.items() if which != key}
     about = results.figures[choice.objective]
-    allowed = [r for r in results.rows if {choice.objective, *choice.bounds} <= r.means.keys()]
-    allowed = [r for r in allowed if all(keeps(r, w, bound, results.figures[w]) for w, bound in others.items())]
-    best = max(allowed, key=lambda r: -_worse(r.means[choice.objective], about), default=row)
-    if _worse(best.means[choice.objective], about) < _worse(row.means[choice.objective], about):
+    measured = [r for r in results.rows if {choice.objective, *choice.bounds} <= r.means.keys()]
+
+    def gained(other: Row) -> float:
+        return _worse(row.means[choice.objective], about) - _worse(other.means[choice.objective], about)
+
+    for key in choice.bounds:
+        others = [(which, bound) for which, bound in choice.bounds.items() if which != key]
+        allowed = [r for r in measured if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
+        most = max(map(gained, allowed), default=0.0)
+        if most <= 0 or (most < DEAR[about.unit] and key != _of_households(results)):
+            continue
+        bounded = results.figures[key]
+        near = [r for r in allowed if gained(r) >= MOSTLY * most]
+        best = min(near, key=lambda r: _worse(r.means[key], bounded))
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
-        found = written(best.means[key], results.figures[key].unit)
         yield (
-            f"that households keep their bound costs {about.title} {has} instead of {would}: without it "
-            f"{names.get(best.candidate, best.candidate)} would do, of which {found} of the households are found"
+            f"the bound on {lower_first(bounded.title)} costs {about.title} {has} instead of {would}: with "
+            f"{written(best.means[key], bounded.unit)} in place of {written(choice.bounds[key], bounded.unit)} "
+            f"{names.get(best.candidate, best.candidate)} would do"
         )
 
 

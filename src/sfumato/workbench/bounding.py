@@ -36,15 +36,17 @@ class Release:
 RELEASES: Mapping[str, Release] = {
     "public": Release(
         "A public file",
-        "Anybody may have it, and nobody can call it back: five records alike in coarse keys, hardly anybody found.",
+        "Anybody may have it, nobody can call it back: five records alike in coarse keys, hardly anybody found, and "
+        "nobody with a chance above one in five.",
         {"Reidentification": 0.01, "DistanceLinkage": 0.01, "IndividualRisk": 0.001, "KAnonymity(k=5)": 0.0}
-        | {"ExposedAmounts": 0.0, "Suppressed": 0.05},
+        | {"Reidentification(above=0.2)": 0.0, "ExposedAmounts": 0.0, "Suppressed": 0.05},
     ),
     "scientific": Release(
         "A scientific file under contract",
-        "Researchers have signed not to look for anybody: three records alike, one in twenty found at most.",
+        "Researchers have signed not to look for anybody: three records alike, one in twenty found at most, and nobody "
+        "with a chance above one in three.",
         {"Reidentification": 0.05, "DistanceLinkage": 0.05, "IndividualRisk": 0.01, "KAnonymity": 0.0}
-        | {"Suppressed": 0.05},
+        | {"Reidentification(above=0.34)": 0.0, "Suppressed": 0.05},
     ),
     "centre": Release(
         "A data centre",
