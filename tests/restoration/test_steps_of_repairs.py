@@ -347,7 +347,8 @@ def test_two_columns_tell_together_what_none_tells_alone() -> None:
 def test_a_set_grows_while_a_further_column_tells_a_twentieth_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three columns are always tried; a fourth must restore more than .05 beyond them, and so on up to six."""
     target, _ = either(20)
-    small = {(name,): Evidence((name,), np.zeros(20, dtype=np.int64), ordered=False) for name in "abcdefgh"}
+    none = np.zeros(20, dtype=np.int64)
+    small: dict[tuple[str, ...], Evidence] = {(name,): Evidence((name,), none, ordered=False) for name in "abcdefgh"}
 
     def widest(*shares: float) -> tuple[list[int], int]:
         by_size = dict(zip((3, 4, 5, 6, 7), shares, strict=False))

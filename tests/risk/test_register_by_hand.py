@@ -10,7 +10,7 @@ import pytest
 from sfumato import Microdata, Schema, Variable
 from sfumato.kernels.population.pitman import Spectrum, fitted
 from sfumato.pair import Pair
-from sfumato.risk.population import Matches, _interval, census, matches
+from sfumato.risk.population import Matches, PopulationModel, _interval, census, matches
 from sfumato.risk.with_register import WithRegister, _among_places, _by_weights, population_weights
 
 NAN = float("nan")
@@ -149,7 +149,7 @@ def test_a_record_that_is_found_has_the_chance_of_its_own_class() -> None:
     # who was found among more than look like it now is one of a class of so many
     more = np.where(np.arange(60) == 7, 1 / (alike + 1), chance)
     changed, _ = one.lowered(more, keys, np.ones(60))
-    assert changed[7] == pytest.approx(estimate.inverse(alike[7:8] + 1)[0])
+    assert changed[7] == pytest.approx(estimate.inverse(np.array([alike[7] + 1.0]))[0])
     assert (changed[:7] == found[:7]).all()
     by_weights, nothing = register("Benedetti-Franconi").lowered(chance, keys, np.full(60, 10.0))
     assert nothing is None
@@ -163,8 +163,9 @@ def test_continuous_keys_have_no_classes_to_hide_in() -> None:
         Schema((Variable("pay", role="key"),), weight="w"),
     )
     chance = np.array([1.0] * 30 + [0.5] * 30)
-    for model in ("Pitman-Yor", "Benedetti-Franconi"):
-        one = WithRegister(Pair.of(data, data), model, np.full(60, 10.0))  # type: ignore[arg-type]
+    models: tuple[PopulationModel, ...] = ("Pitman-Yor", "Benedetti-Franconi")
+    for model in models:
+        one = WithRegister(Pair.of(data, data), model, np.full(60, 10.0))
         for found, _ in (
             one.lowered(chance, ("pay",), np.full(60, 10.0)),
             one.of_households(chance, np.full(60, 10.0), ("pay",)),

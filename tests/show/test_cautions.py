@@ -140,20 +140,21 @@ def test_records_of_another_hand_are_compared_row_by_row_and_that_is_said(change
 def test_the_worst_case_is_told_if_it_is_beyond_a_bound_that_the_mean_keeps() -> None:
     """A mean of .1 within a bound of .1, and one who knows b, with .3, beyond it; of utility no case is the worst."""
 
-    def said(limit: float, mean: float | None = 0.1, better: str = "lower", **cases: float) -> list[str]:
+    cases = {"knows a": 0.2, "knows b": 0.3, "other": 0.9}
+
+    def said(limit: float, mean: float | None = 0.1, *, better: str = "lower", of: Any = cases) -> list[str]:
         about = SimpleNamespace(better=better, unit="share", is_case=lambda name: name.startswith("knows"))
         found: Any = SimpleNamespace(figures={"R": about})
-        row: Any = SimpleNamespace(means={} if mean is None else {"R": mean}, parts={"R": cases})
+        row: Any = SimpleNamespace(means={} if mean is None else {"R": mean}, parts={"R": of})
         return _of_worst_cases(found, row, {"R": limit})
 
-    cases = {"knows a": 0.2, "knows b": 0.3, "other": 0.9}
-    (told,) = said(0.1, **cases)
+    (told,) = said(0.1)
     assert "One who knows b links 30 % of the records, beyond 10 %." in told
-    assert said(0.3, **cases) == []  # the bound itself is no breach
-    assert said(0.09, **cases) == []  # the mean is beyond: that is said elsewhere
-    assert said(0.1, None, **cases) == []
-    assert said(0.1, better="higher", **cases) == []
-    assert said(0.1, other=0.9) == []
+    assert said(0.3) == []  # the bound itself is no breach
+    assert said(0.09) == []  # the mean is beyond: that is said elsewhere
+    assert said(0.1, None) == []
+    assert said(0.1, better="higher") == []
+    assert said(0.1, of={"other": 0.9}) == []
 
 
 def test_what_is_known_besides_the_keys_is_told_of_what_goes_out() -> None:

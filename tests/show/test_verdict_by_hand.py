@@ -36,7 +36,7 @@ from sfumato.show.verdict import (
     _kept,
     _left_out,
     _persons,
-    _price_of_households,
+    _price_of_bounds,
     _reachable,
     _repairs,
     _total,
@@ -450,7 +450,7 @@ def test_no_bound_below_a_guess_among_all_records_can_be_kept(
     assert any("finds the record with a chance of 0.25 % by guessing alone" in line for line in advice) == said
     assert any(line.startswith("Try more ways") for line in advice) != said
     assert not _beyond_any(replace(short, reached=False), found, replace(RISK, better="higher"))
-    assert not _beyond_any(replace(short, reached=False), found, replace(RISK, unit="records"))
+    assert not _beyond_any(replace(short, reached=False), found, replace(RISK, unit="number"))
     unpaired = results(row("a"))
     unpaired.figures["R()"] = replace(unpaired.figures["R()"], keys=True, paired=False)
     assert not _beyond_any(short, unpaired, RISK)
@@ -471,23 +471,27 @@ def of_homes(*rows: Row) -> Any:
     return found
 
 
-def test_what_the_bound_on_households_costs() -> None:
-    """Beside a bound of 80 % on usefulness: .95 is to be had where .2 of the households are found, .9 where .04 are."""
-    kept, better, poorer = row(), row("better", 0.2, 0.95), row("poorer", 0.3, 0.85)
+def test_what_a_bound_costs() -> None:
+    """.95 is to be had for .2 of the records found, and .945, nine tenths of that gain, for .1: that is named."""
+    kept, most, near, less = row(), row("most", 0.2, 0.95), row("near", 0.1, 0.945), row("less", 0.06, 0.93)
     both = replace(choice(), bounds={"R()": 0.05, "U()": 0.8})
 
-    def said(*rows: Row, chosen: Choice = both) -> list[str]:
-        return list(_price_of_households(of_homes(*rows), kept, chosen, {"better": "B"}))
+    def said(*rows: Row, chosen: Choice = both, of: Any = results) -> list[str]:
+        return list(_price_of_bounds(of(kept, *rows), kept, chosen, {"near": "N"}))
 
-    assert said(kept, better, poorer) == [
-        "that households keep their bound costs Usefulness 90 % instead of 95 %: without it B would do, of which 20 % "
-        "of the households are found"
+    assert said(most, near, less) == [
+        "the bound on records found costs Usefulness 90 % instead of 94.5 %: with 10 % in place of 5 % N would do"
     ]
-    assert said(kept, poorer) == []  # nothing better is to be had
-    assert said(kept, replace(better, means={"U()": 0.95})) == []  # not measured
-    assert said(kept, better, chosen=replace(both, bounds={"R()": 0.05})) == []  # no other bound
-    assert said(kept, better, chosen=replace(both, by_hand=True)) == []
-    assert list(_price_of_households(results(kept, better), kept, both, {})) == []
+    assert said(most, less)[0].endswith("with 20 % in place of 5 % most would do")  # three fifths are not enough
+    assert said(row("as good", 0.2, 0.9)) == []
+    # two percentage points are dear, and less is said of households alone
+    dear, cheap = row("dear", 0.2, 0.925), row("cheap", 0.2, 0.915)
+    assert (len(said(dear)), len(said(cheap)), len(said(cheap, of=of_homes))) == (1, 0, 1)
+    assert said(replace(most, means={"U()": 0.95})) == []  # not measured
+    assert said(most, chosen=replace(both, by_hand=True)) == []
+    other = replace(both, bounds={"R()": 0.05, "U()": 0.96})  # another bound that it breaks
+    assert said(most, chosen=other) == []
+    assert list(_price_of_bounds(results(kept, most), unmade("x"), both, {})) == []
 
 
 def test_a_bound_on_households_that_can_be_kept() -> None:
