@@ -17,6 +17,8 @@ from sfumato.compare.curve import Curve
 from sfumato.compare.search.tried import Tried
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
+from sfumato.data.scenario import Scenario
+from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.project import choosing
@@ -108,7 +110,9 @@ def chosen(
 
     def after(results: Any, table: Any, checked: Checked, plan: Any) -> Checked:
         value = by_name[table.candidate][1]
-        return checked if value is None else replace(checked, after={"U()": value}, done=("said after",))
+        return (
+            checked if value is None else replace(checked, after={"U()": value}, done=("first", "second", "said after"))
+        )
 
     def breaks(results: Any, table: Any, checked: Checked, plan: Any) -> str:
         return "breaks the bound" if by_name[table.candidate][2] == "breaks" else ""
@@ -172,3 +176,30 @@ def test_of_the_least_risk_the_first_that_loses_nothing(monkeypatch: pytest.Monk
         monkeypatch, ("a", 0.01, None, "loses"), ("b", 0.02, None, "loses"), least_risk=True, better="lower"
     )
     assert all_lose[0] == "a"
+
+
+def test_what_a_person_chose_is_taken_unless_it_breaks_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = ("a", 0.9, None, ""), ("b", 0.8, 0.7, "loses"), ("c", 0.7, None, "breaks"), ("d", 0.6, None, "leaks")
+    found = chosen(monkeypatch, *offered, choose="b")
+    assert found == ("b", (), ["b"], ["b loses x", "release: said after"])
+    assert chosen(monkeypatch, *offered, choose="a")[3] == []
+    assert chosen(monkeypatch, *offered, choose="d")[::3] == ("d", [])  # the verdict says that it is not published
+    with pytest.raises(ParameterError, match="c cannot be chosen: it breaks the bound"):
+        chosen(monkeypatch, *offered, choose="c")
+
+
+def test_the_intruder_who_finds_most_is_asked_if_he_knows_who_took_part() -> None:
+    def worst(*shares: float, knows: bool = True) -> str | None:
+        names = "one", "two", "three"
+        rows = [{"scenario": name, "share": share} for name, share in zip(names, shares, strict=False)]
+        intruders = [Scenario(name, ("a", "b"), knows_membership=knows or name != "two") for name in names]
+        results: Any = SimpleNamespace(
+            measurement=lambda *_: SimpleNamespace(tables={"scenarios": rows}),
+            original=SimpleNamespace(schema=SimpleNamespace(intruders=lambda: intruders)),
+        )
+        found = choosing._worst_scenario(results, "x", Undefined())
+        return None if found is None else found.name
+
+    assert worst(0.1, 0.3, 0.2) == "two"
+    assert worst(0.1, 0.3, 0.2, knows=False) is None
+    assert worst(0.4, 0.3, 0.2, knows=False) == "one"

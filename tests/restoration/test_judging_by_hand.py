@@ -199,6 +199,12 @@ def test_luck_with_few_numbers_is_granted_the_commonest() -> None:
     met = _exactly(replace(one, target=target))
     assert met.luck == pytest.approx(binom.sf(8, 10, 0.8))
     assert met.guess == pytest.approx(0.1)
+    # of nine that are there the least one is in six
+    codes = np.array([0] * 6 + [4, 5, 6, -1])
+    truth = Values(codes, one.target.aim.truth.levels)
+    target = replace(one.target, aim=replace(one.target.aim, truth=truth))
+    target.__dict__["guessable_exactly"] = first(0.1, 10)
+    assert _exactly(replace(one, target=target)).luck == pytest.approx(binom.sf(8, 10, 6 / 9))
 
 
 def with_unchanged(changed: int, unchanged: int, right: float, elsewhere: float, likely: float) -> Trial:

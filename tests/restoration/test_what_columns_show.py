@@ -351,6 +351,16 @@ def test_likely_sources_are_columns_in_whose_order_neighbours_agree() -> None:
     assert likely_sources(twin, {}, np.random.default_rng(1)) == {}
 
 
+@pytest.mark.parametrize(("step", "likely"), [(9, True), (15, False)])
+def test_numbers_agree_if_a_twentieth_of_the_records_at_most_lies_between(step: int, likely: bool) -> None:
+    """Of 199 records that are 9.95. From each to the next in x, y goes on by the step, and begins anew at 199."""
+    x = np.arange(199.0)
+    data = table({"x": x, "y": x * step % 199})
+    columns = {name: column(data, name) for name in data.names}
+    found = likely_sources(data, columns, np.random.default_rng(1))
+    assert found == {"x": [], "y": ["x"] if likely else []}  # in the order of y, x jumps by 22 or 53
+
+
 def test_beginnings_of_ids_that_several_share_are_tried() -> None:
     """KA and KB have two of four each, half as many as there are records; K is shared by all, and KA1 by nobody."""
     found = [(one.shown[0], ties) for one, ties in ids(table({"id": ["KA1", "KA2", "KB1", "KB2"]}), "id")]

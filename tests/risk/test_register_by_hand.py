@@ -1,5 +1,6 @@
 """Chances among a population by hand: intervals of the matches, which model decides, who is lowered by how much."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,10 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import Microdata, Schema, Variable
+from sfumato import Microdata, Scenario, Schema, Variable
 from sfumato.kernels.population.pitman import Spectrum, fitted
 from sfumato.pair import Pair
+from sfumato.pair.sample import Sample
+from sfumato.risk.judged import Chances, Judged
 from sfumato.risk.population import Matches, PopulationModel, _interval, census, matches
+from sfumato.risk.reidentification import _of_the_other, _said_of_sample
 from sfumato.risk.with_register import WithRegister, _among_places, _by_weights, population_weights
 
 NAN = float("nan")
@@ -202,3 +206,65 @@ def test_a_sample_of_few_units_is_told_by_the_largest_figure() -> None:
         assert found.decides == (largest if few else "Pitman-Yor")
         assert found.expected[largest] < 2 * found.expected["Pitman-Yor"]
     assert fitted(Spectrum.of(np.array([1, 1, 2]))) is not None
+
+
+def test_where_every_record_lacks_a_key_those_alike_are_the_classes() -> None:
+    sizes, number = np.array([1.0, 2.0, 4.0]), np.array([30.0, 10.0, 5.0])
+    plain = matches(sizes, number, 700.0, "Pitman-Yor")
+    none = matches(sizes, number, 700.0, "Pitman-Yor", whole=np.zeros(3, dtype=bool))
+    assert none.expected == plain.expected
+    assert none.population == plain.population == 700
+    # those that are whole are fitted to as many of the population as they are of the file: 50 of 70 units
+    some = matches(sizes, number, 700.0, "Pitman-Yor", whole=np.array([True, False, True]))
+    assert (some.units, some.population) == (50, pytest.approx(500))
+
+
+def test_an_estimate_is_told_with_its_interval_and_with_what_other_models_say() -> None:
+    """A mean chance of .1 rests on 20 matches, between 10 and 50, of which other models say 30 and 250."""
+    expected = {"A": 20.0, "B": 30.0, "C": 250.0}
+    estimate = Matches("A", np.ones(1), expected, 10.0, 50.0, None, 200, 2000, ())
+
+    def told(above: float | None = None, *, knows: bool = False, low: float = 10.0) -> dict[str, float]:
+        judged = Judged(
+            Scenario("x", ("a",), knows_membership=knows),
+            "alike",
+            Chances(np.array([0.0, 0.2])),
+            None,
+            (),
+            other=Chances(np.array([0.5, 0.9])),
+            estimate=replace(estimate, low=low),
+        )
+        return _of_the_other(judged, above)
+
+    assert told() == pytest.approx(
+        {
+            "share, at least": 0.1 * 10 / 20,
+            "share, at most": 0.1 * 50 / 20,
+            "share by the model A": 0.1,
+            "share by the model B": 0.15,
+            "share by the model C": 1.0,  # no more than all
+            "knowing who took part": 0.7,
+        }
+    )
+    assert told(0.6) == {"knowing who took part": 0.5}  # of shares beyond a chance there is no interval
+    assert told(low=NAN) == pytest.approx({"knowing who took part": 0.7})
+    assert told(knows=True) == pytest.approx({"by a register, not knowing who took part": 0.7})
+
+
+def test_of_two_scenarios_the_one_that_finds_more_decides_and_its_error_reaches_to_the_other() -> None:
+    sample = Sample(np.arange(4), 100)
+    one = Judged(
+        Scenario("one", ("a",)), "alike", Chances(np.array([0.0, 0.0, 1.0, 1.0]), sample=sample), None, (), None, sample
+    )
+    two = Judged(
+        Scenario("two", ("b",)), "alike", Chances(np.array([0.0, 0.0, 0.8, 1.0]), sample=sample), None, (), None, sample
+    )
+    parts, notes = _said_of_sample([one, two], one, None, households=False)
+    errors = [judged.error(None) or 0.0 for judged in (one, two)]
+    assert parts == {"standard error": pytest.approx(max(errors[0], (0.45 - 0.5) / 1.959964 + errors[1]), rel=1e-5)}
+    assert notes[-1].startswith("the largest chance is that of the records drawn")
+    assert _said_of_sample([one], one, None, households=True)[1][-1].startswith("those drawn live with too many others")
+    whole = Judged(Scenario("all", ("a",)), "alike", Chances(np.array([0.5])), None, ())
+    assert _said_of_sample([whole], whole, None, households=True) == ({}, ())
+    parts, notes = _said_of_sample([whole, two], whole, None, households=False)
+    assert notes[0].startswith("counted for all records, but another attack may find more")
