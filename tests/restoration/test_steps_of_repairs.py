@@ -300,6 +300,24 @@ def test_why_a_route_is_not_tried() -> None:
     assert routes.weight(Setting(equal, equal, (), None, 0.01, None, [])) == "all weights are equal"
 
 
+def test_households_that_were_found_without_their_number_are_noted() -> None:
+    """Weights 2, 2, 3, 3: neighbouring rows are taken for households, which is said if there was a number of them."""
+    columns = {"w": [2.0, 2, 3, 3], "home": [1.0, 1, 2, 2], "pay": [1.0, 2, 3, 4]}
+    named = table(columns, weight="w", household="home")
+    unnamed = table({"w": columns["w"], "pay": columns["pay"]}, weight="w")
+
+    def notes(before: Microdata, after: Microdata) -> list[str]:
+        made = Setting(before, after, (), None, 0.01, None, [])
+        assert isinstance(routes.household(made), str)  # nothing is protected
+        return made.notes
+
+    assert notes(named, named) == []
+    assert notes(named, unnamed) == [
+        "the file has no household id; households were found as neighbouring rows alike in w"
+    ]
+    assert notes(unnamed, unnamed) == []
+
+
 def test_columns_are_joined_whatever_their_order() -> None:
     one = Evidence(("b",), np.array([0, 1, 0, 1]), ordered=True, blank=np.array([False, False, False, True]))
     two = Evidence(("a",), np.array([0, 0, 2, 2]), ordered=False)
