@@ -11,11 +11,12 @@ from sfumato import Microdata, NotApplicable, Reidentification, Scenario, Schema
 from sfumato.data.recoding import Recoding
 from sfumato.pair import Pair
 from sfumato.pair.consequences import Consequences
+from sfumato.pair.sample import Sample
 from sfumato.risk import household_attack, judged_in_parts
 from sfumato.risk.household_attack import alike_households
 from sfumato.risk.judged import Known, _comparable, _mean_of, _with_sizes
-from sfumato.risk.judged_in_parts import _cells, _codes, _different
-from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums
+from sfumato.risk.judged_in_parts import _cells, _codes, _different, _members
+from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, with_functions
 from tables import numbers
 from test_contract_parts import cut
 
@@ -75,6 +76,21 @@ def test_published_functions_of_the_keys_count_if_they_tell_more() -> None:
     ]  # what was changed may tell anything
     empty = TOWNS.replace({"street": np.full(6, -1, dtype=np.int32)})
     assert _functions(known_of(TOWNS, empty, "town"), found) == []
+
+
+def test_in_parts_too_functions_count_if_they_are_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = consequences(functions={"street": ("town",), "gone": ("town",), "size": ("town",)})
+    monkeypatch.setattr(Consequences, "of", lambda *_: found)
+    wider = with_functions(known_of(TOWNS, TOWNS, "town", about=("town",)))
+    assert wider is not None
+    assert wider.keys == wider.scenario.keys == ("town", "street", "size")
+    assert wider.scenario.about == ("town", "street", "size")  # he knows about the town only, so no more of the others
+    exact = with_functions(known_of(TOWNS, TOWNS, "town"))
+    assert exact is not None
+    assert exact.scenario.about == ()
+    assert exact.notes == ("neighbour: who knows the keys knows as well street (from town), size (from town)",)
+    blank = TOWNS.replace({"street": np.full(6, -1, dtype=np.int32)}).without(["size"])
+    assert with_functions(known_of(TOWNS, blank, "town")) is None
 
 
 def test_gaps_that_follow_from_the_keys_are_known() -> None:
@@ -214,3 +230,23 @@ def test_sums_of_published_parts_stand_beside_what_is_known() -> None:
     np.testing.assert_allclose(said.protected, 2 * wage + rent)
     assert _sums(Pair.of(data, doubled.without(["rent"])), found) == {}
     assert _sums(Pair.of(data, numbers(wage=np.full(80, NAN), rent=rent)), found) == {}
+
+
+@pytest.mark.parametrize(("members", "told"), [(1, True), (20, True), (21, False)])
+def test_up_to_twenty_times_as_many_may_live_with_those_drawn(members: int, told: bool) -> None:
+    home = [1.0] * members + [2.0, 3.0, 3.0, NAN]
+    data = Microdata.from_frame(
+        pa.table({"home": home, "x": np.arange(len(home), dtype=float)}), Schema(household="home")
+    )
+    rows, unit = _members(Pair.of(data, data).original, Sample(np.array([0]), len(home)))
+    assert (unit is not None) == told
+    assert rows.tolist() == (list(range(members)) if told else [0])
+
+
+def test_households_of_those_drawn_are_numbered() -> None:
+    home = [5.0, 9.0, 5.0, NAN, 2.0, 9.0, NAN]
+    data = Microdata.from_frame(pa.table({"home": home, "x": np.arange(7.0)}), Schema(household="home"))
+    rows, unit = _members(Pair.of(data, data).original, Sample(np.array([1, 2, 3]), 7))
+    assert rows.tolist() == [0, 1, 2, 3, 5]
+    assert unit is not None
+    assert unit.tolist() == [0, 1, 0, 2, 1]  # who has no number lives alone

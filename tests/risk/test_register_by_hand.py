@@ -13,7 +13,7 @@ from sfumato.kernels.population.pitman import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged
-from sfumato.risk.population import Matches, PopulationModel, _interval, census, matches
+from sfumato.risk.population import Matches, PopulationModel, _coded, _interval, census, matches
 from sfumato.risk.reidentification import _of_the_other, _said_of_sample
 from sfumato.risk.with_register import WithRegister, _among_places, _by_weights, population_weights
 
@@ -269,3 +269,10 @@ def test_of_two_scenarios_the_one_that_finds_more_decides_and_its_error_reaches_
     assert _said_of_sample([whole], whole, None, households=True) == ({}, ())
     parts, notes = _said_of_sample([whole, two], whole, None, households=False)
     assert notes[0].startswith("counted for all records, but another attack may find more")
+
+
+def test_keys_of_a_file_and_of_a_register_have_the_same_codes() -> None:
+    file, register = _coded(np.array([2.5, NAN, 1.0]), np.array([1.0, 2.5, 7.0, NAN]))
+    assert (file.tolist(), register.tolist()) == ([1, -1, 0], [0, 1, 2, -1])
+    towns = np.array([0, -1], dtype=np.int32)
+    assert [one.tolist() for one in _coded(towns, towns[::-1])] == [[0, -1], [-1, 0]]
