@@ -13,7 +13,7 @@ from sfumato.kernels.population.pitman import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged
-from sfumato.risk.population import Matches, PopulationModel, _coded, _interval, census, matches
+from sfumato.risk.population import Matches, PopulationModel, _coded, _interval, _uniques, census, matches
 from sfumato.risk.reidentification import _of_the_other, _said_of_sample
 from sfumato.risk.with_register import WithRegister, _among_places, _by_weights, population_weights
 
@@ -276,3 +276,16 @@ def test_keys_of_a_file_and_of_a_register_have_the_same_codes() -> None:
     assert (file.tolist(), register.tolist()) == ([1, -1, 0], [0, 1, 2, -1])
     towns = np.array([0, -1], dtype=np.int32)
     assert [one.tolist() for one in _coded(towns, towns[::-1])] == [[0, -1], [-1, 0]]
+
+
+def test_who_is_alone_in_the_population_by_name() -> None:
+    """Thirty records alone, ten classes of two and five of four: 70 units of 700."""
+    fit = fitted(Spectrum.of(np.repeat([1, 2, 4], [30, 10, 5])))
+    assert fit is not None
+    sizes, number = np.array([1.0, 2.0, 4.0]), np.array([30.0, 10.0, 5.0])
+    parts = _uniques(matches(sizes, number, 700.0, "Pitman-Yor"), fit)
+    alone, one = fit.model.alone(70, 700.0), fit.model.expected_inverse(np.ones(1), 70, 700.0)[0]
+    assert parts["population uniques among the records"] == pytest.approx(30 * alone)
+    assert parts["expected matches of uniques"] == pytest.approx(30 * one)
+    assert parts["population uniques among the records"] < parts["expected matches of uniques"] < 30
+    assert (parts["Pitman's theta"], parts["Pitman's a"]) == (fit.model.theta, fit.model.a)

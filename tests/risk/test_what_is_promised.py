@@ -43,7 +43,7 @@ from sfumato.risk.linkage_in_parts import refuse_without_scale
 from sfumato.risk.nearest_in_parts import Units
 from sfumato.risk.nearest_record import less_near, too_near
 from sfumato.risk.one_to_one import own_links
-from tables import numbers
+from tables import incomes, numbers
 
 ONE_TO_TEN = tuple(map(float, range(1, 11)))
 DEFAULTS: dict[Any, dict[str, Any]] = {  # as the pages of the measures say them: another default is another figure
@@ -355,3 +355,39 @@ def test_a_gap_is_linked_all_the_same_and_a_column_of_gaps_is_not() -> None:
     for before, after in ((gaps, whole), (whole, gaps)):
         with pytest.raises(NotApplicable, match="every value of 'x' is missing in one of the tables"):
             measure.evaluate(before, after, rng=0)
+
+
+@pytest.mark.parametrize("measure", [Linkability(), Inference(), SinglingOut(), Linkability(level=0.8)])
+def test_intervals_of_attack_and_control_are_those_of_their_counts(measure: Any) -> None:
+    """The attacks are counted among those tried, the control among the original records; the value's ends are worst."""
+    data = incomes(120, seed=3)
+    moved = data.replace({"tax": np.where(np.arange(120) % 3 == 0, 1.0, data.columns["tax"])})
+    parts = measure.evaluate(data, moved, rng=1).parts
+    ends = {}
+    for rate, number in (("attack", round(parts["attacks"])), ("control", 120)):
+        low, high = wilson(parts[rate], number, measure.level)
+        assert (parts[f"{rate} low"], parts[f"{rate} high"]) == (low, high)
+        assert low < parts[rate] < high
+        ends[rate] = low, high
+    assert parts["low"] == excess(ends["attack"][0], ends["control"][1])
+    assert parts["high"] == excess(ends["attack"][1], ends["control"][0])
+
+
+def test_special_uniques_and_their_largest_score_by_hand() -> None:
+    """Three keys: alone on one of them counts (3 - 1)! = 2. The third record is so on a, the fourth on a and on b."""
+    data = numbers(a=[0.0, 0, 1, 2], b=[0.0, 0, 0, 2], c=[0.0, 0, 0, 0])
+    found = SUDA2(variables=("a", "b", "c")).evaluate(data, data)
+    assert found.parts["special uniques"] == 2 / 4
+    assert found.parts["largest score"] == 4
+    assert found.parts["minimal sample uniques"] == 3
+    assert found.by_variable["a"] == pytest.approx(4 / 6)
+    assert found.by_variable["c"] == 0
+
+
+def test_one_in_ten_is_not_above_a_tenth() -> None:
+    """Of ten a and nine b as they were, each is one of those alike: .1, which is not listed, and 1 in 9."""
+    table = pa.table({"t": ["a"] * 10 + ["b"] * 9})
+    found = MatchProbability(variables=("t",)).evaluate(table, table)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1 / 10] * 10 + [1 / 9] * 9)
+    assert found.parts["records above 0.1"] == pytest.approx(9 / 19)
