@@ -54,6 +54,7 @@ TESTS = (
     "tests/show/test_verdict.py",
     "tests/show/test_verdict_by_hand.py",
     "tests/show/test_cautions.py",
+    "tests/project/test_choosing.py",
     "tests/project/test_sweep.py",
     "tests/cli/test_leaks_from_file_to_file.py",
     "tests/compare/test_choose.py",

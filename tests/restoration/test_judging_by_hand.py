@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from sfumato.restoration import judging
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.findings import Name
 from sfumato.restoration.guess import Guess
@@ -198,6 +199,12 @@ def test_luck_with_few_numbers_is_granted_the_commonest() -> None:
     met = _exactly(replace(one, target=target))
     assert met.luck == pytest.approx(binom.sf(8, 10, 0.8))
     assert met.guess == pytest.approx(0.1)
+    # of nine that are there the least one is in six
+    codes = np.array([0] * 6 + [4, 5, 6, -1])
+    truth = Values(codes, one.target.aim.truth.levels)
+    target = replace(one.target, aim=replace(one.target.aim, truth=truth))
+    target.__dict__["guessable_exactly"] = first(0.1, 10)
+    assert _exactly(replace(one, target=target)).luck == pytest.approx(binom.sf(8, 10, 6 / 9))
 
 
 def with_unchanged(changed: int, unchanged: int, right: float, elsewhere: float, likely: float) -> Trial:
@@ -266,3 +273,27 @@ def test_what_restores_besides_the_distribution(
 
     one = trial(0.5, 0.5)
     assert _restores(_Compared(restored, guess, luck), one, LEVEL, MARGIN, dependent=dependent) == expected
+
+
+@pytest.mark.parametrize("kind", ["the file alone", "exactly"])
+@pytest.mark.parametrize(("luck", "restores"), [(0.0009, True), (0.0011, False), (0.0039, False)])
+def test_the_further_comparisons_share_a_fifth_of_the_chance_of_a_false_alarm(
+    kind: str, luck: float, restores: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a chance of .01 in all, .008 are for the first comparison, and .001 for each of the other two."""
+    figures = judging._Compared(0.9, 0.1, luck)
+    monkeypatch.setattr(judging, "_with_the_file_alone", lambda one: figures if kind == "the file alone" else None)
+    monkeypatch.setattr(judging, "_exactly", lambda one: figures if kind == "exactly" else judging._Compared(0, 0, 1))
+    one = trial(0.45, 0.4, number=True, chance=0.2)  # no more than the margin at first
+    found = judged_by("weight", one, LEVEL, MARGIN)
+    assert found.alarm == restores
+    assert found.basis == (kind if restores else "the distribution")
+    assert found.restored == (0.9 if restores else 0.45)
+
+
+def test_the_first_comparison_has_four_fifths_of_the_chance_of_a_false_alarm() -> None:
+    """Of 40 values 24 right where .4 are guessed: .0083 is below .01 and above .008; 25 right are rarer, .0034."""
+    assert 0.8 * LEVEL < binom.sf(23, 40, 0.4) < LEVEL
+    assert binom.sf(24, 40, 0.4) < 0.8 * LEVEL
+    assert judged_by("weight", trial(24 / 40, 0.4, 40), LEVEL, MARGIN).reading == "luck"
+    assert judged_by("weight", trial(25 / 40, 0.4, 40), LEVEL, MARGIN).reading == "restores"

@@ -1,5 +1,6 @@
 """What other records of a person tell of a number, and what a weight of zero tells: the rules by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import Microdata, Schema, Variable, audit
+from sfumato.restoration import weightless
 from sfumato.restoration.aims import aims
-from sfumato.restoration.findings import Restored
+from sfumato.restoration.findings import Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.histories import (
     _goes_alike,
@@ -18,6 +20,7 @@ from sfumato.restoration.histories import (
     _Rule,
     _rules,
     _usual,
+    _with,
     told_by_others,
     with_told_by_others,
 )
@@ -73,6 +76,18 @@ def test_values_of_one_unit_count_as_one_for_luck() -> None:
     unit = np.repeat(np.arange(10), 4)
     assert _luck(told(0.8, 0.3), unit) == pytest.approx(binom.sf(7, 10, 0.3))
     assert _luck(told(0.79, 0.3), unit) == pytest.approx(binom.sf(6, 10, 0.3))
+
+
+def test_of_several_numbers_told_by_other_waves_the_first_weighs_the_excess_with_the_root_of_the_values() -> None:
+    """As above: .9 of 16 values are worth 3.6, .7 of 25 are worth 3.5."""
+    data = panel()
+    before = audit(data, blanked(data, pay=[3, 9, 27]))
+    alarms = [replace(told(0.75, 0.05, 25), variable="many"), replace(told(0.95, 0.05, 16), variable="zest")]
+    for offered in (alarms, alarms[::-1]):
+        route = _with(before, offered)["household"]
+        assert [one.variable for one in route.by_variable][:2] == ["zest", "many"]
+        assert route.repair.startswith("suppress zest and many in all records")
+    assert not _with(before, alarms).passed
 
 
 def panel(waves: int = 4, persons: int = 60, *, home: str = "person") -> Microdata:
@@ -215,3 +230,30 @@ def test_one_answer_for_all_is_the_commonest_or_the_median() -> None:
     town = table({"t": list("abbc")})
     towns = next(iter(aims(town, town.replace({"t": np.full(4, -1, dtype=np.int32)}), 0.01)))
     assert {str(towns.truth.levels[code]) for code in usual_answer(towns, np.arange(4)).tolist()} == {"b"}
+
+
+def test_the_alarm_that_is_told_first_weighs_the_excess_with_the_root_of_the_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """.9 of 16 values are worth .9 x 4 = 3.6, .7 of 25 are worth .7 x 5 = 3.5; of as much worth by the name."""
+    before, after = survey(20)
+    found = audit(before, after, order=np.arange(200))
+    found = replace(found, routes=tuple(r for r in found.routes if r.name != "weight"))
+    found = replace(found, routes=(*found.routes, Route("weight", untried="no")))
+
+    def of(name: str, restored: float, values: int) -> Restored:
+        return replace(told(restored, 0.05, values), variable=name)
+
+    def named(*offered: Restored, luck: float = 0.0) -> list[str]:
+        monkeypatch.setattr(weightless, "aims", lambda *_: list(offered))
+        monkeypatch.setattr(weightless, "_told", lambda one, *_: (one, luck))
+        return [one.variable for one in with_zero_weights(found, before, after)["weight"].by_variable]
+
+    many, few = of("many", 0.75, 25), of("zest", 0.95, 16)
+    assert named(many, few) == named(few, many) == ["zest", "many"]
+    assert named(of("b", 0.9, 20), of("a", 0.9, 20)) == ["a", "b"]
+    assert named(many, of("half", 0.5, 400)) == ["many"]  # .45 of .95: less than two thirds
+    # a chance of a false alarm of 1 % over both that were tried
+    assert named(many, few, luck=0.0049) == ["zest", "many"]
+    assert named(many, few, luck=0.0051) == []
+    assert named(many, luck=0.0099) == ["many"]

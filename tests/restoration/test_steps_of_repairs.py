@@ -23,6 +23,7 @@ from sfumato.restoration.repairs import (
     _new_households,
     _repaired,
     _without_counts,
+    _without_names,
     _Work,
     prepare,
     record_order,
@@ -135,6 +136,21 @@ def test_the_weight_under_another_name_is_found() -> None:
     assert _copies_of_weight(work(equal, equal)) == []
     turned = data.replace({"twin": data.columns["twin"][::-1].copy()})
     assert "twin" not in _copies_of_weight(work(turned, turned))
+
+
+def test_copies_of_names_are_left_out_and_told_as_variables_that_are_missing() -> None:
+    """A column that the original does not have is left out with them, but it is no variable of it that is missing."""
+    names = [f"p{i}" for i in range(30)]
+    columns = {"id": names, "label": names, "pay": np.arange(30.0) % 7}
+    data, more = table(columns, id="id"), table({**columns, "also": names}, id="id")
+    made = work(data, more)
+    _without_names(made)
+    assert made.table.names == ("pay",)
+    assert made.altered == made.left_out == ["label"]
+    assert made.done == ["left out, for they name the units: id, label and also"]
+    plain = work(data, data.without(["id", "label"]))
+    _without_names(plain)
+    assert (plain.altered, plain.done) == ([], [])
 
 
 def test_households_get_new_numbers() -> None:
@@ -284,6 +300,24 @@ def test_why_a_route_is_not_tried() -> None:
     assert routes.weight(Setting(equal, equal, (), None, 0.01, None, [])) == "all weights are equal"
 
 
+def test_households_that_were_found_without_their_number_are_noted() -> None:
+    """Weights 2, 2, 3, 3: neighbouring rows are taken for households, which is said if there was a number of them."""
+    columns = {"w": [2.0, 2, 3, 3], "home": [1.0, 1, 2, 2], "pay": [1.0, 2, 3, 4]}
+    named = table(columns, weight="w", household="home")
+    unnamed = table({"w": columns["w"], "pay": columns["pay"]}, weight="w")
+
+    def notes(before: Microdata, after: Microdata) -> list[str]:
+        made = Setting(before, after, (), None, 0.01, None, [])
+        assert isinstance(routes.household(made), str)  # nothing is protected
+        return made.notes
+
+    assert notes(named, named) == []
+    assert notes(named, unnamed) == [
+        "the file has no household id; households were found as neighbouring rows alike in w"
+    ]
+    assert notes(unnamed, unnamed) == []
+
+
 def test_columns_are_joined_whatever_their_order() -> None:
     one = Evidence(("b",), np.array([0, 1, 0, 1]), ordered=True, blank=np.array([False, False, False, True]))
     two = Evidence(("a",), np.array([0, 0, 2, 2]), ordered=False)
@@ -295,7 +329,10 @@ def test_columns_are_joined_whatever_their_order() -> None:
     assert both.blank.tolist() == [False, False, False, True]
     assert joined(two).blank is None
     wide = joined(replace(two, codes=np.array([0, 9, 2, 9])), one)
-    assert wide.codes.tolist() == [0, 3, 1, 3] or len(set(wide.codes.tolist())) == 3
+    # a x 2 + b is 0, 19, 4, 19: beyond four for each record, so they are numbered anew and tables by number stay small
+    assert wide.codes.tolist() == [0, 2, 1, 2]
+    just = joined(replace(two, codes=np.array([8, 0, 2, 0])), one)
+    assert just.codes.tolist() == [16, 1, 4, 1]  # 16 is four times four
 
 
 def either(size: int = 200) -> tuple[Target, list[Evidence]]:
@@ -323,6 +360,27 @@ def test_two_columns_tell_together_what_none_tells_alone() -> None:
     assert combined(target, coins[:1], 6) is None
     itself = Evidence(("x",), target.aim.truth.codes, ordered=False)
     assert combined(target, [itself, coins[0]], 6) is None
+
+
+def test_a_set_grows_while_a_further_column_tells_a_twentieth_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three columns are always tried; a fourth must restore more than .05 beyond them, and so on up to six."""
+    target, _ = either(20)
+    none = np.zeros(20, dtype=np.int64)
+    small: dict[tuple[str, ...], Evidence] = {(name,): Evidence((name,), none, ordered=False) for name in "abcdefgh"}
+
+    def widest(*shares: float) -> tuple[list[int], int]:
+        by_size = dict(zip((3, 4, 5, 6, 7), shares, strict=False))
+        monkeypatch.setattr(routes, "share", lambda part, one: by_size[len(one.shown)])
+        found, tests = routes._widened(target, small, (0.5, ("a", "b")))
+        return [len(shown) for _, shown in found], tests
+
+    assert 0.5 + 0.25 + routes.MORE == 0.8  # so that the next is exactly a twentieth more
+    assert widest(0.75, 0.8) == ([3], 6 + 5)  # six columns beside two, five beside three
+    assert widest(0.75, 0.81, 0.85) == ([3, 4], 6 + 5 + 4)
+    assert widest(0.4, 0.5, 0.6, 0.7, 0.8) == ([3, 4, 5, 6], 6 + 5 + 4 + 3)
+    monkeypatch.setattr(routes, "share", lambda part, one: 0.5 + ("h" in one.shown) / 4)
+    found, _ = routes._widened(target, small, (0.5, ("a", "b")))
+    assert found == [(0.75, ("a", "b", "h"))]  # the best of six
 
 
 def test_sums_are_read_off_what_is_published() -> None:

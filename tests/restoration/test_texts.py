@@ -6,9 +6,10 @@ import pytest
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.audit import audit
 from sfumato.restoration.repairs import prepare
-from sfumato.restoration.texts import _days, _named, _numbers
+from sfumato.restoration.texts import _days, _named, _numbers, answers, texts_of
 
 RECORDS = 300
 TOWNS = ["Aix", "Bonn", "Cork", "Dole", "New Ross"]
@@ -107,3 +108,59 @@ def test_of_several_categories_in_a_text_the_rarest_counts() -> None:
     )
     found = _named(aim, ["From New Ross to Bonn", "Bonn only", "Rossbonn"])
     assert [str(aim.truth.levels[code]) if code >= 0 else "" for code in found] == ["New Ross", "Bonn", ""]
+
+
+def aim_for(number: bool, names: list[str]) -> Aim:
+    levels = np.arange(3.0) if number else np.array(names, dtype=object)
+    values = Values(np.arange(len(levels)), levels)
+    rows = np.arange(len(levels))
+    return Aim("x", "as published", number, values, values, rows * 0, rows, True)
+
+
+def test_numbers_of_a_text_by_their_place_and_by_the_word_before() -> None:
+    """Four numbers are read each by its place; of five the last one, too."""
+
+    def places(*texts: str) -> dict[str, list[float]]:
+        codes = np.append(np.arange(len(texts)), -1)
+        return {where: found.tolist() for found, where in answers(aim_for(True, []), list(texts), codes)}
+
+    four = places("a 1 a 2 a 3 a 4", "a 5")
+    assert list(four) == ["number 1", "number 2", "number 3", "number 4", "number behind 'a'"]
+    np.testing.assert_array_equal(four["number 1"], [1, 5, np.nan])  # a blank remark says nothing
+    np.testing.assert_array_equal(four["number 2"], [2, np.nan, np.nan])
+    np.testing.assert_array_equal(four["number behind 'a'"], [1, 5, np.nan])
+    five = places("a 1 a 2 a 3 a 4 a 5", "a 6")
+    assert [where for where in five if where.startswith("last")] == ["last number"]
+    assert "number 5" not in five
+    np.testing.assert_array_equal(five["last number"], [5, 6, np.nan])
+    assert list(places("a 7", "b 8")) == ["number 1"]  # with one number in each the word before tells nothing more
+    days = places("on 02.01.1970 and 1970-01-04", "on 01.01.1970")
+    np.testing.assert_array_equal(days["day 2"], [3, np.nan, np.nan])
+    np.testing.assert_array_equal(days["day behind 'on'"], [1, 0, np.nan])
+
+
+def test_the_commonest_words_before_a_number_are_tried() -> None:
+    """Five words stand before numbers, of which four are tried, each once for a text that has it twice."""
+    texts = ["a 1 b 2", "a 3 b 4", "c 5 d 6", "c 7 d 8", "e 9 e 9 e 9"]
+    found = {where for _, where in answers(aim_for(True, []), texts, np.arange(5)) if "behind" in where}
+    assert found == {f"number behind {word!r}" for word in "abcd"}
+
+
+def test_names_of_up_to_four_words_are_looked_for() -> None:
+    names = ["Bonn", "A", "Stow on the Wold", "Ashby de la Zouch Road", "5"]
+    aim = aim_for(False, names)
+    said = ["near Stow on the Wold", "at Ashby de la Zouch Road", "A or 5", "BONN!", "stow-on-the wold"]
+    # five words, and one letter or figure, are not looked for; capitals and signs do not count
+    assert _named(aim, said).tolist() == [2, -1, -1, 0, 2]
+    found = list(answers(aim, said, np.array([3, 0, -1])))
+    assert [(read.tolist(), where) for read, where in found] == [([0, 2, -1], "words")]
+    assert list(answers(aim, ["nothing here", "nor there"], np.array([0, 1]))) == []
+
+
+def test_texts_have_a_word_and_a_half_on_average() -> None:
+    def held(*texts: str) -> list[str]:
+        return texts_of(Microdata.from_frame(pd.DataFrame({"t": list(texts)})), "t")
+
+    assert held("one", "two words") == ["one", "two words"]  # three words in two texts
+    assert held("one", "two words", "three") == []  # four in three
+    assert texts_of(Microdata.from_frame(pd.DataFrame({"t": [1.0, 2.0]})), "t") == []

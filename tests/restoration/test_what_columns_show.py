@@ -154,6 +154,7 @@ def test_what_is_constant_within_households_and_not_throughout() -> None:
     assert _constant(inside, units)
     assert not _constant(np.zeros(200, dtype=np.int64), units)
     assert not _constant(inside, np.arange(200))  # nobody lives together
+    assert not _constant(np.arange(200) // 199, np.zeros(200, dtype=np.int64))  # all live together, and one differs
     one, two = inside.copy(), inside.copy()
     one[0] = 3  # one of a hundred households differs
     two[[0, 2]] = 3
@@ -348,3 +349,25 @@ def test_likely_sources_are_columns_in_whose_order_neighbours_agree() -> None:
     columns = {name: column(twin, name) for name in twin.names}
     assert likely_sources(twin, columns, np.random.default_rng(1)) == {"age": ["born"], "born": ["age"]}
     assert likely_sources(twin, {}, np.random.default_rng(1)) == {}
+
+
+@pytest.mark.parametrize(("step", "likely"), [(9, True), (15, False)])
+def test_numbers_agree_if_a_twentieth_of_the_records_at_most_lies_between(step: int, likely: bool) -> None:
+    """Of 199 records that are 9.95. From each to the next in x, y goes on by the step, and begins anew at 199."""
+    x = np.arange(199.0)
+    data = table({"x": x, "y": x * step % 199})
+    columns = {name: column(data, name) for name in data.names}
+    found = likely_sources(data, columns, np.random.default_rng(1))
+    assert found == {"x": [], "y": ["x"] if likely else []}  # in the order of y, x jumps by 22 or 53
+
+
+def test_beginnings_of_ids_that_several_share_are_tried() -> None:
+    """KA and KB have two of four each, half as many as there are records; K is shared by all, and KA1 by nobody."""
+    found = [(one.shown[0], ties) for one, ties in ids(table({"id": ["KA1", "KA2", "KB1", "KB2"]}), "id")]
+    assert found == [
+        ("figures of id", False),
+        ("first 2 characters of id", True),
+        ("id in alphabetical order", False),
+    ]
+    longer = [one.shown[0] for one, _ in ids(table({"id": [f"00000{i // 2}{i % 2}" for i in range(8)]}), "id")]
+    assert longer == ["figures of id", "first 6 characters of id"]  # six characters at most; the alphabet adds nothing

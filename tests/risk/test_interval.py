@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import ParameterError, RankInterval, SpreadInterval
+from sfumato.risk.ranks_on_disk import Places
 from tables import numbers
 
 
@@ -125,3 +126,18 @@ def test_by_theory_independent_draws_fall_inside_as_often_as_the_interval_is_wid
 def test_sizes_that_cannot_be_right_are_refused(percents: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError, match=r"percents must be numbers in \(0, 100\]"):
         RankInterval(percents=percents)
+
+
+def test_ranks_that_come_from_files_by_hand() -> None:
+    """Protected 10, 20, 30, 40 of ranks 0 to 3; 5 and 50 lie beyond all, and no interval reaches there.
+
+    From the 20 down to the 10 is one rank, and 35 lies between 30 and the 40 beside it: one rank as well.
+    """
+    # how many protected values are smaller than 5, 50, 10, 35 and a blank, and how many are not larger
+    before = Places(np.array([0, 4, 0, 3, -1]), np.array([0, 4, 1, 3, -1]))
+    after = Places(np.array([0, 3, 1, 3, 0]), np.array([1, 4, 2, 4, 1]))  # of 10, 40, 20, 40, 10
+    found = RankInterval()._inside(before, after, 4, [0, 1, 4], [0, 1, 4])
+    assert found.hits.tolist() == [0, 2, 2]
+    assert found.compared == 4
+    assert found.sizes is not None
+    assert found.sizes.tolist() == [0, 0, 2, 2, 0]

@@ -27,6 +27,22 @@ def test_by_hand_nearer_than_people_are_to_each_other() -> None:
     assert any("weak evidence" in note for note in found.notes)
 
 
+def test_a_distance_is_the_mean_over_the_variables() -> None:
+    """The same variable twice, and one that is constant besides: distances are as before, and two thirds of that."""
+    before, after = [0.0, 10.0, 30.0, 60.0, 100.0], [1.0, 50.0, 43.0, 100.0]
+
+    def medians(variables: int, constants: int) -> list[float]:
+        def table(x: list[float]) -> Microdata:
+            columns = {f"x{i}": x for i in range(variables)} | {f"c{i}": [7.0] * len(x) for i in range(constants)}
+            return numbers(**columns)
+
+        parts = NearestRecord().evaluate(table(before), table(after)).parts
+        return [parts["median distance"], parts["median distance of others"]]
+
+    assert medians(1, 0) == medians(2, 0) == pytest.approx([5.5 / 100, 20 / 100])
+    assert medians(2, 1) == pytest.approx([5.5 / 150, 20 / 150])
+
+
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.floats(0.01, 1.0))
 def test_by_theory_the_same_distances_score_what_is_expected(distances: list[int], closest: float) -> None:
     others = np.array(distances, dtype=float)

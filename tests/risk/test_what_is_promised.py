@@ -39,10 +39,11 @@ from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk import distance_linkage, sample_uniques
 from sfumato.risk.attack_and_control import excess, wilson
+from sfumato.risk.linkage_in_parts import refuse_without_scale
 from sfumato.risk.nearest_in_parts import Units
 from sfumato.risk.nearest_record import less_near, too_near
 from sfumato.risk.one_to_one import own_links
-from tables import numbers
+from tables import incomes, numbers
 
 ONE_TO_TEN = tuple(map(float, range(1, 11)))
 DEFAULTS: dict[Any, dict[str, Any]] = {  # as the pages of the measures say them: another default is another figure
@@ -298,3 +299,95 @@ def test_households_of_a_sample_are_told_apart_whatever_their_name() -> None:
     units = Units.of(pair.original, Sample.drawn(4, 4, np.random.default_rng(0)))
     assert units(np.array([0, 3]))[0] == units(np.array([0, 3]))[1]
     assert units(np.array([0, 1]))[0] != units(np.array([0, 1]))[1]
+
+
+def test_the_interval_of_a_share_is_one_of_shares() -> None:
+    """At 0 and 1 rounding would put its end a digit beyond, or short of, the share itself."""
+    for attacks in range(1, 60):
+        low, high = wilson(1.0, attacks, 0.95)
+        assert 0 < low < high == 1.0
+        low, high = wilson(0.0, attacks, 0.95)
+        assert 0.0 == low < high < 1
+
+
+def test_violations_are_counted_at_two_three_and_five() -> None:
+    """Classes of 1, 2, 4 and 5 records: 1 of 12 has fewer than two, 3 fewer than three, 7 fewer than five."""
+    data = numbers(town=[1.0] + [2.0] * 2 + [3.0] * 4 + [4.0] * 5)
+    found = KAnonymity(3, variables=("town",)).evaluate(data, data)
+    assert found.value == 3 / 12
+    shares = {name: value for name, value in found.parts.items() if name.startswith("violating")}
+    assert shares == {"violating 2": 1 / 12, "violating 3": 3 / 12, "violating 5": 7 / 12}
+    assert found.parts["smallest class"] == 1
+
+
+@pytest.mark.parametrize(
+    "measure", [NearestRecord, Linkability, MatchProbability, lambda **more: DistanceLinkage(distance="gower", **more)]
+)
+def test_a_variable_that_cannot_be_compared_is_left_out_unless_it_was_asked_for(measure: Any) -> None:
+    """Pay became classes that lie across each other: what they stand for is not told."""
+    x, y = np.arange(12.0), np.arange(12.0) % 5
+    before = Microdata.from_frame(pa.table({"x": x, "y": y, "pay": x * 7 % 12}))
+    after = Microdata.from_frame(pa.table({"x": x, "y": y, "pay": list("abbaaccbabca")}))
+    assert not Pair.of(before, after).footing("pay").comparable
+    found = measure().evaluate(before, after)
+    assert any("left out, pay" in note for note in found.notes)
+    with pytest.raises(NotApplicable, match="no comparable pay"):
+        measure(variables=("x", "y", "pay")).evaluate(before, after)
+    measure(variables=("x", "y")).evaluate(before, after)
+
+
+def test_variables_without_a_scale_are_refused_by_name() -> None:
+    names, nan = ("a", "b", "c"), float("nan")
+    refuse_without_scale(np.zeros(3), np.zeros(3), names, "original")
+    with pytest.raises(NotApplicable, match="every value of 'b' is missing in the original table"):
+        refuse_without_scale(np.array([1.0, nan, 2.0]), np.array([1.0, nan, 1.0]), names, "original")
+    with pytest.raises(NotApplicable, match="'c' has values too large"):
+        refuse_without_scale(np.ones(3), np.array([1.0, 2.0, np.inf]), names, "original")
+
+
+def test_a_gap_is_linked_all_the_same_and_a_column_of_gaps_is_not() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    gap, gaps = numbers(x=[float("nan"), *values[1:]]), numbers(x=[float("nan")] * 8)
+    whole = numbers(x=values)
+    measure = ProbabilisticLinkage(known=1, bins=4)
+    for before, after in ((gap, whole), (whole, gap), (gap, gap)):
+        assert 0 < measure.evaluate(before, after, rng=0).value <= 0.5
+    for before, after in ((gaps, whole), (whole, gaps)):
+        with pytest.raises(NotApplicable, match="every value of 'x' is missing in one of the tables"):
+            measure.evaluate(before, after, rng=0)
+
+
+@pytest.mark.parametrize("measure", [Linkability(), Inference(), SinglingOut(), Linkability(level=0.8)])
+def test_intervals_of_attack_and_control_are_those_of_their_counts(measure: Any) -> None:
+    """The attacks are counted among those tried, the control among the original records; the value's ends are worst."""
+    data = incomes(120, seed=3)
+    moved = data.replace({"tax": np.where(np.arange(120) % 3 == 0, 1.0, data.columns["tax"])})
+    parts = measure.evaluate(data, moved, rng=1).parts
+    ends = {}
+    for rate, number in (("attack", round(parts["attacks"])), ("control", 120)):
+        low, high = wilson(parts[rate], number, measure.level)
+        assert (parts[f"{rate} low"], parts[f"{rate} high"]) == (low, high)
+        assert low < parts[rate] < high
+        ends[rate] = low, high
+    assert parts["low"] == excess(ends["attack"][0], ends["control"][1])
+    assert parts["high"] == excess(ends["attack"][1], ends["control"][0])
+
+
+def test_special_uniques_and_their_largest_score_by_hand() -> None:
+    """Three keys: alone on one of them counts (3 - 1)! = 2. The third record is so on a, the fourth on a and on b."""
+    data = numbers(a=[0.0, 0, 1, 2], b=[0.0, 0, 0, 2], c=[0.0, 0, 0, 0])
+    found = SUDA2(variables=("a", "b", "c")).evaluate(data, data)
+    assert found.parts["special uniques"] == 2 / 4
+    assert found.parts["largest score"] == 4
+    assert found.parts["minimal sample uniques"] == 3
+    assert found.by_variable["a"] == pytest.approx(4 / 6)
+    assert found.by_variable["c"] == 0
+
+
+def test_one_in_ten_is_not_above_a_tenth() -> None:
+    """Of ten a and nine b as they were, each is one of those alike: .1, which is not listed, and 1 in 9."""
+    table = pa.table({"t": ["a"] * 10 + ["b"] * 9})
+    found = MatchProbability(variables=("t",)).evaluate(table, table)
+    assert found.by_record is not None
+    np.testing.assert_allclose(found.by_record, [1 / 10] * 10 + [1 / 9] * 9)
+    assert found.parts["records above 0.1"] == pytest.approx(9 / 19)

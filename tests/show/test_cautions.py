@@ -1,11 +1,15 @@
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, Microdata, RankSwapping, Results, Schema, Variable
 from sfumato.compare.examine.facts import caution_facts
-from sfumato.compare.examine.findings import SpecialColumn
+from sfumato.compare.examine.findings import CautionFacts, SpecialColumn
 from sfumato.restoration.findings import Checked
-from sfumato.show.cautions import _gone, cautions
+from sfumato.show.cautions import _gone, _of_worst_cases, by_position, cautions
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table(
@@ -96,8 +100,6 @@ def test_much_that_is_missing_and_what_a_measure_of_numbers_does_not_see_is_said
 
 
 def test_a_key_that_was_recoded_is_not_replaced_by_what_nobody_knows() -> None:
-    import pytest
-
     import sfumato
 
     found = results(age="key")
@@ -111,3 +113,66 @@ def test_a_household_that_a_release_leaves_out_is_not_said_to_be_in_it() -> None
     assert _gone(home, Checked(missing={"sex": 0.0}))
     assert not _gone(home, Checked(missing={"sex": 0.0, "home": 0.0}))
     assert not _gone(home, None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, True),
+        ({"paired": False}, False),  # no figure compares record by record
+        ({"placed": True}, False),  # its records were found in the original
+        ({"method": RankSwapping(0.1)}, False),  # it was made here, record by record
+        ({"id": "person"}, False),
+        ({"table": False}, True),
+    ],
+)
+def test_records_of_another_hand_are_compared_row_by_row_and_that_is_said(changed: dict[str, Any], said: bool) -> None:
+    tables = {"theirs": SimpleNamespace(placed=changed.get("placed", False))} if changed.get("table", True) else {}
+    found: Any = SimpleNamespace(
+        figures={"one": SimpleNamespace(paired=False), "two": SimpleNamespace(paired=changed.get("paired", True))},
+        tables=tables,
+        original=SimpleNamespace(schema=SimpleNamespace(id=changed.get("id"))),
+    )
+    row: Any = SimpleNamespace(candidate="theirs", method=changed.get("method"))
+    assert bool(by_position(found, row)) == said
+
+
+def test_the_worst_case_is_told_if_it_is_beyond_a_bound_that_the_mean_keeps() -> None:
+    """A mean of .1 within a bound of .1, and one who knows b, with .3, beyond it; of utility no case is the worst."""
+
+    cases = {"knows a": 0.2, "knows b": 0.3, "other": 0.9}
+
+    def said(limit: float, mean: float | None = 0.1, *, better: str = "lower", of: Any = cases) -> list[str]:
+        about = SimpleNamespace(better=better, unit="share", is_case=lambda name: name.startswith("knows"))
+        found: Any = SimpleNamespace(figures={"R": about})
+        row: Any = SimpleNamespace(means={} if mean is None else {"R": mean}, parts={"R": of})
+        return _of_worst_cases(found, row, {"R": limit})
+
+    (told,) = said(0.1)
+    assert "One who knows b links 30 % of the records, beyond 10 %." in told
+    assert said(0.3) == []  # the bound itself is no breach
+    assert said(0.09) == []  # the mean is beyond: that is said elsewhere
+    assert said(0.1, None) == []
+    assert said(0.1, better="higher") == []
+    assert said(0.1, of={"other": 0.9}) == []
+
+
+def test_what_is_known_besides_the_keys_is_told_of_what_goes_out() -> None:
+    facts = CautionFacts(known_too=(("age", "born"), ("town", "zip")))
+    found = results(age="key", income="key")
+    (row,) = found.rows
+
+    def told(released: Checked | None) -> str:
+        return "".join(line for line in cautions(found, row, facts, {}, released=released) if "knows as well" in line)
+
+    assert "no figure here counts it: age (from born) and town (from zip)." in told(None)
+    assert "age" not in told(Checked(missing={"town": 0.0}))
+    assert "town (from zip)" in told(Checked(missing={"town": 0.0}))
+    assert told(Checked(missing={"sex": 0.0})) == ""
+
+
+def test_a_column_that_a_release_changed_is_not_the_original_s() -> None:
+    plain, name = SpecialColumn("w", "weight", names_units=False), SpecialColumn("id", "id", names_units=True)
+    assert not _gone(plain, Checked())
+    assert _gone(plain, Checked(renewed=("w",)))
+    assert _gone(name, Checked())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sfumato import KAnonymity
+from sfumato import KAnonymity, Schema, Variable
 from sfumato.about import MeasureAbout
 from sfumato.compare.choose import Choice, Shortfall
 from sfumato.compare.examine.findings import (
@@ -21,19 +21,25 @@ from sfumato.compare.examine.findings import (
     VariableUtility,
 )
 from sfumato.compare.rows import Row
+from sfumato.data.roles import Undeclared
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.show.grades import changed_pairs
 from sfumato.show.summary import Bound, MeasureLine
 from sfumato.show.verdict import (
     EXPECTED,
     _advice,
+    _beyond_any,
     _by_hand,
     _changes,
+    _collected,
     _found,
     _given_back,
+    _intruder,
     _kept,
     _left_out,
     _persons,
+    _price_of_bounds,
+    _reachable,
     _repairs,
     _total,
     _unsure,
@@ -424,3 +430,187 @@ def test_records_drawn_anew_get_a_verdict_against_chance_and_no_re_identificatio
     assert _found(drawn, row(parts={}), (AT_MOST,)) == ""
     # a matched file is told of as before
     assert "Expected re-identifications" in decided(row(), choice()).found
+
+
+def test_columns_of_which_nobody_has_said_what_they_are_keep_it_from_going_out() -> None:
+    one, two = Undeclared(silent=("memo",)), Undeclared(silent=("memo", "note"))
+    held = decided(row(), choice(), undeclared=one, file="data.csv")
+    assert (held.publish, held.words) == (False, "Do not publish: nobody has said what memo is")
+    assert decided(row(), choice(), undeclared=two).words == "Do not publish: nobody has said what memo and note are"
+    assert held.advice == one.advice("data.csv")
+    assert held.warnings[-1:] == one.sentences
+    assert decided(row(), choice(), undeclared=Undeclared()).publish is True
+    # what gives values back is mended first or not at all; where nothing was chosen nothing goes out
+    assert decided(row(), choice(), LEAK, undeclared=one).advice == (*one.advice(""), *_repairs(LEAK))
+    assert decided(row(), choice(), LEAK, undeclared=one, despite_audit=True).advice == one.advice("")
+    none = decided(None, None, undeclared=one)
+    assert (none.publish, none.advice, one.sentences[0] in none.warnings) == (None, (), False)
+
+
+def test_what_users_may_be_told_must_be_known() -> None:
+    found = results(row(), before=row("before", 0.3, 1.0))
+
+    def words(examination: Examination) -> tuple[bool | None, str]:
+        said = verdict_of(
+            found, row(), examination, choice(), name="it", done="", measures=LINES, bounds=(AT_MOST,), checked=FINE
+        )
+        return said.publish, said.words
+
+    assert words(Examination("one", failed={"release": "why"})) == (
+        False,
+        "Do not publish yet: it keeps the bounds, but what its users may be told could not be worked out",
+    )
+    assert words(Examination("one", failed={"detail": "why"})) == (True, "Publish: it")
+    unready = Checked(unready="why")
+    assert decided(row(), choice(), unready, despite_audit=True).words.endswith("it could not be made ready to go out")
+    assert decided(row(), choice(), Checked(unaudited="why")).words.endswith("but it could not be audited")
+
+
+def test_an_association_of_unknown_size_is_named_after_those_that_are_known() -> None:
+    """Of four that changed the two of largest effect are named: .6 and .5, and not the one of which none is known."""
+
+    def pair(titles: tuple[str, str], effect: float | None) -> PairUtility:
+        return PairUtility(*titles, titles, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", "association lost")
+
+    pairs = (pair(("a", "b"), None), pair(("a", "c"), 0.5), pair(("b", "c"), 0.6), pair(("b", "d"), 0.4))
+    found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs, (), sampled=True))
+    assert price_of(found) == (
+        "4 of 4 associations between two variables lost, new or changed in the sample, most of all b with c and a "
+        "with c",
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "nearest", "reached", "said"),
+    [
+        (0.002, 0.0025, False, True),  # 1 of 400 is .0025: a bound of .002 nobody can keep
+        (0.002, 0.4, False, True),
+        (0.0025, 0.01, False, False),  # just what a guess finds
+        (0.01, 0.02, False, False),
+        (0.002, 0.001, False, False),  # a candidate is below a guess, so it can be
+        (0.002, 0.0025, True, False),
+    ],
+)
+def test_no_bound_below_a_guess_among_all_records_can_be_kept(
+    limit: float, nearest: float, reached: bool, said: bool
+) -> None:
+    found = results(row("a"))
+    found.figures["R()"] = replace(found.figures["R()"], keys=True, paired=True)
+    short = Shortfall("R()", limit, nearest, "a", True, reached)
+    assert _beyond_any(short, found, RISK) == said
+    advice = list(_advice(found, choice(None, shortfalls=(short,)), LINES, (AT_MOST,), {}))
+    assert any("finds the record with a chance of 0.25 % by guessing alone" in line for line in advice) == said
+    assert any(line.startswith("Try more ways") for line in advice) != said
+    assert not _beyond_any(replace(short, reached=False), found, replace(RISK, better="higher"))
+    assert not _beyond_any(replace(short, reached=False), found, replace(RISK, unit="number"))
+    unpaired = results(row("a"))
+    unpaired.figures["R()"] = replace(unpaired.figures["R()"], keys=True, paired=False)
+    assert not _beyond_any(short, unpaired, RISK)
+
+
+class _Homes:
+    """A measure of households found, called R()."""
+
+    unit, about = "household", SimpleNamespace(paired=True)
+
+    def __repr__(self) -> str:
+        return "R()"
+
+
+def of_homes(*rows: Row) -> Any:
+    found = results(*rows, title="Found with their household")
+    found.measures = (_Homes(),)
+    return found
+
+
+def test_what_a_bound_costs() -> None:
+    """.95 is to be had for .2 of the records found, and .945, nine tenths of that gain, for .1: that is named."""
+    kept, most, near, less = row(), row("most", 0.2, 0.95), row("near", 0.1, 0.945), row("less", 0.06, 0.93)
+    both = replace(choice(), bounds={"R()": 0.05, "U()": 0.8})
+
+    def said(*rows: Row, chosen: Choice = both, of: Any = results) -> list[str]:
+        return list(_price_of_bounds(of(kept, *rows), kept, chosen, {"near": "N"}))
+
+    assert said(most, near, less) == [
+        "the bound on records found costs Usefulness 90 % instead of 94.5 %: with 10 % in place of 5 % N would do"
+    ]
+    assert said(most, less)[0].endswith("with 20 % in place of 5 % most would do")  # three fifths are not enough
+    assert said(row("as good", 0.2, 0.9)) == []
+    # two percentage points are dear, and less is said of households alone
+    dear, cheap = row("dear", 0.2, 0.925), row("cheap", 0.2, 0.915)
+    assert (len(said(dear)), len(said(cheap)), len(said(cheap, of=of_homes))) == (1, 0, 1)
+    assert said(replace(most, means={"U()": 0.95})) == []  # not measured
+    assert said(most, chosen=replace(both, by_hand=True)) == []
+    other = replace(both, bounds={"R()": 0.05, "U()": 0.96})  # another bound that it breaks
+    assert said(most, chosen=other) == []
+    assert list(_price_of_bounds(results(kept, most), unmade("x"), both, {})) == []
+
+
+def test_a_bound_on_households_that_can_be_kept() -> None:
+    """Reached is .0712, of which the next tenth of a percent is 7.2 %."""
+    short = Shortfall("R()", 0.05, 0.0712, "one", True, False)
+    (said,) = _reachable(of_homes(row()), short, "U()")
+    assert "A bound of 7.2 % on households can be kept, with Usefulness 90 %" in said
+    assert '--at-most "R()=7.2%"' in said
+    assert list(_reachable(of_homes(replace(row(), means={"R()": 0.1})), short, "U()")) == []
+    told = list(_advice(of_homes(row()), choice(None, shortfalls=(short,)), LINES, (AT_MOST, AT_LEAST), {}))
+    assert told[1] == said
+    alone = replace(short, others_kept=False)
+    assert said not in list(_advice(of_homes(row()), choice(None, shortfalls=(alone,)), LINES, (AT_MOST,), {}))
+
+
+def test_models_of_the_population_that_differ_are_named() -> None:
+    def said(high: float, *scenarios: str, **more: float) -> list[str]:
+        parts = {"share by the model A": 0.02, "share by the model B": high, "share, at least": 0.01}
+        one = row(parts={"R()": {**parts, "share, at most": 0.09, **more}})
+        found = results(one)
+        found.table.schema.scenarios = scenarios
+        return list(_intruder(found, one))
+
+    assert said(0.03) == [
+        "Records found rests on a model of the population: 4.0 %, between 1.0 % and 9.0 % in 95 of 100 cases."
+    ]
+    assert said(0.04) == said(0.03)  # by a factor of two, and no more
+    (differ,) = said(0.05)
+    assert differ.endswith("Models differ by more than a factor of 2, from 2.0 % (A) to 5.0 % (B); the larger decides.")
+    (knowing,) = said(0.03, **{"knowing who took part": 0.3})
+    assert knowing.endswith("An intruder who knows who took part finds 30.0 %.")
+    register = {"by a register, not knowing who took part": 0.01}
+    assert said(0.03, **register)[0].startswith("No scenario is declared, and the file has weights")
+    assert len(said(0.03, **register)) == 2
+    assert len(said(0.03, "neighbour", **register)) == 1
+    assert list(_intruder(results(row()), None)) == list(_intruder(results(row()), row())) == []
+
+
+def collected(distinct: dict[str, int], *variables: ReleasedVariable, checked: Checked | None = None) -> list[str]:
+    schema = Schema(
+        (Variable("age", role="key"), Variable("pay", role="confidential"), Variable("town", "nominal"), Variable("w")),
+        weight="w",
+    )
+    found: Any = SimpleNamespace(original=_Sized(schema))
+    return list(_collected(found, ReleaseFacts(400, variables, ()), checked, distinct))
+
+
+class _Sized(list[int]):
+    """An original of 400 records."""
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__([0] * 400)
+        self.schema = schema
+
+
+def test_what_goes_out_as_it_was_collected_and_what_links_two_releases() -> None:
+    """From 100 different values on, or a quarter of the records, they tell records apart."""
+    age, pay, town, weight = (replace(released(name), same=True) for name in ("age", "pay", "town", "w"))
+    assert collected({}, age, pay, town, released("gone", "grouped")) == [
+        "3 variables of 4: age (keys); pay (confidential); town (other)"
+    ]
+    assert collected({"age": 99, "town": 300}, age, town)[1:] == []  # towns are no numbers
+    (fine,) = collected({"age": 100}, age)[1:]
+    assert fine.startswith("age has 100 different exact values")
+    assert fine.endswith("round it or put it in classes")
+    (weighted,) = collected({"w": 300}, weight)
+    assert weighted.startswith("w, the survey weight, has 300 different exact values")
+    assert weighted.endswith("WeightMasking('classes') puts it in classes")
+    assert collected({"w": 300}, weight, checked=Checked(renewed=("w",))) == []
+    assert collected({"age": 100}, replace(age, same=False), replace(pay, done=("rounded",))) == []

@@ -138,7 +138,7 @@ def _constant(codes: Integers, units: Integers) -> bool:
     """Tell whether a variable is the same throughout nearly all households, and not throughout the file."""
     order = np.argsort(units, kind="stable")
     together = units[order][1:] == units[order][:-1]
-    if not together.any() or not (codes != codes[0]).any():
+    if not together.any() or together.all() or not (codes != codes[0]).any():
         return False
     alike = codes[order][1:] == codes[order][:-1]
     return bool(alike[together].mean() >= 0.99 and alike[~together].mean() < 0.99)

@@ -137,7 +137,7 @@ def _places(here: Microdata, there: Microdata, name: str) -> tuple[Floats, Float
         columns = [table.columns[name] for table in (here, there)]
         ranks = [Ranks.of(column, 0.0) for column in columns]
         found = [
-            np.nan_to_num(r.place(c) / max(len(r.values), 1), nan=0.5) for r, c in zip(ranks, columns, strict=True)
+            np.where(np.isnan(c), 0.5, r.place(c) / max(len(r.values), 1)) for r, c in zip(ranks, columns, strict=True)
         ]
         return found[0][:, None], found[1][:, None]
     if kinds != {False} or here.schema[name].categories != there.schema[name].categories:
@@ -241,9 +241,10 @@ def _key(original: Microdata, released: Release, joined: Sequence[tuple[Release,
     columns = _numbers(name, released, joined) if original.schema[name].kind == "numeric" else []
     if columns:
         ranks = Ranks.of(original.columns[name], 0.0)
-        places = ranks.place(original.columns[name]) / max(len(ranks.values), 1)
-        mean = mean_of(columns)
-        shown = np.where(np.isnan(mean), np.nan, ranks.place(mean) / max(len(ranks.values), 1))
+        places, shown = (
+            np.where(np.isnan(one), np.nan, ranks.place(one) / max(len(ranks.values), 1))
+            for one in (original.columns[name], mean_of(columns))
+        )
         return _Key(places, shown=shown)
     values, known = np.unique(original.columns[name], return_inverse=True)
     found = []
