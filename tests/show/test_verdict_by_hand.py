@@ -467,7 +467,7 @@ def test_what_users_may_be_told_must_be_known() -> None:
 
 
 def test_an_association_of_unknown_size_is_named_after_those_that_are_known() -> None:
-    """Of four that changed the two of largest effect are named: .6 and .5, and not the one of which none is known."""
+    """Of those that changed the two of largest effect are named: .6 and .5, not the one of which none is known."""
 
     def pair(titles: tuple[str, str], effect: float | None) -> PairUtility:
         return PairUtility(*titles, titles, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", "association lost")
@@ -475,8 +475,8 @@ def test_an_association_of_unknown_size_is_named_after_those_that_are_known() ->
     pairs = (pair(("a", "b"), None), pair(("a", "c"), 0.5), pair(("b", "c"), 0.6), pair(("b", "d"), 0.4))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs, (), sampled=True))
     assert price_of(found) == (
-        "4 of 4 associations between two variables lost, new or changed in the sample, most of all b with c and a "
-        "with c",
+        "3 of 4 pairs of variables no longer hang together as they did (1 could not be compared) in the sample, most of "
+        "all b with c and a with c",
     )
 
 

@@ -208,11 +208,12 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
 
     for key in choice.bounds:
         others = [(which, bound) for which, bound in choice.bounds.items() if which != key]
-        allowed = [r for r in measured if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
+        bounded = results.figures[key]
+        breaking = [r for r in measured if not keeps(r, key, choice.bounds[key], bounded)]
+        allowed = [r for r in breaking if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
         most = max(map(gained, allowed), default=0.0)
         if most <= 0 or (most < DEAR[about.unit] and key != _of_households(results)):
             continue
-        bounded = results.figures[key]
         near = [r for r in allowed if gained(r) >= MOSTLY * most]
         best = min(near, key=lambda r: _worse(r.means[key], bounded))
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
