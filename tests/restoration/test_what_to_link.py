@@ -288,3 +288,12 @@ def test_what_holds_but_for_a_tenth_of_what_a_guess_leaves_open_is_proposed() ->
         nearly = np.where(place < exceptions, (code + 1 + place) % 20, code)
         data = table({"code": [f"c{one}" for one in code], "nearly": [f"n{one}" for one in nearly]})
         assert (proposed(data) == [("nearly", ("code",))]) == found
+
+
+def test_of_columns_that_make_up_a_constant_the_one_least_worth_as_a_source_is_linked() -> None:
+    """Shares of a hundred: each is a hundred less the others, and none is their total. A key is the best source."""
+    rng = np.random.default_rng(2)
+    one, two = rng.integers(1, 40, 200).astype(float), rng.integers(1, 40, 200).astype(float)
+    columns = {"one": one, "two": two, "rest": 100 - one - two}
+    assert proposed(table(columns)) == [("rest", ("one", "two"))]  # the last
+    assert proposed(table(columns, Variable("rest", role="key"))) == [("two", ("one", "rest"))]
