@@ -74,6 +74,7 @@ DEFAULTS: dict[Any, dict[str, Any]] = {  # as the pages of the measures say them
 def test_defaults_are_those_of_the_page(measure: Any, expected: dict[str, Any]) -> None:
     parameters = inspect.signature(measure).parameters
     assert {name: parameters[name].default for name in expected} == expected
+    assert {name: getattr(measure(), name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(
