@@ -197,3 +197,27 @@ def test_the_worst_of_a_route_is_an_alarm_and_exceeds_the_guess_most_in_terms_of
     few, many, no = told("few", 0.5, 16), told("many", 0.3, 36), told("no", 0.9, 400, "association")
     assert sorted([no, many, few], key=module._severity) == [few, many, no]
     assert sorted([told("b", 0.5, 9), told("a", 0.5, 9)], key=module._severity)[0].variable == "a"
+
+
+def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
+    def said(*targets: dict[str, Any]) -> list[str]:
+        made = []
+        for one in targets:
+            aim = SimpleNamespace(
+                cells=np.arange(one.get("cells", 9)), taught=one.get("taught", True), hidden=one.get("hidden")
+            )
+            made.append(SimpleNamespace(aim=aim, screened=one.get("screened", False)))
+        return module._sampled(SimpleNamespace(targets=made))  # type: ignore[arg-type]
+
+    plain: dict[str, Any] = {}
+    assert said() == said(plain, plain) == []
+    changed: list[tuple[dict[str, Any], str]] = [
+        ({"cells": trials.ASKED + 1}, "of a variable with more protected values"),
+        ({"screened": True}, "other columns were looked through"),
+        ({"taught": False}, "where too few values of a variable stand as they were"),
+        ({"hidden": np.ones(3, dtype=bool)}, "where no record shows a category any more"),
+    ]
+    for one, beginning in changed:
+        (line,) = said(plain, one)
+        assert line.startswith(beginning)
+    assert said({"cells": trials.ASKED}) == []
