@@ -1,5 +1,9 @@
 """Tables at the edge: one row, constant columns, nothing protected, variables gone, wide tables, missing values."""
 
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -9,6 +13,7 @@ from leaky import blanked, data, shuffled, survey
 from sfumato import DataError, LocalSuppression, Noise, ParameterError, audit, household_survey
 from sfumato.restoration import audit as module
 from sfumato.restoration import routes, trials
+from sfumato.restoration.findings import Restored
 from sfumato.restoration.matching import match
 
 
@@ -150,3 +155,69 @@ def test_what_an_audit_says() -> None:
     assert repr(found).splitlines()[0] == found.verdict
     assert "repair: write the records in random order" in repr(found)
     assert "<table>" in found._repr_html_() and not found.passed and len(found.repairs) >= 2
+
+
+def test_defaults_are_those_of_the_page() -> None:
+    defaults = {"order": None, "beside": None, "near": 0.01, "margin": 0.1, "rng": 0}
+    for function, more in ((audit, {"sample": 100_000}), (module.audit_of, {"seen": None})):
+        parameters = inspect.signature(function).parameters
+        assert {name: one.default for name, one in parameters.items() if name not in ("original", "protected")} == {
+            **defaults,
+            **more,
+        }
+
+
+def test_a_chance_of_a_false_alarm_is_shared_by_routes_and_by_what_each_of_them_tries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two of three routes were tried: .005 for each; of these one tried 2 and 3 columns, .001 for each of five."""
+    levels: list[float] = []
+    restored = Restored("x", "as published", ("y",), 9, 0.5, 0.5, 0.4, None, "the file", "nothing")
+
+    def judged(name: str, trial: Any, level: float, margin: float) -> Restored:
+        levels.append(level)
+        return restored
+
+    monkeypatch.setattr(module, "judged_by", judged)
+    tries = [SimpleNamespace(tests=tests) for tests in (2, 3, 1)]
+    found = [("columns", tries[:2]), ("order", tries[2:]), ("ids", "no id")]
+    monkeypatch.setattr(module, "each", lambda setting: found)
+    monkeypatch.setattr("sfumato.restoration.wording.examples", lambda *_: ())
+    matching: Any = SimpleNamespace(records=np.arange(3))
+    routes = module._judged(SimpleNamespace(original=None), matching, 0.1)  # type: ignore[arg-type]
+    assert levels == pytest.approx([0.001, 0.001, 0.005])
+    assert [route.untried for route in routes] == ["", "", "no id"]
+
+
+def test_the_worst_of_a_route_is_an_alarm_and_exceeds_the_guess_most_in_terms_of_chance() -> None:
+    def told(name: str, excess: float, values: int, reading: Any = "restores") -> Restored:
+        return Restored(name, "as published", ("y",), values, excess, excess, 0.0, None, "the file", reading)
+
+    # .5 of 16 values are worth .5 x 4 = 2, .3 of 36 are worth .3 x 6 = 1.8; an association is no alarm
+    few, many, no = told("few", 0.5, 16), told("many", 0.3, 36), told("no", 0.9, 400, "association")
+    assert sorted([no, many, few], key=module._severity) == [few, many, no]
+    assert sorted([told("b", 0.5, 9), told("a", 0.5, 9)], key=module._severity)[0].variable == "a"
+
+
+def test_what_was_done_for_one_variable_on_a_sample_is_said() -> None:
+    def said(*targets: dict[str, Any]) -> list[str]:
+        made = []
+        for one in targets:
+            aim = SimpleNamespace(
+                cells=np.arange(one.get("cells", 9)), taught=one.get("taught", True), hidden=one.get("hidden")
+            )
+            made.append(SimpleNamespace(aim=aim, screened=one.get("screened", False)))
+        return module._sampled(SimpleNamespace(targets=made))  # type: ignore[arg-type]
+
+    plain: dict[str, Any] = {}
+    assert said() == said(plain, plain) == []
+    changed: list[tuple[dict[str, Any], str]] = [
+        ({"cells": trials.ASKED + 1}, "of a variable with more protected values"),
+        ({"screened": True}, "other columns were looked through"),
+        ({"taught": False}, "where too few values of a variable stand as they were"),
+        ({"hidden": np.ones(3, dtype=bool)}, "where no record shows a category any more"),
+    ]
+    for one, beginning in changed:
+        (line,) = said(plain, one)
+        assert line.startswith(beginning)
+    assert said({"cells": trials.ASKED}) == []

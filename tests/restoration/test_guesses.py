@@ -132,6 +132,9 @@ def test_of_a_number_met_exactly_another_record_must_share_it() -> None:
     aim = number([5, 5, 6, 7, 7, 7, 8], [np.nan] * 4 + [1, 2, 3], 0.1)
     # blanks 5, 5, 6, 7: 5 is the commonest, twice; changed 7, 7, 8: 7, twice
     assert exact_guess(aim).tolist() == [True, True, False, False, True, True, False]
+    ages = numbers(np.array([30.0, 41.0, 30.0, 41.0, 30.0]))  # two share the 41, which three in the band have not
+    same = Aim("age", "in full", True, ages, ages, np.zeros(5, dtype=np.int64), np.arange(5), taught=False)
+    assert exact_guess(same).tolist() == [True, False, True, False, True]
 
 
 def test_an_intruder_with_the_file_alone_takes_the_commonest_value_or_draws() -> None:

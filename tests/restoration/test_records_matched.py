@@ -226,3 +226,18 @@ def test_copies_of_ids_and_household_numbers() -> None:
     assert "area" in copies_of_names(whole, whole)  # counts the households without gaps, in any order
     gap = table({**columns, "area": (rng.permutation(30)[home] + 5.0) ** 2}, id="id", household="home")
     assert "area" not in copies_of_names(gap, gap)
+
+
+def test_amounts_in_the_order_of_the_ids_are_no_copies_and_texts_that_hold_the_id_are() -> None:
+    """A number must be whole to be a copy; a text may have the id in its midst, in whatever order of the alphabet."""
+    rng = np.random.default_rng(1)
+    names = ["".join(rng.choice(list("bcdfghjk"), 5)) for _ in range(30)]
+    columns = {
+        "id": names,
+        "held": [f"{'zyx'[i % 3]} {name} in short" for i, name in enumerate(names)],
+        "own": [f"text {i * 17 % 31}" for i in range(30)],
+    }
+    data = table(columns, id="id")
+    assert copies_of_names(data, data) == ["held"]
+    numbered = table({"id": np.arange(30.0), "twice": np.arange(30.0) * 2, "pay": np.arange(30.0) * 2 + 0.5}, id="id")
+    assert copies_of_names(numbered, numbered) == ["twice"]

@@ -176,6 +176,7 @@ def test_who_knows_a_category_takes_any_that_it_can_be() -> None:
     this = release(table({"town": ["A", None, "B", "A"]}, towns))
     every = np.arange(4)
     assert _linked(data, this, [], ["town"], every) == pytest.approx((1 / 3 + 1 / 3 + 1 / 2 + 0) / 4)
+    assert [_linked(data, this, [], ["town"], every[[i]]) for i in range(4)] == pytest.approx([1 / 3, 1 / 3, 1 / 2, 0])
     # another release says B of the last two: of an A the first two are left, and both say B of the third alone
     other = release(table({"town": ["A", "A", "B", "B"]}, towns), "other")
     joined = [(other, every)]

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import Microdata, Schema, Variable, audit
-from sfumato.restoration import weightless
+from sfumato.restoration import histories, weightless
 from sfumato.restoration.aims import aims
 from sfumato.restoration.findings import Restored, Route
 from sfumato.restoration.guess import best_guess
@@ -257,3 +257,22 @@ def test_the_alarm_that_is_told_first_weighs_the_excess_with_the_root_of_the_val
     assert named(many, few, luck=0.0049) == ["zest", "many"]
     assert named(many, few, luck=0.0051) == []
     assert named(many, luck=0.0099) == ["many"]
+
+
+def test_a_chance_of_a_false_alarm_is_shared_by_the_numbers_that_follow_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A luck of .006 is below .01 for one number, and not below .005 for each of two."""
+    data = panel()
+    asked = np.arange(0, 240, 5)
+    one, two = (
+        blanked(data, **dict.fromkeys(names, asked)).without(["person"]) for names in (["age"], ["age", "left"])
+    )
+    monkeypatch.setattr(histories, "_luck", lambda *_: 0.006)
+
+    def told_of(hidden: Microdata) -> list[str]:
+        found = with_told_by_others(audit(data, hidden), data, hidden, some=False)["household"]
+        return [one.variable for one in found.by_variable if one.evidence[-1] == "wave"]
+
+    assert told_of(one) == ["age"]
+    assert told_of(two) == []
+    monkeypatch.setattr(histories, "_luck", lambda *_: 0.0049)
+    assert sorted(told_of(two)) == ["age", "left"]

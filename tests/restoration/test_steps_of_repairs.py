@@ -197,7 +197,12 @@ def test_the_number_of_a_household_that_counts_a_protected_size(
     rows = np.arange(20) < blank
     monkeypatch.setattr(repairs, "sizes_to_count", lambda original, protected: {"size": rows})
     made = work(data, data, Seen() if parts else None)
+    made.renewed.append("home")
+    made.public += ["one", repairs._NUMBERS.format("home"), "two"]
     _without_counts(made, keep_households=keep)
+    left = [] if result == "left out" else ["home"]
+    assert made.renewed == left
+    assert made.public[:2] == (["one", "two"] if not left else ["one", repairs._NUMBERS.format("home")])
     if result == "left out":
         assert "home" not in made.table.columns
         assert made.altered == ["home"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato import Microdata, Schema, Variable, audit
-from sfumato.restoration import trials
+from sfumato.restoration import likely, trials
 from sfumato.restoration.aims import Aim, Values, aims, categories
 from sfumato.restoration.beside import columns_beside, releases_beside
 from sfumato.restoration.evidence import (
@@ -359,6 +359,21 @@ def test_numbers_agree_if_a_twentieth_of_the_records_at_most_lies_between(step: 
     columns = {name: column(data, name) for name in data.names}
     found = likely_sources(data, columns, np.random.default_rng(1))
     assert found == {"x": [], "y": ["x"] if likely else []}  # in the order of y, x jumps by 22 or 53
+
+
+def test_where_few_sources_are_tried_those_in_which_records_agree_most_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A band of eight: a copy tells it always, and a column in which a fifth is wrong less often."""
+    band = np.arange(400) * 7 % 8
+    wrong = np.where(np.arange(400) // 8 % 5 == 0, (band + 3) % 8, band)
+    data = table({"nearly": [f"n{one}" for one in wrong], "band": band.astype(str), "copy": [f"c{b}" for b in band]})
+    columns = {name: column(data, name) for name in data.names}
+    monkeypatch.setattr(likely, "PAIRS", 0)
+    for fewest, sources in ((2, ["copy", "nearly"]), (1, ["copy"])):
+        monkeypatch.setattr(likely, "FEWEST", fewest)
+        assert likely_sources(data, columns, np.random.default_rng(1))["band"] == sources
+    assert likely.most_likely(5) == 1
+    monkeypatch.setattr(likely, "PAIRS", 12)
+    assert [likely.most_likely(number) for number in (0, 1, 5, 13)] == [12, 12, 2, 1]
 
 
 def test_beginnings_of_ids_that_several_share_are_tried() -> None:

@@ -273,6 +273,10 @@ def test_so_many_pairs_are_tried_in_all_and_luck_is_counted_over_all(
     assert tests == [7 * asked] * asked  # each variable has seven tries
     (room,) = set(rooms)
     assert asked * room**2 / 2 <= module.SETS < asked * (room + 1) ** 2 / 2
+    monkeypatch.setattr(module, "SETS", 5)  # however few: six columns
+    assert list(made._together(once, known)) == []
+    assert rooms.pop() == 6
+    del rooms[asked:]
     assert list(made._together(once[:2], known)) == []  # two columns make no set that could tell one of them
     assert len(rooms) == asked
 
@@ -288,3 +292,35 @@ def test_what_holds_but_for_a_tenth_of_what_a_guess_leaves_open_is_proposed() ->
         nearly = np.where(place < exceptions, (code + 1 + place) % 20, code)
         data = table({"code": [f"c{one}" for one in code], "nearly": [f"n{one}" for one in nearly]})
         assert (proposed(data) == [("nearly", ("code",))]) == found
+
+
+def test_of_columns_that_make_up_a_constant_the_one_least_worth_as_a_source_is_linked() -> None:
+    """Shares of a hundred: each is a hundred less the others, and none is their total. A key is the best source."""
+    rng = np.random.default_rng(2)
+    one, two = rng.integers(1, 40, 200).astype(float), rng.integers(1, 40, 200).astype(float)
+    columns = {"one": one, "two": two, "rest": 100 - one - two}
+    assert proposed(table(columns)) == [("rest", ("one", "two"))]  # the last
+    assert proposed(table(columns, Variable("rest", role="key"))) == [("two", ("one", "rest"))]
+
+
+def test_a_source_that_tells_little_beyond_having_a_value_was_asked_of_some() -> None:
+    """Who has no town has no area. Of the others a town tells three of four areas, where a guess tells one of two."""
+    half = np.arange(200) < 100
+    area = np.where(half, "none", np.where(np.arange(200) % 2 == 0, "east", "west"))
+    town = [None if one else "ABCD"[i % 2 + (2 if i % 8 == 0 else 0)] for i, one in enumerate(half.tolist())]
+    wrong = np.where((np.arange(200) % 8 == 1) & ~half, "east", area)  # of the fifty with a B a quarter
+    data = table({"town": town, "area": wrong.tolist()})
+    made = search(data)
+    trial = tried(made.targets["area"], made.columns["town"])
+    assert trial.share > 0.85
+    assert made._asked_of_some(trial)
+
+
+def test_a_source_whose_having_a_value_tells_all_was_asked_of_some() -> None:
+    """Whoever has a landlord rents, whichever it is; the others own."""
+    landlord = [None if i < 100 else "ABCD"[i % 4] for i in range(200)]
+    data = table({"landlord": landlord, "tenure": ["owns"] * 100 + ["rents"] * 100})
+    made = search(data)
+    trial = tried(made.targets["tenure"], made.columns["landlord"])
+    assert trial.share == 1.0
+    assert made._asked_of_some(trial)

@@ -106,6 +106,13 @@ def test_by_hand_a_tie_of_claims_is_shared_and_no_claim_is_said() -> None:
     assert any("no claim can be made" in note for note in nothing.notes)
 
 
+def test_by_hand_of_who_has_no_target_nothing_is_disclosed() -> None:
+    """Of two alike one says yes, the other nothing: a yes is right for one of the two."""
+    original = table([("a", "f", "yes"), ("a", "f", None)])
+    found = TCAP(0.5).evaluate(original, unrelated(original, original))
+    assert found.parts["DCAP"] == found.parts["DCAP of the original"] == pytest.approx((1 / 2 + 0) / 2)
+
+
 def plainly(original: list[Row], protected: list[Row], tau: float) -> dict[str, float]:
     ours, theirs = Counter(row[:2] for row in original), Counter(row[:2] for row in protected)
     targets = {key: Counter(row[2] for row in protected if row[:2] == key) for key in theirs}

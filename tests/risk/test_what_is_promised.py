@@ -74,6 +74,7 @@ DEFAULTS: dict[Any, dict[str, Any]] = {  # as the pages of the measures say them
 def test_defaults_are_those_of_the_page(measure: Any, expected: dict[str, Any]) -> None:
     parameters = inspect.signature(measure).parameters
     assert {name: parameters[name].default for name in expected} == expected
+    assert {name: getattr(measure(), name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -391,3 +392,35 @@ def test_one_in_ten_is_not_above_a_tenth() -> None:
     assert found.by_record is not None
     np.testing.assert_allclose(found.by_record, [1 / 10] * 10 + [1 / 9] * 9)
     assert found.parts["records above 0.1"] == pytest.approx(9 / 19)
+
+
+def test_equal_records_share_their_link_one_to_one_unless_the_program_is_followed() -> None:
+    """Two are alike: shared, each has its own with one half; otherwise a pairing is taken as it comes."""
+    data = numbers(a=[1.0, 1.0, 5.0])
+    shared = DistanceLinkage(links="one to one", ties="share").evaluate(data, data)
+    taken = DistanceLinkage(links="one to one", ties="linked").evaluate(data, data)
+    assert shared.by_record is not None
+    assert taken.by_record is not None
+    assert shared.by_record.tolist() == [0.5, 0.5, 1]
+    assert set(taken.by_record.tolist()) <= {0.0, 1.0}
+
+
+def test_a_key_is_not_confidential_besides() -> None:
+    """Asked of town and pay, with the town as the key: the pay alone is looked at. Nothing but the key is nothing."""
+    table = pa.table({"town": list("AABB"), "pay": [1.0, 2.0, 1.0, 1.0]})
+    schema = Schema((Variable("town", "nominal", role="key"), Variable("pay")))
+    data = Microdata.from_frame(table, schema)
+    found = LDiversity(2, confidential=("town", "pay")).evaluate(data, data)
+    assert found.parts == {"smallest, pay": 1.0}
+    assert found.value == 0.5
+    with pytest.raises(NotApplicable, match="to one of pay"):
+        LDiversity(2, confidential=("town",)).evaluate(data, data)
+
+
+@pytest.mark.parametrize(("keys", "said"), [(27, False), (28, True)])
+def test_the_rule_of_thumb_of_suda_holds_for_up_to_27_keys(keys: int, said: bool) -> None:
+    """1 + (8 - 28) / 20 is 0: from there on the exponent of the scores tells nothing."""
+    columns = {f"k{i}": [0.0, 0.0, float(i == 0)] for i in range(keys)}
+    data = numbers(**columns)
+    found = SUDA2(size=1, variables=tuple(columns)).evaluate(data, data)
+    assert any("does not hold for so many keys" in note for note in found.notes) == said

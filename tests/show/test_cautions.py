@@ -7,7 +7,7 @@ import pytest
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, Microdata, RankSwapping, Results, Schema, Variable
 from sfumato.compare.examine.facts import caution_facts
-from sfumato.compare.examine.findings import CautionFacts, SpecialColumn
+from sfumato.compare.examine.findings import CautionFacts, Gap, SpecialColumn
 from sfumato.restoration.findings import Checked
 from sfumato.show.cautions import _gone, _of_worst_cases, by_position, cautions
 
@@ -176,3 +176,22 @@ def test_a_column_that_a_release_changed_is_not_the_original_s() -> None:
     assert not _gone(plain, Checked())
     assert _gone(plain, Checked(renewed=("w",)))
     assert _gone(name, Checked())
+
+
+def test_cautions_name_eight_columns_and_count_the_others() -> None:
+    found = results(age="key", income="key")
+    (row,) = found.rows
+
+    def told(number: int) -> list[str]:
+        names = [f"v{i}" for i in range(number)]
+        facts = CautionFacts(
+            gaps=tuple(Gap(name, 0.0, 0.5) for name in names),
+            recoded=tuple(names),
+            special=tuple(SpecialColumn(name, "id", names_units=True) for name in names),
+            known_too=tuple((name, "age") for name in names),
+        )
+        return [line for line in cautions(found, row, facts, {}) if "v0" in line]
+
+    assert len(told(8)) == len(told(9)) == 4
+    assert all("v7" in line and "other" not in line.replace("or another", "") for line in told(8))
+    assert all("v7" in line and "and 1 other" in line for line in told(9))

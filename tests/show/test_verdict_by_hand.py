@@ -614,3 +614,33 @@ def test_what_goes_out_as_it_was_collected_and_what_links_two_releases() -> None
     assert weighted.endswith("WeightMasking('classes') puts it in classes")
     assert collected({"w": 300}, weight, checked=Checked(renewed=("w",))) == []
     assert collected({"age": 100}, replace(age, same=False), replace(pay, done=("rounded",))) == []
+
+
+def test_long_lists_end_with_how_many_more_there_are() -> None:
+    """Six distributions, eight variables in each line, twelve of those that go out as they were collected."""
+    names = [f"v{i:02}" for i in range(15)]
+
+    def changed(number: int) -> tuple[str, ...]:
+        variables = [VariableUtility(n, n, "", 0.5, 0.5, None, 0.5, (0.0, 0.0)) for n in names[:number]]
+        return price_of(Examination("one", usefulness=UtilityFound(0.5, {}, "", tuple(variables), (), ())))
+
+    assert changed(6) == ("distribution changed: v00, v01, v02, v03, v04 and v05",)
+    assert changed(7)[0].endswith("v05 and 1 other")
+
+    def treated(number: int, *deeds: Any, left: bool = False) -> str:
+        found = ReleaseFacts(100, tuple(released(n, *deeds, one_left=left) for n in names[:number]), ())
+        return price_of(Examination("one", release=found))[0]
+
+    for deeds, left in ((("grouped",), False), (("perturbed",), False), ((), True)):
+        assert treated(8, *deeds, left=left).endswith("v06 and v07")
+        assert treated(9, *deeds, left=left).endswith("v07 and 1 other")
+    for number, end in ((8, "v06 and v07"), (9, "v07 and 1 other")):
+        removed = ReleaseFacts(100, (), tuple(names[:number]))
+        assert price_of(Examination("one", release=removed))[0].endswith(end)
+        gone = replace(FINE, altered=tuple(names[:number]))
+        assert next(iter(_left_out(results(row()), gone))).endswith(f"{end}.")
+    silent = [Undeclared(silent=tuple(names[:number])) for number in (4, 5)]
+    assert [decided(row(), choice(), undeclared=one).words.split("what ")[1] for one in silent] == [
+        "v00, v01, v02 and v03 are",
+        "v00, v01, v02, v03 and 1 other are",
+    ]
