@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from sfumato.compare.clauses import clause
 from sfumato.compare.key_sets import KeySet
@@ -12,6 +13,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods import OptimalRecoding
 
 SUPPRESSION = (0.02, 0.05)  # the share of records that may lose all their keys
+CROWDS = (1.2, 2.5)  # times as many records alike as a guess among them asks for: other columns tell more than that
 USUAL_HEIGHT = 3  # of a hierarchy that is made for want of one
 MOST_NODES = 1_000_000  # choices of levels that a candidate is worth
 
@@ -25,11 +27,10 @@ def best_levels(data: Microdata, keys: Sequence[str], ways: Sequence[Sequence[Ke
     nodes = math.prod(USUAL_HEIGHT + 1 if one is None else one.height + 1 for one in hierarchies)
     if all(one is None for one in hierarchies) or nodes > MOST_NODES:
         return
-    least = math.ceil(1 / found) if found > 0 else 0
+    least = [math.ceil(crowd / found) for crowd in CROWDS] if found > 0 else [0]
     for sets in ways:
-        asked = [replace(one, k=max(one.k, least)) for one in sets]
-        for share in SUPPRESSION:
-            method = _method(data, asked, share)
+        for crowd, share in product(least, SUPPRESSION):
+            method = _method(data, [replace(one, k=max(one.k, crowd)) for one in sets], share)
             try:
                 method.chosen(data)  # an interruption ends it
             except NotApplicable:  # too few records, or no levels that keep them alike

@@ -47,8 +47,8 @@ MANY = 20  # different values from which a number is an amount, whatever its rol
 # of all key values, and of the key that loses most: the shares that may be blank, from the least coarse stage on
 BLANK = ((0.045, 0.15), (0.045, 0.05), (0.01, 0.02), (0.005, 0.01))
 RETENTIONS = (0.9, 0.8, 0.7)  # the probability that a category stays where categories are changed by chance
-GOALS = (0.85, 0.5)  # of a bound on who is found: what blanks give away comes on top
-REFINED = (0.85, 1.0)  # the same where keys are kept as fine as they may be; blanks and perturbed amounts hide some
+GOALS = (0.85, 0.5, 0.3)  # of a bound on who is found: what blanks and other columns give away comes on top
+REFINED = (0.85, 0.5)  # the same where keys are kept as fine as they may be
 PERSONS_ALONE = 8  # candidates that do nothing for households, where these are bounded
 AMOUNTS = 3  # treatments of amounts for each way to keep households apart
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
