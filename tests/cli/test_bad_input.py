@@ -163,7 +163,7 @@ def test_a_schema_that_names_no_column_is_answered_with_the_nearest(survey: Path
 
 def test_a_message_in_the_words_of_python_names_the_option_too(tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("name,income\nMüller,3\n".encode("cp1252"))
-    _refused(run("inspect", tmp_path / "latin.csv"), "encoding='cp1252'", "(on the command line: --encoding)")
+    _refused(run("inspect", tmp_path / "latin.csv"), 'for example --encoding "cp1252"')
 
 
 def test_a_pattern_that_nothing_fits_says_whether_the_folder_is_there(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hierarchies import CUTS, ROWS, SPANS, WIDTHS
 from sfumato import GlobalRecoding, Hierarchy, Microdata, NotApplicable, SchemaError, Treatment, Variable
+from sfumato.data import bands
 from sfumato.data.dates import day_of
 from sfumato.data.recoding import recoding
 from tables import numbers
@@ -299,3 +300,28 @@ def test_days_of_a_century_are_classes_if_few_occur() -> None:
     assert [variable.categories[code] for code in column] == ["1920-01-01", "1950-06-01", "2019-12-31"]
     with pytest.raises(NotApplicable, match="are 10,001 "):
         Hierarchy.dates("day").at(Variable("born", kind="date"), np.arange(10_001.0), 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (["20-29", "30-39"], "20-39"),
+        (["18", "19-24", "25-29"], "18-29"),
+        (["<20", "20-29"], "<30"),
+        (["50-59", "60+"], "50+"),
+        (["-5 to 4", "5-14"], "-5 to 14"),
+        (["[0, 0.5)", "[0.5, 1.25)"], "[0, 1.25)"),
+        (["<1200", "[1200, 3400)"], "<3400"),
+        (["[1200, 3400)", ">=3400"], ">=1200"),
+        (["1 to 3", "4 to 7"], "1 to 7"),
+        # what is no band, or bands that do not rise, keep their words
+        (["<20", "20-29", "30+"], "<20 to 30+"),
+        (["1990-11", "1990-12"], "1990-11 to 1990-12"),
+        (["30-39", "20-29"], "30-39 to 20-29"),
+        (["close to town", "far from town"], "close to town to far from town"),
+        (["007", "008"], "007 to 008"),
+        (["3", "4"], "3 to 4"),
+    ],
+)
+def test_bands_that_are_put_together_are_named_by_their_outer_ends(labels: list[str], name: str) -> None:
+    assert bands.joined_label(labels) == name

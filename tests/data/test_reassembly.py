@@ -86,6 +86,20 @@ def test_a_column_that_is_blank_for_some_members_is_used_where_it_helps() -> Non
     assert found.share == pytest.approx(with_it)
 
 
+def test_a_column_that_differs_in_one_household_puts_the_others_together() -> None:
+    frame = survey()[["home", "rent", "region", "age"]]
+    frame.loc[frame.index[frame.home.duplicated()][0], "rent"] += 1  # keyed in wrongly for one member
+    data = read(frame, weight=None)
+    found = reassembled(data, data.without(["home"]))
+    with_it, without = (rebuilt(frame, frame, "home", names) for names in (["rent", "region"], ["region"]))
+    assert with_it > 0.3 and without == 0
+    assert found is not None and found.by == ("rent", "region")
+    assert found.share == pytest.approx(with_it)
+    said = Microdata.from_frame(frame, Schema((Variable("rent", level="record"),), household="home"))
+    kept_out = reassembled(said, said.without(["home"]))
+    assert kept_out is not None and kept_out.by == ("region",)
+
+
 def test_nothing_shared_is_nothing_to_go_by() -> None:
     data = read(survey()[["home", "age"]], weight=None)
     assert reassembled(data, data.without(["home"])) is None

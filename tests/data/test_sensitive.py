@@ -1,6 +1,7 @@
 """What looks as if it names a person: check digits from published examples, forms by hand, and no alarm on a survey."""
 
 from collections.abc import Sequence
+from time import process_time
 
 import numpy as np
 import pyarrow as pa
@@ -155,3 +156,19 @@ def test_ordinary_columns_of_surveys_raise_no_alarm() -> None:
     )
     assert found == {}
     assert sensitive(sfumato.household_survey(600)) == ()
+
+
+@pytest.mark.parametrize("piece", ["x", "a@", "1-", "_"])
+def test_long_words_are_looked_through_once(piece: str) -> None:
+    """From each of 30,000 letters on the rest of the word would be tried as an address: 30,000 squared."""
+    began = process_time()
+    found = sensitive(Microdata.from_frame(pa.table({"note": [f"{piece * 30_000}{i}" for i in range(25)]})))
+    assert [one.content for one in found] == ["text that nearly every record has for itself"]
+    assert process_time() - began < 20
+
+
+def test_an_address_inside_a_text_begins_after_a_word_or_a_mark() -> None:
+    for before in ("write to ", "mail,", "<", "mailto:"):
+        notes = [f"he was ill for {i} days, {before}anna{i}@example.org, and came back" for i in range(30)]
+        (one,) = sensitive(Microdata.from_frame(pa.table({"note": notes})))
+        assert one.content == "free text" and "e-mail addresses" in one.why

@@ -8,6 +8,7 @@ from queue import Queue
 import pytest
 
 import sfumato
+from sfumato.compare.examine import PIECES
 from sfumato.compare.experiment import Experiment
 from sfumato.errors import FileError
 from sfumato.project import progress as module
@@ -46,7 +47,7 @@ def test_a_sweep_tells_every_phase_and_ends_as_done(plan: Plan) -> None:
     released = heard[-1].candidate
     assert {told.candidate for told in heard if told.phase in ("audit", "examination", "release")} >= {released}
     pieces = [told for told in heard if told.phase == "examination"]
-    assert pieces[-1].done == pieces[-1].total == 7 and "resampling the records" in pieces[-2].running
+    assert pieces[-1].done == pieces[-1].total == len(PIECES) and "resampling the records" in pieces[-2].running
     last = Progress.read(plan.out)
     assert last == heard[-1] and last.state == "done" and last.pid == os.getpid() and last.running == ()
     assert datetime.fromisoformat(last.started) <= datetime.fromisoformat(last.updated)

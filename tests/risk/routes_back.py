@@ -81,8 +81,8 @@ def likeliest_in(known: pd.DataFrame, published: pd.DataFrame, told: Sequence[tu
     """Among the records that agree, pick by how likely their other columns are for somebody with the known key.
 
     ``told`` pairs a published column with the key that tells it. How likely, is counted on one half of the records and
-    used for the other. What is likely for everybody who agrees is worth less: a share is divided by the sum of the
-    shares of all who agree.
+    used for those of the other. What is likely for everybody who agrees is worth less: a share is divided by the sum
+    of the shares of all who agree.
     """
     agree = [name for name in known.columns if name in published.columns and name not in [column for column, _ in told]]
     mine, theirs = (table[agree].astype(str).apply("|".join, axis=1).to_numpy() for table in (known, published))
@@ -104,9 +104,9 @@ def likeliest_in(known: pd.DataFrame, published: pd.DataFrame, told: Sequence[tu
     def likelihood(person: int, rows: list[int]) -> np.ndarray[Any, Any]:
         likely = np.ones(len(rows))
         for values, keys, usual, tables in shares:
-            counts, sums = tables[half[person]]
             key = keys[person]
             for place, row in enumerate(rows):
+                counts, sums = tables[half[row]]
                 value = values[row]
                 seen = counts.at[key, value] if key in counts.index and value in counts.columns else 0
                 likely[place] *= (seen + usual[value]) / ((sums[key] if key in sums.index else 0) + 1)

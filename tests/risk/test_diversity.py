@@ -1,6 +1,7 @@
 """l-diversity and t-closeness against plain loops, scipy's distance, and by hand."""
 
-from itertools import product
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -187,3 +188,86 @@ def test_a_confidential_variable_that_is_missing_everywhere_tells_nothing() -> N
     for cls in (LDiversity, TCloseness):
         found = cls(confidential=("health",)).evaluate(data, empty)
         assert found.value == 0.0 and any("nothing can be learned" in note for note in found.notes)
+
+
+def amounts(**classes: list[float]) -> pa.Table:
+    """A key with the amounts of each of its classes."""
+    return pa.table(
+        {
+            "key": [name for name, own in classes.items() for _ in own],
+            "pay": [v for own in classes.values() for v in own],
+        }
+    )
+
+
+def of_amounts(measure: LDiversity, table: pa.Table | Microdata) -> float:
+    return measure.evaluate(table, table).value
+
+
+KEY: dict[str, Any] = {"variables": ("key",), "confidential": ("pay",)}
+
+
+def test_amounts_that_differ_by_a_millionth_are_one_value() -> None:
+    table = amounts(a=[50_000 + i * 1e-6 for i in range(4)], b=[20_000.0, 30_000, 40_000, 60_000])
+    assert of_amounts(LDiversity(**KEY), table) == 0.5  # class a has one value
+    assert of_amounts(LDiversity(**KEY, near=0), table) == 0.0
+    entropy = LDiversity(2, "entropy", **KEY).evaluate(table, table)
+    assert entropy.value == 0.5 and entropy.parts["smallest, pay"] == pytest.approx(1.0)
+
+
+def test_near_amounts_by_hand() -> None:
+    # near = 0.01: 100 reaches to 100 / 0.99 = 101.01, so 101 is near to it and 102 is not; 102 reaches to 103.03, so
+    # 103 is near to it: two values, {100, 101} and {102, 103}. Quartiles are 2 apart, which widens nothing
+    table = amounts(a=[103.0, 101, 100, 102])
+    found = LDiversity(3, **KEY, near=0.01).evaluate(table, table)
+    assert (found.value, found.parts["smallest, pay"]) == (1.0, 2.0)
+    # recursive: r_1 = 2 < c r_2 = 1.5 * 2 with l = 2, and not with c = 1
+    assert of_amounts(LDiversity(2, "recursive", 1.5, **KEY, near=0.01), table) == 0.0
+    assert of_amounts(LDiversity(2, "recursive", 1.0, **KEY, near=0.01), table) == 1.0
+    # below nought the same: -100 and -101
+    below = amounts(a=[-103.0, -101, -100, -102])
+    assert LDiversity(**KEY, near=0.01).evaluate(below, below).parts["smallest, pay"] == 2.0
+    # about nought the quartiles decide: 0 and 3 in a file with quartiles 0 and 400 are near, 0 and 5 are not
+    small, large = amounts(a=[0.0, 3], b=[400.0, 500]), amounts(a=[0.0, 5], b=[400.0, 500])
+    assert of_amounts(LDiversity(**KEY, near=0.01), small) == 0.5
+    assert of_amounts(LDiversity(**KEY, near=0.01), large) == 0.0
+
+
+def test_whole_numbers_and_dates_stay_apart() -> None:
+    years = amounts(a=[1980.0, 1981], b=[9998.0, 9999])
+    assert of_amounts(LDiversity(**KEY), years) == 0.0
+    days = pd.DataFrame({"key": ["a", "a"], "day": pd.to_datetime(["2024-05-01", "2024-05-02"])})
+    assert LDiversity(variables=("key",), confidential=("day",), near=0.5).evaluate(days, days).value == 0.0
+
+
+def most_apart(values: list[float], near: float, spread: float) -> int:
+    """The most values of which no two are near, by trying all sets of them."""
+    different = sorted(set(values))
+    for size in range(len(different), 0, -1):
+        for some in combinations(different, size):
+            if all(y - x > near * max(abs(x), abs(y), spread) for x, y in combinations(some, 2)):
+                return size
+    return 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 100_000), st.sampled_from([0.03, 0.3]), st.booleans())
+def test_the_number_of_values_is_the_most_of_which_no_two_are_near(seed: int, near: float, holes: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = 24
+    pay = np.round(rng.normal(size=n) * rng.choice([1.0, 30.0, 400.0], n), 3) + rng.choice([0.0, 0.1234], n)
+    key = rng.integers(0, 4, n)
+    names = [None if holes and k == 3 else f"k{k}" for k in key]
+    table = Microdata.from_frame(pa.table({"key": pa.array(names, pa.string()), "pay": pay}))
+    found = LDiversity(4, **KEY, near=near).evaluate(table, table)
+    order = np.sort(pay)
+    spread = order[np.ceil(0.75 * n).astype(int) - 1] - order[np.ceil(0.25 * n).astype(int) - 1]
+    expected = []
+    for own in names:
+        alike = [
+            v for v, other in zip(pay.tolist(), names, strict=True) if own is None or other is None or own == other
+        ]
+        expected.append(most_apart(alike, near, spread) if len(set(alike)) < 13 else None)
+    assert found.by_record is not None
+    for violates, most in zip(found.by_record, expected, strict=True):
+        assert most is None or bool(violates) == (most < 4)

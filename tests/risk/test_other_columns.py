@@ -103,6 +103,57 @@ def test_a_chain_of_bandings() -> None:
     assert said(true, out, keys).value >= attack - POINT
 
 
+@pytest.mark.parametrize("blank", [False, True])
+def test_a_finer_column_tells_the_key_in_full(blank: bool) -> None:
+    rng = np.random.default_rng(3)
+    number = rng.integers(0, 60, 2000) // rng.integers(1, 4, 2000)
+    district = [f"d{7 * (2 * n + half) % 121}" for n, half in zip(number, rng.integers(0, 2, 2000), strict=True)]
+    true = pd.DataFrame({"sex": rng.choice(["m", "w"], 2000), "town": [f"t{n}" for n in number], "district": district})
+    hidden = rng.random(2000) < (0.1 if blank else 0.0)
+    out = true.assign(town=[f"region {n % 3}" for n in number], district=true["district"].mask(hidden))
+    read = true["town"].mask(hidden)  # who knows the map reads the town from the district
+    shown = pd.DataFrame({"sex": true["sex"], "region": out["town"], "town": read})
+    counts = {key: len(group) for key, group in shown.groupby(["sex", "region", "town"])}
+    blanks = {key: len(group) for key, group in shown[hidden].groupby(["sex", "region"])}
+    alone = [
+        1 / (counts.get((sex, region, town), 0) + blanks.get((sex, region), 0))
+        for sex, region, town in zip(true["sex"], out["town"], true["town"], strict=True)
+    ]
+    found = said(true, out, ("sex", "town"))
+    assert by_keys_alone(true, out, ("sex", "town")) == pytest.approx(6 / 2000)
+    assert found.value >= np.mean(alone) - 1e-12
+    if not blank:
+        assert found.value == pytest.approx(len(counts) / 2000)  # of each combination one is found
+    assert any("tell it in full: town (by district)" in note for note in found.notes)
+
+
+def test_one_estimate_of_the_population_is_told() -> None:
+    rng = np.random.default_rng(3)
+    town = rng.integers(0, 60, 2000) // rng.integers(1, 4, 2000)
+    names = {
+        "town": [f"t{n}" for n in town],
+        "district": [f"d{2 * n + half}" for n, half in zip(town, town % 2, strict=True)],
+    }
+    true = pd.DataFrame({"sex": rng.choice(["m", "w"], 2000), **names, "weight": 10.0})
+    true["district"] += rng.choice(["a", "b"], 2000)
+    keys = ("sex", "town")
+    schema = variables(true, keys)
+    schema = Schema(schema.variables, weight="weight", scenarios=(Scenario("r", keys, knows_membership=False),))
+    found = Reidentification().evaluate(
+        Microdata.from_frame(true, schema), true.assign(town=[f"region {n % 3}" for n in town])
+    )
+    told = [note for note in found.notes if "expected matches by model" in note]
+    assert len(told) == 1  # of the six regions by sex there are others, which decide nothing
+    assert f"Pitman-Yor {2000 * found.value:.4g}" in told[0]
+
+
+def test_a_finer_column_that_was_changed_tells_no_key_in_full() -> None:
+    true = persons()[["sex", "region", "age", "five"]]
+    out = true.assign(five=[five[-2] for five in true["five"]])
+    out["age"] = true["age"] + np.random.default_rng(2).normal(0, 15, len(true))
+    assert not any("in full" in note for note in said(true, out, ("sex", "region", "five")).notes)
+
+
 def test_a_column_that_is_missing_for_some_tells_who_they_are() -> None:
     true = persons()[["sex", "region", "five", "marital", "partner_works"]]
     keys = ("sex", "region", "five", "marital")

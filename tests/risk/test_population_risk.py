@@ -162,6 +162,16 @@ def test_who_is_not_in_the_register_is_told(tmp_path: Path) -> None:
     assert any("fewer records with the keys of 2 records" in note for note in found.notes)
 
 
+def test_who_is_written_otherwise_in_the_register_is_not_safe(tmp_path: Path) -> None:
+    data = people(["A", "B", "B", "B"], ["x", "x", "x", "y"])
+    path = tmp_path / "register.csv"
+    pyarrow.csv.write_csv(pa.table({"town": ["a", "A", "A", "b", "b"], "job": ["x", "x", "x", "x", "y"]}), path)
+    found = PopulationRisk(register=str(path)).evaluate(data, data)
+    # A: two in the register; of b, which is no B, nothing is known but the two and the one of the file
+    assert found.by_record is not None and found.by_record.tolist() == [0.5, 0.5, 0.5, 1.0]
+    assert any("fewer records with the keys of 3 records" in note for note in found.notes)
+
+
 # units
 
 

@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sfumato import NotApplicable, ParameterError, ProbabilisticLinkage, RankSwapping
+from sfumato.kernels.probabilistic_linkage import Bounds, Patterns, cutoffs
 from tables import incomes, numbers
 
 
@@ -87,3 +90,72 @@ def test_too_many_known_variables_and_bad_bins_are_refused() -> None:
         ProbabilisticLinkage(known=17).evaluate(wide, wide)
     with pytest.raises(ParameterError, match="ProbabilisticLinkage: bins must be a whole number of at least 2"):
         ProbabilisticLinkage(bins=1)
+
+
+PATTERNS = Patterns(
+    weights=np.array([-3.0, 1.0, 2.0, 6.0]),
+    match=np.array([0.05, 0.15, 0.2, 0.6]),
+    non_match=np.array([0.9, 0.06, 0.03, 0.01]),
+)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        # non-matches of at least the weight 6, 2, 1, -3: 0.01, 0.04, 0.1, 1; matches below: 0.4, 0.2, 0.05, 0
+        (Bounds(0.05, 0.1), (2, 1)),
+        (Bounds(0.05, None), (2, 2)),
+        (Bounds(None, 0.1), (1, 1)),
+        (Bounds(0.005, None), (np.inf, np.inf)),
+        (Bounds(0.005, 0.2), (np.inf, 2)),
+        (Bounds(0.2, 0.3), (1, 1)),  # any cut from 1 to 2 keeps both
+        (Bounds(1.0, 0.0), (-3, -3)),
+    ],
+)
+def test_by_hand_cuts_from_the_two_error_bounds(bounds: Bounds, expected: tuple[float, float]) -> None:
+    assert cutoffs(PATTERNS, bounds) == expected
+
+
+def test_by_hand_patterns_of_equal_weight_are_not_parted() -> None:
+    # the two of weight 2 have 0.04 of the non-matches together
+    tied = Patterns(np.array([2.0, -1.0, 2.0]), np.array([0.4, 0.2, 0.4]), np.array([0.02, 0.96, 0.02]))
+    assert cutoffs(tied, Bounds(0.03)) == (np.inf, np.inf)
+    assert cutoffs(tied, Bounds(0.04)) == (2, 2)
+
+
+def test_by_hand_error_bounds_decide_what_is_a_link() -> None:
+    # four bins of two: 16 of the 64 pairs agree, so that U(agree) = 0.25; of one variable m stays at 0.9. Agreement is
+    # the only positive weight, and each record has its own in its bin with probability 1/2
+    data = numbers(x=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+
+    def found(**bounds: float) -> tuple[float, float]:
+        measure = ProbabilisticLinkage(known=1, bins=4, **bounds)  # type: ignore[arg-type]
+        result = measure.evaluate(data, data, rng=0)
+        return result.value, result.parts["possible links"]
+
+    assert found(false_match=0.26) == (0.5, 0.0)
+    assert found(false_match=0.24) == (0.0, 0.0)
+    assert found(false_match=0.24, false_non_match=0.11) == (0.0, 0.5)  # left for somebody to look at
+    assert found(false_non_match=0.11) == (0.5, 0.0)
+    assert found(false_match=0.26, false_non_match=0.11) == (0.5, 0.0)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.floats(1e-6, 0.2), st.floats(1e-6, 0.2))
+def test_a_stricter_bound_links_no_more(one: float, other: float) -> None:
+    data = incomes()
+    masked = RankSwapping(0.1).protect(data, rng=1)
+    strict, loose = (
+        ProbabilisticLinkage(known=3, false_match=bound).evaluate(data, masked, rng=0).by_record
+        for bound in sorted((one, other))
+    )
+    whole = ProbabilisticLinkage(known=3).evaluate(data, masked, rng=0).by_record
+    assert strict is not None and loose is not None and whole is not None
+    assert (strict <= loose + 1e-12).all() and (loose <= whole + 1e-12).all()
+
+
+def test_error_bounds_that_cannot_be() -> None:
+    with pytest.raises(ParameterError, match="false_match"):
+        ProbabilisticLinkage(false_match=1.5)
+    with pytest.raises(ParameterError, match="error bounds are on patterns of agreement"):
+        ProbabilisticLinkage(comparator="graded", false_non_match=0.1)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.compare.examine.findings import Deed, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
+from sfumato.compare.examine.findings import Deed, FewLeft, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
 from sfumato.compare.examine.usefulness import utility_found
 from sfumato.show.advice import TEXTS, TOPIC_OF, advice_on
 from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded, is_untold
@@ -241,3 +241,11 @@ def test_a_real_release_says_nothing_twice() -> None:
     assert avoided and {v.name for v in release.variables if v.use.startswith("use ")} & avoided == set()
     assert release.advice[0].topic == "Missing values"
     assert "Values exchanged between records" in {a.topic for a in release.advice}
+
+
+def test_a_variable_with_few_classes_left_is_told_so_to_its_users() -> None:
+    few = FewLeft(16, 2, 0.2, ("Mazowieckie", "other"))
+    found = VariableUtility("region", "region", "", 0.5, 1.0, None, 0.0, (0.0, 0.0))
+    known = replace(ReleasedVariable("region", "", "nominal", ("grouped",), 0.0), few_left=few)
+    (one,) = graded((known,), {"region": found}, ())
+    assert one.use == "use in its 2 broad classes only"

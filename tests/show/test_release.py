@@ -45,7 +45,7 @@ def test_only_a_measurement_with_variables_and_pairs_tells_what_a_file_is_good_f
     assert useful is not None and (useful.value, useful.statement) == (found.value, found.statement)
     assert useful.variables[0].name == "v1"  # the least useful first
     assert {(p.first, p.second) for p in useful.worst} == {("v0", "v1"), ("v1", "v2")}
-    assert useful.counts == (("association lost", "2 pairs"), ("as before", "1 pair"))
+    assert useful.counts == (("no longer there", "2 pairs"), ("as before", "1 pair"))
 
 
 def test_pictures_have_the_worst_variables_and_tables_all() -> None:

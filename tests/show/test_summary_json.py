@@ -124,14 +124,14 @@ def drawn_alike(path: Path) -> bytes:
 def test_the_terminal_reads_the_summary_alone(whole: tuple[Summary, Examination]) -> None:
     from rich.console import Console
 
-    from sfumato.show.terminal import candidates_table, records_table, text_map, worst_pairs_table
+    from sfumato.show.terminal import candidates_table, deciding_table, records_table, verdict_text
 
     def shown(summary: Summary) -> str:
         console = Console(width=100, record=True, quiet=True)
         records = records_table(summary, 5)
-        worst = worst_pairs_table(summary)
-        assert records is not None and worst is not None
-        for part in (candidates_table(summary), text_map(summary), records, worst):
+        deciding = deciding_table(summary)
+        assert records is not None and deciding is not None
+        for part in (candidates_table(summary), verdict_text(summary), records, deciding):
             console.print(part)
         return console.export_text()
 

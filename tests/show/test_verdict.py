@@ -220,8 +220,8 @@ def test_what_repairs_left_out_is_told_first_and_counted_nowhere() -> None:
     assert "earnings" not in changed and "income" in changed
     assert any(said.startswith("removed: ") and "earnings" in said and "weight" in said for said in price)
     size = len(survey.schema.analysed())
-    assert any(f" of {(size - 1) * (size - 2) // 2} associations" in said for said in price)
-    assert any(f" of {size * (size - 1) // 2} associations" in said for said in before.verdict.price)
+    assert any(f" of {(size - 1) * (size - 2) // 2} pairs of variables" in said for said in price)
+    assert any(f" of {size * (size - 1) // 2} pairs of variables" in said for said in before.verdict.price)
     assert not any("left out" in said for said in (before.verdict.words, *before.verdict.warnings))
 
 

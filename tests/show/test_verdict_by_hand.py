@@ -12,6 +12,7 @@ from sfumato.compare.choose import Choice, Shortfall
 from sfumato.compare.examine.findings import (
     Distributions,
     Examination,
+    FewLeft,
     PairUtility,
     ReleasedVariable,
     ReleaseFacts,
@@ -22,6 +23,7 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.rows import Row
 from sfumato.data.roles import Undeclared
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
+from sfumato.show.grades import changed_pairs
 from sfumato.show.summary import Bound, MeasureLine
 from sfumato.show.verdict import (
     EXPECTED,
@@ -316,17 +318,31 @@ def test_advice_names_the_bound_that_fails() -> None:
 
 
 def detail(name: str, before: int, after: int, **more: Any) -> VariableDetail:
-    return VariableDetail(name, "numeric", 0.1, missing=(before, after), **more)
+    shares = (before / 100, after / 100)
+    return VariableDetail(name, "numeric", 0.1, missing=(before, after), missing_shares=shares, **more)
 
 
 def test_what_protection_costs_in_values() -> None:
     variables = (detail("pay", 5, 15), detail("age", 0, 20), detail("gone", 0, 100, gone=True), detail("sex", 9, 3))
     release = ReleaseFacts(100, (), ())
     found = Examination("one", detail=Distributions(variables, ()), release=release)
-    # 10 + 20 + 0 of 3 x 100 values
-    assert price_of(found) == ("10.0 % of the values made blank (30); most in age, 20.0 %",)
-    whole = replace(found, release=replace(release, whole=1000))
+    # pay 10 of 95, age 20 of 100, sex 0 of 91: the mean of 10.53 %, 20 % and 0 %, as ``Suppressed`` has it
+    assert price_of(found) == ("10.2 % of the values made blank (30); most in age, 20.0 %",)
+    # and with another variable, of which all values are lost: (0.1053 + 0.2 + 0 + 1) / 4
+    removed = replace(found, release=replace(release, removed=("gone",)))
+    assert price_of(removed)[0] == (
+        "10.2 % of the values made blank (30); most in age, 20.0 %; with 1 variable removed 32.6 % of the values are "
+        "lost"
+    )
+    # 10 of the 995 and 20 of the 1,000 values of a table in parts
+    parts = tuple(replace(v, blank=v.missing) for v in variables)
+    whole = replace(found, detail=Distributions(parts, ()), release=replace(release, whole=1000))
     assert price_of(whole) == ("1.0 % of the values made blank (30); most in age, 2.0 %",)
+    # where records match, what was blank before and is filled in does not hide what was made blank: 4 of 90 values
+    filled = detail("pay", 10, 10, suppressed=0.04)
+    assert price_of(replace(found, detail=Distributions((filled,), ()))) == (
+        "4.4 % of the values made blank (4); most in pay, 4.4 %",
+    )
     nothing = replace(found, detail=Distributions((detail("pay", 5, 5),), ()))
     assert price_of(nothing) == ("no value made blank",)
     assert price_of(replace(found, detail=Distributions((), ()))) == ("no value made blank",)
@@ -346,13 +362,30 @@ def test_what_became_coarser_untrue_or_nothing() -> None:
     )
     found = Examination("one", release=ReleaseFacts(100, variables, ("e",)))
     assert price_of(found) == (
+        "nothing is left of: c",
         "coarser: a",
         "values changed, so that a single one need not be true: b",
-        "nothing is left of: c",
         "removed: e",
     )
     sample = Examination("one", release=ReleaseFacts(100, variables, (), whole=900))
-    assert price_of(sample)[2:] == ("nothing is left in the sample of: c",)
+    assert price_of(sample)[0] == "nothing is left in the sample of: c"
+
+
+def test_a_coarse_recoding_is_named_with_what_is_left() -> None:
+    codes = FewLeft(8700, 2, 0.01, ("other", "47.11"))
+    regions = FewLeft(16, 5, 0.3, ("Mazowieckie", "a label that is far too long for a line", "c", "d"))
+    variables = (
+        released("a", "grouped"),
+        replace(released("region", "grouped"), few_left=regions),
+        replace(released("nace", "grouped"), few_left=codes),
+    )
+    found = Examination("one", release=ReleaseFacts(100, variables, ()))
+    # the coarsest first
+    assert price_of(found) == (
+        "little is left of nace: 8,700 -> 2 (other, 47.11) and region: 16 -> 5 (Mazowieckie, a label that is far too…, "
+        "c, d and 1 more)",
+        "coarser: a",
+    )
 
 
 def test_what_became_of_associations_and_distributions() -> None:
@@ -367,17 +400,36 @@ def test_what_became_of_associations_and_distributions() -> None:
         pair(("a", "c"), "direction reversed", 0.4),
         pair(("b", "c"), "pattern changed", 0.3),
         pair(("c", "d"), "association kept", 0.0),
-        pair(("d", "e"), "", None),
+        pair(("d", "e"), "pattern unknown", None),
     )
     variables = (variable("pay", 0.1), variable("age", 0.09), variable("sex", None), variable("town", 0.5))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", variables, pairs, ()))
     assert price_of(found) == (
-        "3 of 4 associations between two variables lost, new or changed, most of all a with c and b with c",
+        "3 of 5 pairs of variables no longer hang together as they did (1 could not be compared), most of all a with c "
+        "and b with c",
         "distribution changed: pay and town",
     )
     none = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs[3:4], ()))
-    assert price_of(none) == ("0 of 1 association between two variables lost, new or changed",)
+    assert price_of(none) == ("none of 1 pair of variables hangs together otherwise than before",)
+    # a difference of squared coefficients below 0.01 is nobody's loss, as on the public page
+    slight = (pair(("a", "b"), "association lost", 0.009), pair(("a", "c"), "association lost", 0.011))
+    found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), slight, ()))
+    assert price_of(found)[0].startswith("1 of 2 pairs")
+    assert len(changed_pairs(slight)) == 1
     assert price_of(Examination("one", usefulness=UtilityFound(0.5, {}, "", (), (), ()))) == ()
+
+
+def test_records_drawn_anew_get_a_verdict_against_chance_and_no_re_identifications() -> None:
+    synthetic = row(parts={"R()": {"by chance": 0.02}})
+    before = row("before", 0.3, 1.0)
+    drawn = results(synthetic, before=before)
+    drawn.tables = {"one": SimpleNamespace(matched=False)}
+    said = verdict_of(drawn, synthetic, None, choice(), name="it", done="", measures=LINES, bounds=(AT_MOST,))
+    assert said.found == "Against chance: Records found 4 %, by chance 2 %."
+    # the original's expected re-identifications alone say nothing of such a file
+    assert _found(drawn, row(parts={}), (AT_MOST,)) == ""
+    # a matched file is told of as before
+    assert "Expected re-identifications" in decided(row(), choice()).found
 
 
 def test_columns_of_which_nobody_has_said_what_they_are_keep_it_from_going_out() -> None:
@@ -415,7 +467,7 @@ def test_what_users_may_be_told_must_be_known() -> None:
 
 
 def test_an_association_of_unknown_size_is_named_after_those_that_are_known() -> None:
-    """Of four that changed the two of largest effect are named: .6 and .5, and not the one of which none is known."""
+    """Of those that changed the two of largest effect are named: .6 and .5, not the one of which none is known."""
 
     def pair(titles: tuple[str, str], effect: float | None) -> PairUtility:
         return PairUtility(*titles, titles, "", 0.5, 0.1, (0.0, 0.0), 0.5, effect, "", "association lost")
@@ -423,8 +475,8 @@ def test_an_association_of_unknown_size_is_named_after_those_that_are_known() ->
     pairs = (pair(("a", "b"), None), pair(("a", "c"), 0.5), pair(("b", "c"), 0.6), pair(("b", "d"), 0.4))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs, (), sampled=True))
     assert price_of(found) == (
-        "4 of 4 associations between two variables lost, new or changed in the sample, most of all b with c and a "
-        "with c",
+        "3 of 4 pairs of variables no longer hang together as they did (1 could not be compared) in the sample, most of "
+        "all b with c and a with c",
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import sfumato
 from sfumato import catalogue
-from sfumato.studies import karr_findings, woo_findings
+from sfumato.studies import karr_findings, seeds, woo_findings
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
 HEAD = ["the paper names", "where", "ours", "print", "why they differ"]
@@ -37,6 +37,7 @@ NAMED = {
         "DLD",
         "linked to 2nd nearest",
         "PLD",
+        "upper bounds of false matches and of false non-matches (4.2)",
         "ID",
         "IL of section 6",
         "interval by standard deviations (section 6)",
@@ -64,6 +65,8 @@ NAMED = {
         "Table 1",
         "Tables 2 to 9",
         "Figures 1 to 9",
+        "partitions by even splitting (3)",
+        "partitions by a tree (3)",
     ),
     "kim": (
         "noise addition",
@@ -110,10 +113,12 @@ NAMED = {
         "directional switches",
         "significance changes",
         "weighted combination of models",
+        "a release of records chosen to keep a family of regressions (4)",
     ),
     "kocar": (
         "GDU, the mean of both halves (3.1)",
         "weights of the two halves, of variables (3.1)",
+        "other weights than 1/2 (3.1)",
         "ALDUuni, ALDUbiv (3.1)",
         "LDUunipsr = 1 - exp(-14 P) (3.2)",
         "Figure 1",
@@ -140,6 +145,7 @@ NAMED = {
         "models: adjusted R², all standardised betas (3.6)",
         "logistic models: Cox and Snell's R², all odds ratios (3.6)",
         "Cronbach's alpha, all without an item (3.6)",
+        "how scores of one, two and more variables go together (4)",
         "results that may be shared with users (4)",
         "weights, derived variables and numbers left out (4)",
         "a program that does it (4)",
@@ -235,6 +241,16 @@ def test_every_sentence_that_the_studies_judge_has_a_row() -> None:
         row = said["karr"].get(text)
         assert row is not None, f"docs/studies.md has no row for {text!r}"
         assert row[3] == f"{printed} of 6", row
+
+
+def test_statements_that_change_with_the_seed_are_marked_on_the_page() -> None:
+    for paper, of in (("woo", woo_findings.STATEMENTS), ("karr", ())):
+        marked = {cells[0] for cells in rows(sections()[paper]) if cells[2].startswith("±")}
+        known = {text.removeprefix("Tables 1 and 2: ") for text in seeds.CHANGING[paper]}
+        assert marked == known, paper
+        assert not of or known <= {statement.text for statement in of}
+    domingo = [cells for cells in rows(sections()["domingo"]) if cells[2].startswith("±")]
+    assert len(domingo) == len(seeds.CHANGING["domingo"])
 
 
 def test_a_missing_row_is_noticed() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import sfumato
 from sfumato.cli.audit import audit
@@ -38,7 +38,7 @@ HELP = """
 Choose how to protect microdata with numbers: protect a table in many ways, measure disclosure risk and utility, \
 and release the most useful table under a risk bound.
 
-**The usual order of work**
+The usual order of work
 
 1. `sfumato demo` runs it all on a made-up survey, in about a minute.
 
@@ -56,26 +56,71 @@ writes report and protected table. `sfumato sign sweep --by NAME --reason TEXT` 
 
 6. `sfumato protect census.csv --method "RankSwapping(p=0.15)"` protects by a method you have settled on.
 
-**Exit codes:** 0 done; 1 no candidate keeps the bounds, protected values can be restored, or some figures could not \
+Exit codes: 0 done; 1 no candidate keeps the bounds, protected values can be restored, or some figures could not \
 be computed (which, is said), or memory is lacking; \
 2 bad usage or bad input; 130 interrupted, 143 or 129 ended by a signal (run the same command again to continue).
 """
 
 
-def _with_options(message: str) -> str:
-    """Name the options beside what a message says in the words of Python.
+WORDS = (  # what messages say in the words of Python, and the same as it is typed
+    (r"\b(encoding|decimal|delimiter)=(['\"])(.*?)\2", r'--\1 "\3"'),
+    (r"\b(encoding|decimal|delimiter)=", r"--\1 "),
+    (r"\bsay which, for example table=\S+, or ", "say which, as "),
+    (r"\bor say overwrite=True", "or say --force"),
+    (r"\btune: between must", "--between must"),
+    (r"\bgot \(([^(),]+), ([^(),]+)\)", r"got \1 \2"),
+    (r"\bgive between=\(low, high\)", "give --between LOW HIGH"),
+    (r"\bworkers=(\d+)", r"--workers \1"),
+)
 
-    >>> _with_options("name its encoding, for example encoding='cp1252'")
-    "name its encoding, for example encoding='cp1252' (on the command line: --encoding)"
+
+def _as_typed(message: str) -> str:
+    """Say a message in the words of the command line where it is in those of Python.
+
+    >>> _as_typed("name its encoding, for example encoding='cp1252'")
+    'name its encoding, for example --encoding "cp1252"'
+    >>> _as_typed("tune: between must be two numbers, the lower one first; got (0.3, 0.1)")
+    '--between must be two numbers, the lower one first; got 0.3 0.1'
     """
-    options = [f"--{name}" for name in dict.fromkeys(re.findall(r"\b(encoding|delimiter|decimal)=", message))]
+    for python, typed in WORDS:
+        message = re.sub(python, typed, message)
     if re.search(r"\bvariables=\[\.\.\.\]", message):
-        options.append("inside the method or measure, such as MDAV(3, variables=['income'])")
-    return f"{message} (on the command line: {', '.join(options)})" if options else message
+        return f"{message} (inside the method or measure, such as MDAV(3, variables=['income']))"
+    return message.rstrip()
+
+
+TYPES = {
+    "<float,float>...": "<low> <high>",
+    "<list[str]>": "<text>",
+    "<list[Path]>": "<path>",
+    "<int range>": "<number>",
+    "<float range>": "<number>",
+}
+
+
+class OneCommand(TyperCommand):
+    """A command whose help calls what an option takes by words, and not by types of Python."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        text = super().get_help(ctx)
+        for python, words in TYPES.items():
+            text = text.replace(python, words.ljust(len(python)))
+        return re.sub(r"<str> ?", "<text>", text)
 
 
 class Commands(TyperGroup):
     """Commands that answer a refusal with one line and an exit code instead of a traceback."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, each with its first sentence in full."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            first = ((command.help if command is not None else "") or "").split("\n\n")[0]
+            rows.append((name, " ".join(first.split())))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -88,7 +133,7 @@ class Commands(TyperGroup):
             say(f"sfumato: {error}")
             raise typer.Exit(UNDONE) from None
         except SfumatoError as error:
-            say(f"sfumato: {_with_options(str(error))}")
+            say(f"sfumato: {_as_typed(str(error))}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt as interruption:
             said = str(interruption) or "stopped"
@@ -119,7 +164,7 @@ app = typer.Typer(
     help=HELP,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # its tables cut long words at 80 columns
     pretty_exceptions_enable=False,  # its tracebacks show local variables, which are the data
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -142,8 +187,8 @@ def options(
 
 
 for command in (demo, inspect, hierarchy, sweep, look, sign, tune, compare, audit, protect, study, methods, measures):
-    app.command()(command)
-app.command("open")(open_)
+    app.command(cls=OneCommand)(command)
+app.command("open", cls=OneCommand)(open_)
 
 
 def main() -> None:

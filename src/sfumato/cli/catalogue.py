@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Name = Annotated[str | None, typer.Argument(help="One name, for all there is to know of it.", show_default=False)]
 
+KINDS = 4  # of variables: numeric, ordinal, nominal, date
+
 
 def methods(name: Name = None, *, json: Json = False) -> None:
     """List the methods: ways to protect a table.
@@ -74,22 +76,18 @@ def _print_all(described: list[dict[str, Any]], word: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ["name", "title", "parameters", "kinds"]
-    columns += ["random"] if word == "method" else ["purpose", "better"]
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    columns = ["name", "title", "kinds", *(["random"] if word == "method" else ["purpose", "better"])]
     for column in columns:
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column != "title" and column != "kinds")
     for entry in described:
-        parameters = ", ".join(
-            name if default == "required" else f"{name}={default if len(default) < 20 else '…'}"
-            for name, default in entry["parameters"].items()
-        )
-        cells = [entry["name"], entry["title"], parameters, ", ".join(entry["kinds"])]
+        kinds = "all" if len(entry["kinds"]) == KINDS else ", ".join(entry["kinds"])
+        cells = [entry["name"], entry["title"], kinds]
         cells += ["yes" if entry["random"] else "no"] if word == "method" else [entry["purpose"], entry["better"]]
         table.add_row(*(Text(cell) for cell in cells))
     out = console()
     out.print(table)
-    out.print(f"\nAll there is to know of one, with its source: sfumato {word}s NAME", style="dim")
+    out.print(f"\nAll there is to know of one, with its parameters and its source: sfumato {word}s NAME", style="dim")
 
 
 def _print_one(cls: "type[Method] | type[Measure]") -> None:

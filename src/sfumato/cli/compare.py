@@ -1,6 +1,6 @@
 """``sfumato compare``: measure one protected file against its original."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,11 +28,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sfumato.compare.defaults import Chosen
     from sfumato.compare.examine import Piece
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.restoration.findings import Checked
     from sfumato.show.summary import Summary
+
+CAUTIONS = 9  # lines of what the figures do not say
+SHOWN = 8  # figures printed where no measure decides
 
 
 def compare(
@@ -168,7 +172,7 @@ def compare(
     if json:
         typer.echo(to_json(summary))
     else:
-        _print(summary, records)
+        _print(summary, records, _deciding(summary, usual, asked), page)
     if page is not None:
         say(f"report: {page}")
     line = summary.candidates[0]
@@ -176,6 +180,15 @@ def compare(
         for key, why in line.reasons.items():
             say(f"sfumato: {key} could not be computed: {why}")
         raise typer.Exit(1)
+
+
+def _deciding(summary: "Summary", usual: "Sequence[Chosen]", asked: "Sequence[Measure] | None") -> "Collection[str]":
+    """Return the keys of the measures to print: those asked for, else those that decide for such a file."""
+    keys = [line.key for line in summary.measures]
+    if asked is not None:
+        return keys
+    deciding = [repr(chosen.measure) for chosen in usual if chosen.decides]
+    return [key for key in deciding if key in keys] or keys[:SHOWN]
 
 
 def _order_by_values(data: "Microdata", written: "Microdata") -> "NDArray[np.intp] | None":
@@ -230,44 +243,46 @@ def _pieces(measures: "Iterable[Measure]", *, written: bool, records: bool) -> "
 
     if written:
         return [piece for piece in PIECES if piece != "bootstrap"]
-    wanted: list[Piece] = ["cautions"]
+    wanted: list[Piece] = ["cautions", "release", "detail"]
     wanted += ["records"] if records else []
     wanted += ["usefulness"] if any(isinstance(measure, GlobalDataUtility) for measure in measures) else []
     return wanted
 
 
-def _print(summary: "Summary", records: int) -> None:
-    from rich.padding import Padding
+def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: Path | None) -> None:
+    """Print a verdict, the figures that decide, or those that were asked for, and where the rest is."""
     from rich.text import Text
 
     from sfumato.cli.outcome import print_cautions
     from sfumato.show.audit_text import audit_verdict
-    from sfumato.show.terminal import pair_table, records_table, uncomputed, worst_pairs_table
+    from sfumato.show.terminal import pair_table, records_table, verdict_text
 
     out = console()
-    out.print(Text(f"{summary.title}\n", style="bold"))
-    out.print(pair_table(summary), "")
-    if summary.verdict.found:
-        out.print(Text(f"{summary.verdict.found}\n", style="bold"))
-    for reason in uncomputed(summary):
-        out.print(Padding(Text(reason, style="dim"), (0, 0, 0, 2)))
-    out.print()
+    out.print(Text(summary.title, style="bold"))
+    shown = {line.title for line in summary.measures if line.key in deciding}
+    if not any(title in summary.verdict.basis for title in shown):  # which figures are estimates: none of these
+        summary = replace(summary, verdict=replace(summary.verdict, basis=""))
+    out.print(verdict_text(summary, out.width))
     found = summary.checked.audit if summary.checked is not None else None
     if found is not None and found.protected:
         out.print(audit_verdict(found))
         out.print(Text("" if found.passed else f"sfumato audit shows how: {'; '.join(found.repairs)}"))
-    print_cautions(summary)
-    worst = worst_pairs_table(summary)
-    if worst is not None:
-        out.print(Text("associations that suffered most\n", style="bold"))
-        out.print(worst, "")
-    useful = summary.detail.usefulness if summary.detail else None
-    if useful is not None and useful.statement:
-        out.print(Text("what may be published with the file\n", style="bold"))
-        out.print(Text(useful.statement), "")
+    out.print(pair_table(summary, deciding), "")
+    for reason, names in summary.uncomputed:
+        if some := [summary_name for summary_name in names if summary_name in _names(summary, deciding)]:
+            out.print(Text(f"not computed: {', '.join(some)}: {reason}", style="dim"))
+    print_cautions(summary, CAUTIONS)
     table = records_table(summary, records) if records else None
     if table is not None:
         out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))
         out.print(table)
     elif records:
         say("no measure of risk that applies tells records apart")
+    hidden = len(summary.candidates[0].figures.keys() - set(deciding))
+    if page is None:
+        more = f"{hidden} more figures, " if hidden else ""
+        out.print(Text(f"{more}variables, pairs and all warnings: --report FOLDER or --json", style="dim"))
+
+
+def _names(summary: "Summary", keys: "Collection[str]") -> set[str]:
+    return {line.name for line in summary.measures if line.key in keys}

@@ -34,6 +34,10 @@ def study(
             min=20, help="Another size: records of a table (karr, woo), of a sample (kim), households (kocar)."
         ),
     ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(min=1, help="Judge statements with as many seeds; one that they do not agree on gets no verdict."),
+    ] = 1,
     workers: Workers = None,
     json: Json = False,
 ) -> None:
@@ -58,13 +62,17 @@ def study(
         store=folder / "results.sqlite",
         progress=True,
         records=records,
+        seeds=seeds,
     )
     page = write_study(done, folder, command_line())
     if json:
-        findings = [{"statement": f.statement, "holds": f.holds, "detail": f.detail} for f in done.findings]
+        findings = [
+            {"statement": f.statement, "holds": f.holds, "changes with the seed": f.changes, "detail": f.detail}
+            for f in done.findings
+        ]
         print_json({"study": name, "report": str(page), "findings": findings})
         return
     for finding in done.findings:
-        sign = "–" if finding.holds is None else "✓" if finding.holds else "✗"
+        sign = "±" if finding.changes else "–" if finding.holds is None else "✓" if finding.holds else "✗"
         tell(f"{sign} {finding.statement}{f': {finding.detail}' if finding.detail else ''}")
     tell(f"\nreport: {page}")

@@ -132,6 +132,7 @@ def sweep(
     from sfumato.project.parts_watch import PartsWatch
     from sfumato.project.place import refuse_place
     from sfumato.project.plan import planned
+    from sfumato.show.wording import count
 
     refuse_place(out, file)
     with engine_for(file, engine=engine, memory=memory, workers=workers, out=out, progress=PartsWatch(), tell=say):
@@ -167,7 +168,7 @@ def sweep(
             sample=sample,
             tell=say,
         )
-        ways = f"{len(plan.methods)} ways ({replicates} draws of random ones)"
+        ways = f"{count(len(plan.methods), 'way')} ({count(replicates, 'draw')} of random ones)"
         say(f"protecting {plan.name} in {ways} and measuring each …")
         summary = carry_out(plan, tell=say, bars=True, command=command_line(plan.seed))
     finish(summary, plan, json=json)

@@ -35,6 +35,7 @@ AIMS = (
     (0.7, 1),
     (0.45, 1),
 )  # of a bound on households, as blanks change what is found; and how many ways for each
+SURE = 0.75  # of the bound, up to which what they share is made finer again
 OF_CLASSES = 0.85  # the same for persons, as where no household is bounded
 AT_LEAST = 2  # households of each combination of what they share, at the end of the climb: as many as there are
 DEAR = 0.02  # of its detail is what a variable that is left out counts as having left
@@ -215,5 +216,5 @@ def kept_apart(data: Microdata, guessing: Sequence[KeySet], found: float, limit:
         for which in [one for one in different if one not in tried][:several]:
             tried.add(which)
             number, share = different[which]
-            stage = shared.finer(shared.stages[number], aim * limit, share * found)
+            stage = shared.finer(shared.stages[number], min(aim, SURE) * limit, share * found)
             yield Apart(shared.coarsened(stage), tuple(after), share)

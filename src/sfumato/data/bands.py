@@ -1,6 +1,7 @@
 """Classes of a numeric variable: where to cut, and what to call what lies between."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -8,6 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+NUMBER = r"-?(?:0|[1-9]\d{0,14})"  # codes such as 007 are no numbers
+DECIMAL = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+CLOSED = re.compile(rf"<({NUMBER})|({NUMBER})(?:(-| to )({NUMBER}))?|({NUMBER})\+")
+HALF_OPEN = re.compile(rf"<({DECIMAL})|\[({DECIMAL}), ({DECIMAL})\)|>=({DECIMAL})")
 
 
 def equal_counts(counts: NDArray[np.integer], groups: int) -> list[int]:
@@ -110,6 +115,69 @@ def shown(value: float) -> str:
     ('18', '0.25', '1200000')
     """
     return str(int(value)) if value == round(value) and abs(value) < 2**53 else repr(float(value))
+
+
+def joined_label(labels: Sequence[str]) -> str:
+    """Name neighbouring classes that are put together: bands by their outer ends, all else by the first and the last.
+
+    >>> joined_label(["20-29", "30-39"]), joined_label(["<20", "20-29"]), joined_label(["50-59", "60+"])
+    ('20-39', '<30', '50+')
+    >>> joined_label(["[0, 100)", "[100, 250)"]), joined_label(["1 to 3", "4 to 7"]), joined_label(["much", "all"])
+    ('[0, 250)', '1 to 7', 'much to all')
+    """
+    if len(labels) == 1:
+        return labels[0]
+    for read, write in ((_closed, _closed_label), (_half_open, _half_open_label)):
+        ends = [read(label) for label in labels]
+        bands = [end for end in ends if end is not None]
+        rising = all(
+            before[1] < after[0] or (read is _half_open and before[1] == after[0]) for before, after in pairwise(bands)
+        )
+        if len(bands) == len(labels) and rising:
+            return write(bands[0][0], bands[-1][1], labels)
+    return f"{labels[0]} to {labels[-1]}"
+
+
+def _closed(label: str) -> tuple[float, float] | None:
+    """Read a class of whole numbers with both of its ends: 20-29, -5 to 4, 18, <20 and 60+; None if it is none."""
+    found = CLOSED.fullmatch(label)
+    if found is None:
+        return None
+    below, low, dash, high, above = found.groups()
+    if below is not None:
+        return -math.inf, int(below) - 1
+    if above is not None:
+        return int(above), math.inf
+    ends = int(low), int(high) if dash else int(low)
+    return ends if ends[0] <= ends[1] else None  # 1990-12 is a month
+
+
+def _closed_label(low: float, high: float, labels: Sequence[str]) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return f"{labels[0]} to {labels[-1]}"
+    if low == -math.inf:
+        return f"<{shown(high + 1)}"
+    if high == math.inf:
+        return f"{shown(low)}+"
+    dashed = low >= 0 and any("-" in label for label in labels)
+    return f"{shown(low)}-{shown(high)}" if dashed else f"{shown(low)} to {shown(high)}"
+
+
+def _half_open(label: str) -> tuple[float, float] | None:
+    """Read a class with its lower end only: [0, 100), <1200 and >=3400; None if it is none."""
+    found = HALF_OPEN.fullmatch(label)
+    if found is None:
+        return None
+    below, low, high, above = found.groups()
+    if below is not None:
+        return -math.inf, float(below)
+    return (float(above), math.inf) if above is not None else (float(low), float(high))
+
+
+def _half_open_label(low: float, high: float, labels: Sequence[str]) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return f"{labels[0]} to {labels[-1]}"
+    return _label(low, high, whole=False)
 
 
 def is_whole(values: Floats) -> bool:

@@ -94,7 +94,7 @@ def neighbour_rows(categories: Sequence[object], sizes: Sequence[int]) -> list[R
     for small, large in pairwise(chosen):
         if large <= small or large % small:
             raise ParameterError(f"each size of groups must be a multiple of the last; {large} is none of {small}")
-    levels = [[range_name(categories[i // size * size :][:size]) for i in range(len(categories))] for size in chosen]
+    levels = [_level(categories, size) for size in chosen]
     return list(zip(categories, *levels, strict=True))
 
 
@@ -174,9 +174,22 @@ def _cut(code: str, length: int, mask: str) -> str:
     return code[:length].rstrip(".-/ ") or TOP
 
 
-def range_name(part: Sequence[object]) -> object:
-    """Name neighbouring categories that are put together: by the first and the last."""
-    return part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}"
+def _level(categories: Sequence[object], size: int) -> list[object]:
+    """Return the group of each category where so many neighbours make a group."""
+    parts = [categories[start : start + size] for start in range(0, len(categories), size)]
+    return [name for part, name in zip(parts, range_names(parts), strict=True) for _ in part]
+
+
+def range_names(parts: Sequence[Sequence[object]]) -> list[object]:
+    """Name neighbouring categories that are put together: bands by their outer ends, else by the first and the last.
+
+    >>> range_names([("0-9", "10-19"), ("20+",)]), range_names([("low", "middle"), ("high",)])
+    (['0-19', '20+'], ['low to middle', 'high'])
+    """
+    names = [part[0] if len(part) == 1 else bands.joined_label([str(one) for one in part]) for part in parts]
+    if len(set(names)) == len(names):
+        return names
+    return [part[0] if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]
 
 
 def _falling(what: str, numbers: Sequence[int], *, least: int) -> None:

@@ -153,7 +153,7 @@ def _name(categories: Sequence[Category], spelled: Sequence[str], *, ordered: bo
     if len(categories) == 1:
         return categories[0]
     if ordered:
-        return f"{spelled[0]} to {spelled[-1]}"
+        return bands.joined_label(spelled)
     if len(spelled) <= NAMED:
         return " or ".join(spelled)
     return f"{' or '.join(spelled[: NAMED - 1])} or {len(spelled) - NAMED + 1} more"

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import household_level
+from sfumato.data.households import differing, household_level, in_households
 from sfumato.data.microdata import Microdata
 from sfumato.data.units import units
 from sfumato.kernels.groups import classes
 
+MOSTLY = 0.9  # of the households whose members have a value must share it, to be put together by it
 FOLLOWED = 0.99  # of the records must have the value that goes with their number of members, to be a size
 MOST_COMMON = 0.95  # of the records may have one value of a size, else it says next to nothing
 WITNESSES = 10  # households, beside the first of each size, that must show that a value goes with the size
@@ -48,10 +49,10 @@ def number_published(table: Microdata) -> bool:
 def reassembled(original: Microdata, table: Microdata) -> Reassembled | None:
     """Put the records of a protected table into groups that share what households share; None if nothing is shared.
 
-    Records are those of the original, in its order. A column that households share in the original counts if all
-    members still have one value of it in the protected table. One that differs within some households, such as a weight
-    that was computed anew or a value blank for one member, is used only if more households are put together with it: an
-    intruder reads in the description of the file which columns these are, or tries.
+    Records are those of the original, in its order. A column that nearly all households share in the original counts if
+    all members still have one value of it in the protected table. One that differs within some households, such as a
+    weight that was computed anew or a value blank for one member, is used only if more households are put together with
+    it: an intruder reads in the description of the file which columns these are, or tries.
 
     >>> import pyarrow as pa
     >>> from sfumato.data.schema import Schema
@@ -100,9 +101,29 @@ def _grouped(codes: dict[str, Integers], names: Sequence[str], unit: Integers, t
 
 
 def shared_columns(original: Microdata, table: Microdata) -> list[str]:
-    """Name the published columns that members of a household share in the original, and the weight."""
-    level = {*household_level(original), original.schema.weight} - {original.schema.household}
+    """Name the published columns that members of nearly all households share in the original, and the weight.
+
+    One household in which a value was keyed in wrongly keeps no intruder from putting the others together by it.
+    """
+    level = {*household_level(original), *_mostly_shared(original), original.schema.weight} - {
+        original.schema.household
+    }
     return [name for name in table.names if name in level]
+
+
+def _mostly_shared(data: Microdata) -> list[str]:
+    """Name the variables of which nobody has said the level and that differ within few households."""
+    if data.schema.household is None:
+        return []
+    order, unit = in_households(data)
+    home = units(data)
+    found = []
+    for name in (name for name in data.schema.analysed() if not data.schema[name].level):
+        later, differ = differing(data, name, order, unit)
+        several = len(np.unique(home[later]))
+        if several and len(np.unique(home[later[differ]])) <= (1 - MOSTLY) * several:
+            found.append(name)
+    return found
 
 
 def sizes(data: Microdata) -> tuple[str, ...]:

@@ -37,7 +37,8 @@ FEWEST = 5  # different values from which on a form is no accident
 MOST_LOOKED_AT = 2_000  # different texts of a column
 NEARLY_ALL, MOST, MANY, SOME = 0.9, 0.6, 0.3, 0.05  # shares of the different values
 
-_EMAIL = re.compile(r"[^\s@,;<>]+@[^\s@,;<>]+\.[a-z]{2,}", re.IGNORECASE)
+# where it is looked for inside a text it begins where a word does, or a long word would be tried from every letter on
+_EMAIL = re.compile(r"(?<![^\s@,;<>])[^\s@,;<>]+@[^\s@,;<>]+\.[a-z]{2,}", re.IGNORECASE)
 _URL = re.compile(r"(https?|ftp)://\S+|www\.[^\s.]+\.\S+", re.IGNORECASE)
 _IPV4 = re.compile(r"(25[0-5]|2[0-4]\d|1?\d?\d)(\.(25[0-5]|2[0-4]\d|1?\d?\d)){3}")
 _IPV6 = re.compile(r"(?=.*::|([0-9a-f]{1,4}:){7})[0-9a-f:]{4,39}", re.IGNORECASE)
@@ -435,7 +436,7 @@ def _birth(name: str, texts: Sequence[str]) -> Sensitive | None:
 
 def _address(name: str, texts: Sequence[str]) -> Sensitive | None:
     wordy = _share(texts, lambda text: re.search(r"[^\W\d_]{3}", text))
-    share = _share(texts, lambda text: re.search(r"\d", text) and _STREET.search(text) and len(text) <= 100)
+    share = _share(texts, lambda text: len(text) <= 100 and re.search(r"\d", text) and _STREET.search(text))
     long = sorted(len(text.split()) for text in texts)[len(texts) // 2]
     if share >= MANY and len(texts) >= FEWEST and long <= 10:
         return Sensitive(name, "postal addresses", f"{_of(share)} have a street and a number")

@@ -2,6 +2,9 @@
 
 Rousseeuw and Van Driessen (1999), A fast algorithm for the minimum covariance determinant estimator; the factor for
 small samples is that of Pison, Van Aelst and Willems (2002), as in R's robustbase (``covMcd``, alpha = 0.5).
+
+The least determinant is looked for from random starts and need not be found: where many halves of the records are
+nearly as dense, other starts end at another. More starts make that rarer, no number of them excludes it.
 """
 
 from math import exp, log
@@ -15,7 +18,8 @@ Places = NDArray[np.intp]
 
 STARTS = 500
 TOGETHER = 50  # of them at a time, to spare memory
-KEPT = 10  # starts that are followed to the end
+FOLLOWED = 100  # of them, the most promising, to their end among the records at which they are tried
+KEPT = 10  # ends that are followed among all records, if these are more
 SAMPLE = 1_500  # records among which starts are tried
 STEPS = 200
 OUTLIER = 0.975  # quantile of the chi-squared beyond which a record counts no more
@@ -117,11 +121,17 @@ def _best_half(rows: Floats, half: int) -> Places | None:
     if len(starts) < STARTS:  # half of the records lie in a plane
         return None
     starts.sort(key=lambda entry: entry[0])
-    ends = [_followed(rows, half, start) for _, start in starts[:KEPT]]
-    if any(end is None for end in ends):
-        return None
-    least = min((end for end in ends if end is not None), key=lambda end: end[0])
-    return least[1]
+    ends = _ends(some, size, [start for _, start in starts[:FOLLOWED]])
+    if ends and n > SAMPLE:
+        ends = _ends(rows, half, [_of(some[places]) for _, places in ends[:KEPT]])
+    return ends[0][1] if ends else None
+
+
+def _ends(rows: Floats, size: int, starts: list[Robust]) -> list[tuple[float, Places]]:
+    """Follow several starts to their ends, the least determinant first; none where records lie in a plane."""
+    ends = [_followed(rows, size, start) for start in starts]
+    found = [end for end in ends if end is not None]
+    return sorted(found, key=lambda end: end[0]) if len(found) == len(ends) else []
 
 
 def _start(rows: Floats, rng: np.random.Generator) -> Robust | None:

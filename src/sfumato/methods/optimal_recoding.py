@@ -68,8 +68,9 @@ class OptimalRecoding(Method):
 
     Beside ``k`` a class may have to keep: ``risk=0.1``, no individual risk above that (:class:`IndividualRisk`, with
     the weights of the table); ``l=3``, so many different values of every confidential variable, or with
-    ``diversity="entropy"`` an entropy worth as many (:class:`LDiversity`); ``t=0.2``, no farther from the file than
-    that (:class:`TCloseness`). ``confidential`` names the variables, by default those of that role.
+    ``diversity="entropy"`` an entropy worth as many (:class:`LDiversity` with ``near=0``: numbers are different however
+    little they differ); ``t=0.2``, no farther from the file than that (:class:`TCloseness`). ``confidential`` names the
+    variables, by default those of that role.
 
     ``utility`` is what must be least: "loss" (of Iyengar, as in ARX: :class:`CertaintyPenalty` with
     ``categories="others"``), "ncp" (:class:`CertaintyPenalty`), "entropy" (non-uniform), "precision" (of Sweeney, the

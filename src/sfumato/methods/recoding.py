@@ -17,7 +17,7 @@ from sfumato.data import bands, date_bands
 from sfumato.data.dates import day_of, spelled
 from sfumato.data.draws import Draws
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_builders import OTHER, range_name, rarest
+from sfumato.data.hierarchy_builders import OTHER, range_names, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Variable, a_kind
@@ -283,7 +283,7 @@ class GlobalRecoding(Method):
             even = [round(i * size / groups) for i in range(1, groups)]
             starts = bands.equal_counts(counts, groups) if self.by == "frequency" else even
             parts = [variable.categories[a:b] for a, b in pairwise([0, *starts, size])]
-            names = [range_name(part) for part in parts]
+            names = range_names(parts)
             into = [name for name, part in zip(names, parts, strict=True) for _ in part]
             spelled = {name: _range_label(variable, part) for name, part in zip(names, parts, strict=True)}
             texts = spelled if variable.labels else {}
@@ -355,5 +355,4 @@ def _check_levels(owner: GlobalRecoding, levels: Mapping[str, Any]) -> None:
 
 
 def _range_label(variable: Variable, part: tuple[Category, ...]) -> str:
-    ends = [variable.spelled(category) for category in (part[0], part[-1])]
-    return ends[0] if len(part) == 1 else f"{ends[0]} to {ends[1]}"
+    return bands.joined_label([variable.spelled(category) for category in part])

@@ -24,6 +24,7 @@ from sfumato.pair.sample import taken
 Integers = NDArray[np.int64]
 
 LOOKED = 20_000  # records of a larger table that are looked through
+FIRST = 2_000  # records of these that are looked at first
 ENOUGH = 20  # records that contradict a guess at the commonest value and that the function tells
 SHARED = 0.8  # of the records must share their value with another one
 EXCEPTIONS = 0.002  # of the records a function may not tell
@@ -40,6 +41,7 @@ class Consequences:
     """What follows from variables: functions of them by their sources, sums, and what they tell in part.
 
     ``gaps`` are columns that are missing where their sources say so, such as the partner's job of the unmarried.
+    ``finer`` has the columns of which a variable is a function, such as the district of a town: they tell it in full.
     ``sums`` name a variable with the relation of other columns that gives it; ``partly`` pairs a column with each
     variable that tells a part of it, the pair first that tells most.
     """
@@ -48,6 +50,7 @@ class Consequences:
     sums: tuple[tuple[str, Relation], ...] = ()
     partly: tuple[tuple[str, str], ...] = ()
     gaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    finer: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, half: Half, known: Iterable[str]) -> "Consequences":
@@ -68,7 +71,8 @@ class Consequences:
         rest = {name: column for name, column in rest.items() if name not in functions}
         apart = [name for name in others if name not in functions]  # a copy would be the sum of itself
         gaps = _of_one(sources, {name: column.gap for name, column in rest.items() if (column.codes == 0).any()})
-        return cls(functions, tuple(_sums_for(data, known, apart)), _partly(sources, rest), gaps)
+        finer = {name: _finer(one, columns, apart) for name, one in sources.items()}
+        return cls(functions, tuple(_sums_for(data, known, apart)), _partly(sources, rest), gaps, finer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,10 @@ class Coded:
         """Whether each value is missing: 1, or 2."""
         return Coded(1 + (self.codes == 0), 3, ordered=False)
 
+    def only(self, records: NDArray[np.bool_]) -> "Coded":
+        """Take some of the records."""
+        return Coded(self.codes[records], self.number, self.ordered)
+
     def together(self, other: "Coded") -> "Coded":
         """Number the pairs of values of two columns."""
         values, codes = np.unique(self.codes * other.number + other.codes, return_inverse=True)
@@ -109,12 +117,20 @@ def determines(source: Coded, column: Coded) -> bool:
     counts = np.bincount(column.codes, minlength=column.number)
     if counts.max() == len(column.codes):
         return False
+    if _contradicted(source.codes[:FIRST], column.codes[:FIRST], len(column.codes)):
+        return False
     if source.ordered and _stepwise(source.codes, column, counts):
         return True
     sizes = np.bincount(source.codes, minlength=source.number)
     if int(sizes[sizes > 1].sum()) < SHARED * len(source.codes):
         return False
     return _pure(source.codes, column.codes, sizes) and _without_pile(source.codes, column.codes, sizes)
+
+
+def _contradicted(source: Integers, column: Integers, records: int) -> bool:
+    """Tell whether the first records alone contradict a function more often than all ``records`` may."""
+    there = source > 0
+    return bool(there.any() and there.sum() - _commonest(source[there], column[there]).sum() > EXCEPTIONS * records)
 
 
 def _pure(source: Integers, column: Integers, sizes: Integers) -> bool:
@@ -169,6 +185,11 @@ def _of_one(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[
         if told is not None:
             found[name] = (told,)
     return found
+
+
+def _finer(one: Coded, columns: Mapping[str, Coded], others: Sequence[str]) -> tuple[str, ...]:
+    """Name the columns that determine a variable."""
+    return tuple(name for name in others if columns[name].number >= one.number and determines(columns[name], one))
 
 
 def _of_two(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[str, tuple[str, ...]]:

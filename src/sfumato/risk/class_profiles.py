@@ -28,7 +28,8 @@ MOST_ENTRIES = 4_000_000  # of classes and values at a time
 class Profile:
     """How often each class has each confidential value: one entry per class and value that occur together.
 
-    Entries are sorted by class and, within it, by value; ``whole`` has the share of each value in the file.
+    Entries are sorted by class and, within it, by value; ``whole`` has the share of each value in the file, and
+    ``levels`` the values themselves, in ascending order, where they are numbers.
     """
 
     cell: Integers
@@ -36,6 +37,7 @@ class Profile:
     count: Floats
     cells: int
     whole: Floats
+    levels: Floats | None = None
 
     @property
     def total(self) -> Floats:
@@ -59,9 +61,11 @@ def profiles(keys: Keys, name: str) -> Iterator[tuple[int, int, Profile]]:
     cell, code, count = found.rows[known].astype(np.int64, copy=False), found.columns[known], found.counts[known]
     total = np.bincount(code, weights=count)
     value, whole = (np.cumsum(total > 0) - 1)[code], total[total > 0] / total.sum()  # of the values that occur
+    numbers = keys.half.coding(name).values
+    levels = None if numbers is None else numbers[: len(total)][total > 0]
     cells = len(keys.classes)
     if keys.classes.complete:
-        yield 0, cells, Profile(cell, value, count.astype(np.float64), cells, whole)
+        yield 0, cells, Profile(cell, value, count.astype(np.float64), cells, whole, levels)
         return
     one, other = keys.agreeing()
     number = np.bincount(cell, minlength=cells)
@@ -84,6 +88,7 @@ def profiles(keys: Keys, name: str) -> Iterator[tuple[int, int, Profile]]:
                 joined.counts.astype(np.float64),
                 high - low,
                 whole,
+                levels,
             ),
         )
         low = high

@@ -134,15 +134,22 @@ class Judged:
         """The memory it takes."""
         return sum(one.nbytes for one in (self.chances, *self.rivals, self.other) if one is not None)
 
+    @property
+    def of_estimate(self) -> Notes:
+        """The notes that are about the estimate of the population."""
+        notes = () if self.estimate is None else self.estimate.all_notes
+        return tuple(f"{self.scenario.name}: {note}" for note in notes)
+
     def or_with_others(self, told: "Sequence[Judged]") -> "Judged":
         """Return the larger of this and of the same intruder with what the rest of the file tells."""
         if not told:
             return self
         most = max(told, key=lambda one: one.chances.mean)
-        best = self
+        best, found = self, self
         if most.chances.mean > self.chances.mean:
-            best = replace(most, scenario=self.scenario, attack=f"{most.attack}, {WITH_OTHERS}")
-        notes = tuple(dict.fromkeys(note for one in (self, *told) for note in one.notes))
+            best, found = replace(most, scenario=self.scenario, attack=f"{most.attack}, {WITH_OTHERS}"), most
+        lesser = {note for one in (self, *told) for note in one.of_estimate} - set(found.of_estimate)
+        notes = tuple(dict.fromkeys(note for one in (self, *told) for note in one.notes if note not in lesser))
         return replace(best, notes=notes, violating=self.violating, given_back=most.chances.mean)
 
     def value(self, above: float | None) -> float:

@@ -34,7 +34,9 @@ LEVELS = (2, 3, 5)
         keys=True,
         records="protected",
         parts="summaries",
-        caveat="takes the sample for the population, and says nothing of what a class of k has in common",
+        caveat="takes the sample for the population, and says nothing of what a class of k has in common; a blank "
+        "agrees with every value, so that blanks alone make a file k-anonymous, although other columns may tell what "
+        "was blanked",
         parts_if="records as units",
         formula="value = #{i: f_i < k} / n\n"
         "f_i = records that agree with record i in all keys, itself included; missing agrees with all\n"
@@ -54,7 +56,8 @@ class KAnonymity(Measure):
     the shares that violate it at 2, 3 and 5, and the table ``smallest classes`` the combinations to recode or suppress
     first. It misleads in two ways: every member of a class may have the same confidential value
     (:class:`LDiversity`), and in a sample of a large population a class of one need not be alone
-    (:class:`IndividualRisk`).
+    (:class:`IndividualRisk`). A missing key agrees with all: of two records, one with a blank in the only key, each has
+    the other in its class.
 
     ``unit="household"`` asks more: each household must be one of k of the same size whose members have, person for
     person, the same keys, because a neighbour knows a family and not one of its members. Size and composition of the

@@ -383,13 +383,13 @@ class PopulationRisk(Measure):
         counts = found.counts.astype(np.float64)
         first = first_records(found.cell_of)
         frequency = number[first]
-        chances = np.where(frequency > 0, 1 / np.maximum(frequency, counts), 0.0)
+        chances = 1 / np.maximum(frequency, counts)  # who lacks in the register is one of those in the file
         absent = found.share(frequency < counts) * found.records
         notes = [f"counted in the register {path!r} of {records:,} records"]
         if absent:
             notes.append(
                 f"the register has fewer records with the keys of {absent:,.0f} records than the file has: it does not "
-                "hold everybody, or the keys differ"
+                "hold everybody, or the keys are written otherwise; these are taken for all that there are"
             )
         total = float(chances @ found.sizes)
         return Matches(

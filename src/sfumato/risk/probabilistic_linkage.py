@@ -1,6 +1,6 @@
 """Probabilistic record linkage: agreement patterns, Fellegi-Sunter weights, one-to-one assignment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -41,7 +41,9 @@ Floats = NDArray[np.float64]
         "links = one-to-one assignment of greatest total weight, pairs of weight <= 0 left out\n"
         "PLD = mean over the sets of known variables of the share of records linked to their own\n"
         "comparator='graded':  weight = sum_j s_j log2(m_j / u_j) + (1 - s_j) log2((1 - m_j) / (1 - u_j)),\n"
-        "s_j = max(0, 1 - |x_ij - y_lj| / (width sd_j));  for EM, g_j = 1 if s_j >= 1/2",
+        "s_j = max(0, 1 - |x_ij - y_lj| / (width sd_j));  for EM, g_j = 1 if s_j >= 1/2\n"
+        "false_match:  links only from the least weight t on with  sum U(g) <= false_match  over weights >= t\n"
+        "false_non_match:  non-links below the greatest t with  sum P(g | match) <= false_non_match  over weights < t",
         reading="The share an intruder re-identifies who knows these variables of everybody and links the two files "
         "as statisticians do: 0.5 is every other record. A blind assignment finds one record in n. Compare it with "
         "DistanceLinkage: the larger of the two is the risk, since an intruder would use the better one. ``bins`` "
@@ -64,6 +66,13 @@ class ProbabilisticLinkage(Measure):
     lies between those of agreement and disagreement accordingly. It looks at all pairs, so it takes at most 5,000
     records. Which rule the paper's program used is not printed.
 
+    ``false_match`` and ``false_non_match`` are the two bounds that Jaro's program asks for: the most that may be linked
+    of the pairs of different persons (there are n of these for each that is none, so that 0.001 of 1,000 records is
+    one false link each), and the most that may be given up of the pairs that belong together. With one of them pairs
+    of the assignment are links from its cut on. With both, the value counts the links above the first cut, and the part
+    "possible links" what is between the two, which an intruder would look through. Without, all of positive weight are
+    links, which is the more careful judgement.
+
     Limits: after heavy
     masking EM may find no agreement to build on, so that a further variable can even lower the share (a note says so);
     time grows with the square of the records, some 4 seconds at 10,000 and 13 at 20,000.
@@ -73,6 +82,8 @@ class ProbabilisticLinkage(Measure):
     bins: int = 20
     comparator: Literal["bins", "graded"] = "bins"
     width: float = 0.1
+    false_match: float | None = field(default=None, kw_only=True)
+    false_non_match: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,6 +91,15 @@ class ProbabilisticLinkage(Measure):
         parameters.whole(self, "bins", least=2)
         parameters.one_of(self, "comparator", ("bins", "graded"))
         parameters.number(self, "width", above=0)
+        for name in ("false_match", "false_non_match"):
+            if getattr(self, name) is not None:
+                parameters.share(self, name, zero=True)
+        if self.comparator == "graded" and self._bounded:
+            raise parameters.refuse(self, "error bounds are on patterns of agreement: take comparator='bins'")
+
+    @property
+    def _bounded(self) -> bool:
+        return self.false_match is not None or self.false_non_match is not None
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
         from sfumato.kernels import probabilistic_linkage as linkage
@@ -111,9 +131,13 @@ class ProbabilisticLinkage(Measure):
         unsettled = sum(not found[known].model.converged for known in sets)
         if unsettled:
             notes = (*notes, f"EM had not converged for {unsettled} of the {len(sets)} sets of known variables")
+        parts = {f"knows {', '.join(known)}": found[known].share for known in sets}
+        looked_at = [found[known].possible for known in sets]
+        if self._bounded:
+            parts["possible links"] = float(np.mean([own.mean() for own in looked_at if own is not None]))
         return self.measurement(
             float(by_record.mean()),
-            parts={f"knows {', '.join(known)}": found[known].share for known in sets},
+            parts=parts,
             by_record=by_record,
             notes=notes,
         )
@@ -126,7 +150,8 @@ class ProbabilisticLinkage(Measure):
         if self.comparator == "bins":
             first = _first_file(pair.original, chain, self.bins)
             right = linkage.agreement_bins(protected, first.cuts)
-            return linkage.nested_linkage(first.codes, right, first.apart, rng)
+            bounds = linkage.Bounds(self.false_match, self.false_non_match)
+            return linkage.nested_linkage(first.codes, right, first.apart, rng, bounds)
         from sfumato.kernels.probabilistic_linkage import graded
 
         if len(protected) > graded.MOST_RECORDS:

@@ -112,8 +112,9 @@ class Reidentification(Measure):
     so: a blank for whom no shown value is left for. All attacks are tried once more with what the rest of the file
     tells of the keys, and the part "with what the rest of the file tells" is the best of these: columns that follow
     from keys, such as the age group beside the age, directly or one from the other, are keys too; a number that is a
-    sum of published columns is added up; and of columns that keys tell in part it is learnt from one half of the
-    records how likely a value is, and applied to the other. What follows is found in the original by records that share
+    sum of published columns is added up; a key that follows from a published column, such as the town from the
+    district, is read from it; and of columns that keys tell in part it is learnt from one half of the records how
+    likely a value is, and applied to the other. What follows is found in the original by records that share
     a value, or by the order of values. Of a table in parts, and of a ``sample``, only functions of keys are tried,
     unless all records, up to 20,000, are looked for.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.data.recoding import Recoding
 from sfumato.kernels.groups import classes
 from sfumato.pair import Pair
-from sfumato.pair.consequences import Coded, Consequences, levels
+from sfumato.pair.consequences import Coded, Consequences, determines, levels
 from sfumato.pair.keys import perturbed_key
 from sfumato.risk.seen_keys import codes_of
 from sfumato.risk.weighed import Term, weighed
@@ -49,18 +49,22 @@ def told_by_others(known: "Known") -> list[Told]:
     pair, scenario = known.pair, known.scenario
     found = Consequences.of(pair.original, scenario.keys)
     functions = _functions(known, found)
-    gaps, sums = _gaps(known, found), _sums(pair, found)
-    terms = _parts(known, found, functions)
-    if not (functions or gaps or sums or terms):
+    gaps, sums, finer = _gaps(known, found), _sums(pair, found), _finer(known, found)
+    terms = [(name, source) for name, source in _parts(known, found, functions) if source not in finer]
+    if not (functions or gaps or sums or finer or terms):
         return []
+    read = {f"{name} by {column}": seen for name, (column, seen) in finer.items()}
     vague = [name for name in functions if set(found.functions[name]) & set(scenario.about)]
     notes = _said(scenario.name, found, functions, gaps, sums, terms)
+    if finer:
+        listed = _listed([f"{name} (by {column})" for name, (column, _) in finer.items()])
+        notes = (f"{scenario.name}: read from published columns that tell it in full: {listed}", *notes)
     seen = replace(
         known,
         scenario=replace(scenario, keys=(*scenario.keys, *functions), about=(*scenario.about, *vague)),
-        keys=(*known.keys, *functions, *gaps, *sums),
+        keys=(*known.keys, *functions, *gaps, *sums, *read),
         notes=notes,
-        derived={**gaps, **sums},
+        derived={**gaps, **sums, **read},
     )
     told = [Told(seen, likeliest(seen, terms))]
     totals = {name for name, _ in found.sums} & set(known.keys)
@@ -160,14 +164,47 @@ def _sums(pair: Pair, found: Consequences) -> dict[str, Recoding]:
     return sums
 
 
-def _parts(known: "Known", found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair each published column with the key that tells most of it, of those that the file does not show in full."""
-    pair = known.pair
-    shut = {
+def _shut(known: "Known") -> set[str]:
+    """Name the keys that the file shows in full."""
+    return {
         name
         for name in known.keys
         if name in known.true and not known.seen[name].recoded and not _missing(known.seen[name].protected).any()
     } - known.perturbed
+
+
+def _finer(known: "Known", found: Consequences) -> dict[str, tuple[str, Recoding]]:
+    """Read keys that the file does not show in full from a published column of which they are functions.
+
+    The column must tell the key as it is published, too: it may have been coarsened, or changed.
+    """
+    before, after = known.pair.tables()
+    finer: dict[str, tuple[str, Recoding]] = {}
+    for name in (name for name in found.finer if name not in _shut(known) and name not in known.scenario.about):
+        key = Coded.of(before, name)
+        for column in (column for column in found.finer[name] if column in after.schema):
+            shown = Coded.of(after, column)
+            there = shown.codes > 0
+            if there.any() and determines(shown.only(there), key.only(there)):
+                finer[name] = column, Recoding("nominal", key.codes - 1, _read(shown, key) - 1)
+                break
+    return finer
+
+
+def _read(shown: Coded, key: Coded) -> Integers:
+    """Return the key's commonest value among the records that show the same; 0 where nothing is shown."""
+    cells, counts = np.unique(shown.codes * key.number + key.codes, return_counts=True)
+    cells = cells[np.argsort(counts, kind="stable")]
+    usual = np.zeros(shown.number, dtype=np.int64)
+    usual[cells // key.number] = cells % key.number
+    usual[0] = 0
+    return usual[shown.codes]
+
+
+def _parts(known: "Known", found: Consequences, functions: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each published column with the key that tells most of it, of those that the file does not show in full."""
+    pair = known.pair
+    shut = _shut(known)
     told: dict[str, str] = {}
     for name, source in found.partly:
         if name in pair.protected.schema and name not in functions and source not in shut:

@@ -38,7 +38,10 @@ class Term:
     published: Integers
 
     def likelihoods(self, half: Integers) -> Floats:
-        """Learn how often each value is published for each known one: of the persons of each half from the other."""
+        """Learn how often each value is published for each known one: for the records of each half from the other.
+
+        A record that taught would look likelier than the person's own one, if that did not: nobody would find his own.
+        """
         rows, columns = int(self.known.max()) + 1, int(self.published.max()) + 1
         cells = self.known * columns + self.published
         usual = np.bincount(self.published, minlength=columns) / len(cells)
@@ -104,19 +107,39 @@ def _chances(keys: _Sides, half: Integers, terms: Sequence[Term]) -> Floats | No
     """Weigh the pairs that agree; None where they are too many."""
     person, row = keys.person, keys.row
     if terms:
-        person, _ = classes(np.column_stack([keys.person, half, *(term.known for term in terms)]))
+        person, _ = classes(np.column_stack([keys.person, *(term.known for term in terms)]))
         row, _ = classes(np.column_stack([keys.row, *(term.published for term in terms)]))
     persons, rows = _Members.of(keys.person, person), _Members.of(keys.row, row)
     number = persons.sizes[keys.pairs[0]] * rows.sizes[keys.pairs[1]]
     if int(number.sum()) > MOST_PAIRS:
         return None
     who, what = persons.crossed(rows, keys.pairs, number)
-    first_person, first_row = first_records(person), first_records(row)
     weight = np.ones(len(who))
-    for term in terms:
-        known, published = term.known[first_person][who], term.published[first_row][what]
-        weight *= term.likelihoods(half)[half[first_person][who], known, published]
+    if terms:
+        in_half = class_sums(row, half.astype(np.float64), len(first_records(row))) / _sizes(row)
+        weight = _likely((person, who), (row, what), in_half[what], [(term, term.likelihoods(half)) for term in terms])
     return _picked(who, what, weight, person, row)
+
+
+def _likely(
+    persons: tuple[Integers, Integers],
+    rows: tuple[Integers, Integers],
+    in_half: Floats,
+    learnt: Sequence[tuple[Term, Floats]],
+) -> Floats:
+    """Return how likely each record is for each person by all terms; the mean over the records that look the same.
+
+    Of both sides come the class of each record, and which classes are paired; ``in_half`` is the share in half 1.
+    """
+    one, other = (first_records(of_each)[paired] for of_each, paired in (persons, rows))
+    weight = np.zeros(len(in_half))
+    for part, share in enumerate((1 - in_half, in_half)):
+        there = np.flatnonzero(share)
+        likely = share[there]
+        for term, table in learnt:
+            likely *= table[part, term.known[one[there]], term.published[other[there]]]
+        weight[there] += likely
+    return weight
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from sfumato.compare.examine.findings import Examination, OverRecords, VariableD
 from sfumato.compare.figures import figure
 from sfumato.compare.results import Results, Row
 from sfumato.restoration.findings import Checked
-from sfumato.show.release import release_of
+from sfumato.show.grades import pairs_there
+from sfumato.show.release import going_out, release_of
 from sfumato.show.summary import Detail, MeasureLine, PairFigures
 from sfumato.show.usefulness import arranged
 
@@ -19,7 +20,10 @@ def detail_of(results: Results, found: Examination, *, first: str | None, checke
     row, abouts = results.row(found.candidate), results.figures
     keys = sorted((key for key in abouts if key in row.means), key=lambda key: key != first)
     by_variable = tuple(key for key in keys if row.by_variable.get(key))
-    useful = arranged(found.usefulness) if found.usefulness is not None else None
+    out = going_out(found, checked)
+    useful = None
+    if out.usefulness is not None:  # of the pairs that the verdict and the public page count
+        useful = arranged(replace(out.usefulness, pairs=pairs_there(out.usefulness.pairs, out.release)))
     return Detail(
         candidate=found.candidate,
         notes=row.notes,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.compare.examine.findings import PairUtility, ReleasedVariable, VariableUtility
+from sfumato.compare.examine.findings import PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
 from sfumato.compare.figures import listed
 from sfumato.show.summary import ChangedPair, Grade
 
@@ -106,8 +106,18 @@ def is_changed(pair: PairUtility) -> bool:
     return pair.outcome in CHANGED
 
 
+def pairs_there(pairs: Sequence[PairUtility], facts: ReleaseFacts | None) -> tuple[PairUtility, ...]:
+    """Return the pairs of variables that are in the file that goes out: all counts of pairs are of these."""
+    if facts is None:
+        return tuple(pairs)
+    names = {v.name for v in facts.variables}
+    return tuple(pair for pair in pairs if pair.first in names and pair.second in names)
+
+
 def is_untold(pair: PairUtility) -> bool:
     """Tell whether it is not known what became of a pair: its pattern, or how far two kinds of tests lie apart."""
+    if is_changed(pair):
+        return False
     if pair.utility is None or pair.outcome == "pattern unknown":
         return True
     return pair.effect is None and pair.outcome in ("association lost", "association introduced")
@@ -158,7 +168,8 @@ def _grade(
 def _base(variable: ReleasedVariable) -> str:
     """Say how a variable may be used if nothing speaks against it."""
     if "grouped" in variable.done:
-        return "in classes"
+        few = variable.few_left
+        return "in classes" if few is None else f"in its {few.after} broad classes only"
     if "ends coded" in variable.done:
         return "as before, without the extremes"
     return "as before, up to rounding" if "rounded" in variable.done else "as before"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -97,7 +98,13 @@ def score_bars(summary: Summary, *, width: int | str = 720, most: int = 25) -> S
 
 
 def before_and_after(variable: VariableDetail, *, width: int = 380, height: int = 150) -> Spec:
-    """Draw the distribution of one variable in both tables; what is missing or suppressed has bars of its own."""
+    """Draw the distribution of one variable in both tables; what is missing or suppressed has bars of its own.
+
+    A recoded variable is drawn in the original's values, each class spread evenly over those that it holds.
+    """
+    if (own := variable.own) is not None:
+        shares: dict[str, Any] = {"shares_before": own.before, "shares_after": own.after}
+        variable = replace(variable, **shares, edges=own.edges, categories=own.categories)
     drawn = _histogram(variable, width, height) if variable.edges else _categories(variable, width, height)
     words = f"Distribution of {variable.name} in the original and the protected table"
     gaps = [f"{what} {100 * before:.1f} % before, {100 * after:.1f} % after" for what, before, after in variable.gaps]

@@ -10,7 +10,7 @@ from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import advice_on
-from sfumato.show.grades import Graded, changed_pairs, graded, is_untold
+from sfumato.show.grades import Graded, changed_pairs, graded, is_untold, pairs_there
 from sfumato.show.summary import Avoid, ChangedPair, Grade, Release, ReleaseVariable, Usefulness
 from sfumato.show.wording import count, lower_first
 
@@ -45,8 +45,7 @@ def release_of(
     pairs = useful.pairs if useful else ()
     told = graded(facts.variables, {v.name: v for v in useful.variables} if useful else {}, pairs)
     told = tuple(_renewed(one, checked) for one in told)
-    kept = {v.name for v in facts.variables}
-    there = [pair for pair in pairs if pair.first in kept and pair.second in kept]
+    there = pairs_there(pairs, facts)
     changed = changed_pairs(there)
     return Release(
         records=facts.whole or facts.records,

@@ -129,9 +129,18 @@ def _pair_map(summary: Summary, told: PairFigures) -> Spec:
 
 def _drawn(summary: Summary) -> list[tuple[str, VariableDetail]]:
     """Name the pictures of the variables whose distribution changed, at most a couple of dozen: those that did most."""
-    changed = [v for v in (summary.detail.variables if summary.detail else ()) if v.shifted > 0]
-    kept = sorted(changed, key=lambda v: v.shifted, reverse=True)[:PICTURED]
+    details = summary.detail.variables if summary.detail else ()
+    changed = [v for v in details if v.shifted > 0 or v.own is not None]
+    kept = sorted(changed, key=_apart, reverse=True)[:PICTURED]
     return [
         (f"variable-{i:02d}-{re.sub(r'[^A-Za-z0-9]+', '-', v.name).strip('-').lower()[:40]}".rstrip("-"), v)
         for i, v in enumerate((v for v in changed if v in kept), start=1)
     ]
+
+
+def _apart(variable: VariableDetail) -> float:
+    """Return how far the pictures before and after lie apart."""
+    own = variable.own
+    if own is None:
+        return variable.shifted
+    return max(variable.shifted, sum(abs(a - b) for a, b in zip(own.before, own.after, strict=True)) / 2)

@@ -224,7 +224,9 @@ def _verdict(study: Study) -> str:
     if not judged:
         return "The printed figures are not there, so nothing could be held against them."
     about = "our figures" if study.ranking else "our figures and the printed ones"
-    return f"{sum(judged)} of {count(len(judged), 'statement')} about {about} hold{'s' if len(judged) == 1 else ''}."
+    told = f"{sum(judged)} of {count(len(judged), 'statement')} about {about} hold{'s' if len(judged) == 1 else ''}."
+    changing = sum(finding.changes for finding in study.findings)
+    return f"{told} The verdict on {changing} more changes with the seed." if changing else told
 
 
 def _families(study: Study) -> dict[str, list[Line]]:

@@ -1,44 +1,104 @@
-"""The summary in a terminal: the verdict, a compact table, a small map, and the records at risk."""
+"""The summary in a terminal: the verdict, what decides, a few candidates, and the records at risk."""
 
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.show.scale import Scale, axis_scale
-from sfumato.show.summary import CandidateLine, MeasureLine, Summary
+from sfumato.show.summary import CandidateLine, Change, MeasureLine, Summary
+from sfumato.show.verdict import GOES_OUT
+from sfumato.show.wording import count
 
-ROWS = 12  # candidates listed; the report has them all
-WIDTH, HEIGHT = 64, 16
+ROWS = 8  # candidates listed; the report has them all
 LONG = 30  # characters of a measure's name before its parameters are left out
+LINES = 34  # of a sweep's results at most; with the messages before them that makes 40
+ADVICE, WARNINGS = 12, 8  # lines of what to change and of what to know, beyond which the report is named
+LARGEST = "largest chance of a "  # how the part of a measure begins that speaks of the single worst case
+TAIL = 8  # characters at the end of a long name that tell candidates apart
 
 
-def verdict_text(summary: Summary) -> Text:
-    """Write the verdict: publish or not, what was done, who would be found before and after, and the price."""
+def verdict_text(summary: Summary, width: int = 0) -> Text:
+    """Write the verdict: publish or not, what was done, who would be found before and after, and the price.
+
+    With a ``width``, long sentences end in an ellipsis after a few lines of it, and the report has the rest.
+    """
     verdict = summary.verdict
     style = {True: "bold green", False: "bold red", None: "bold"}[verdict.publish]
-    text = Text(f"{verdict.words}\n", style=style)
+    text = Text(f"{_cut(verdict.words, width, 4)}\n", style=style)
     if verdict.done:
-        text.append(f"{verdict.done}\n", style="not bold default")
+        text.append(f"{_cut(verdict.done, width, 3)}\n", style="not bold default")
     if verdict.found:
-        text.append(f"{verdict.found}\n", style="bold default")
+        text.append(f"{_cut(verdict.found, width, 3)}\n", style="bold default")
     if verdict.basis:
-        text.append(f"{verdict.basis}\n", style="not bold default")
-    for said in (*verdict.advice, *verdict.warnings):
-        text.append(f"! {said}\n", style="not bold yellow")
-    if verdict.price:
-        text.append("The price: ", style="bold default")
-        text.append(f"{'; '.join(verdict.price)}.\n", style="not bold default")
-    if verdict.collected:
-        text.append("As collected: ", style="bold default")
-        text.append(f"{'. '.join(verdict.collected)}.\n", style="not bold default")
+        text.append(f"{_cut(verdict.basis, width, 3)}\n", style="not bold default")
+    said = (*some_of(verdict.advice, width, ADVICE), *some_of(verdict.warnings, width, WARNINGS))
+    for sentence in said:
+        text.append(f"{sentence}\n", style="not bold yellow")
+    for heading, sentences, joint, lines in (
+        ("The price: ", verdict.price, "; ", 5),
+        ("As collected: ", verdict.collected, ". ", 2),
+    ):
+        if sentences:
+            text.append(heading, style="bold default")
+            whole = _cut(f"{heading}{joint.join(sentences)}.", width, lines)
+            text.append(f"{whole[len(heading) :]}\n", style="not bold default")
     return text
 
 
-def changes_table(summary: Summary, most: int = ROWS) -> Table | None:
+def _cut(text: str, width: int, lines: int) -> str:
+    """End a text after so many lines of a width, at a word.
+
+    >>> _cut("a verdict in a few words", 10, 2)
+    'a verdict in a few …'
+    """
+    wrapped = wrapped_lines(text, width) if width else []
+    if len(wrapped) <= lines:
+        return text
+    last = textwrap.shorten(" ".join(wrapped[lines - 1 :]), width, placeholder=" …")
+    return " ".join([*wrapped[: lines - 1], last])
+
+
+def wrapped_lines(text: str, width: int) -> list[str]:
+    """Return the lines that a text takes."""
+    return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
+def some_of(sentences: Sequence[str], width: int, lines: int) -> list[str]:
+    """Return sentences while their lines last, and say how many more the report has."""
+    told: list[str] = []
+    for place, sentence in enumerate(sentences):
+        shown = f"! {_cut(sentence, width - 2 if width else 0, 4)}"
+        lines -= len(wrapped_lines(shown, width)) if width else 0
+        if told and lines < 0:
+            more = len(sentences) - place
+            return [*told, f"! … and {more} more in the report"]
+        told.append(shown)
+    return told
+
+
+def deciding_table(summary: Summary) -> Table | None:
+    """Return what decides, before and after: what is bounded with its worst single case, and what is optimised."""
+    changes, kept, bounded = summary.verdict.changes, [], False
+    titles = {summary.measure(key).title for key in (summary.risk, summary.utility) if key is not None}
+    for change in changes:
+        if not change.part:
+            bounded = bool(change.bound)
+            shown = bounded or change.what in titles
+        else:
+            shown = (bounded and change.what.startswith(LARGEST)) or change.what == GOES_OUT
+        if shown:
+            kept.append(change)
+    return _changes_table(kept)
+
+
+def changes_table(summary: Summary, most: int = 12) -> Table | None:
     """Return what is bounded, risk and utility, of the original and of the protected table, side by side."""
-    changes = summary.verdict.changes
+    return _changes_table(summary.verdict.changes[:most])
+
+
+def _changes_table(changes: Sequence[Change]) -> Table | None:
     if not changes:
         return None
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
@@ -46,7 +106,7 @@ def changes_table(summary: Summary, most: int = ROWS) -> Table | None:
     table.add_column("original", justify="right", no_wrap=True)
     table.add_column("protected" if any(c.after != "–" for c in changes) else "", justify="right", no_wrap=True)
     table.add_column("bound", no_wrap=True)
-    for change in changes[:most]:
+    for change in changes:
         kept = {True: " kept", False: " broken", None: ""}[change.kept]
         what = f"  {change.what}" if change.part else change.what
         cells = (what, change.before, change.after, f"{change.bound}{kept}")
@@ -55,35 +115,83 @@ def changes_table(summary: Summary, most: int = ROWS) -> Table | None:
 
 
 def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Table:
-    """Return the candidates, best first, each with its sign on the map; dominated ones are dim.
+    """Return the candidates, best first, a line each with its sign; dominated ones are dim.
 
     After the sign, ``!`` marks one that breaks the bound and ``~`` one that chance may put on either side of it, or
-    that cannot be told apart from the chosen one.
+    that cannot be told apart from the chosen one. Standard errors are left out where there is no room for them.
     """
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     shown = summary.candidates[:most]
     names_used = [m.name.partition("(")[0] for m in summary.measures]
     headings = {m.key: _heading(m, alone=names_used.count(m.name.partition("(")[0]) == 1) for m in summary.measures}
-    widths = {m.key: _width(m, headings[m.key], shown) for m in _important_first(summary)}
     deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
     names = max((len(line.name) for line in shown), default=9)
     kept: list[str] = []
-    room = width - 4
-    for key, wanted in widths.items():  # what decides, and as many as leave the names some room
-        if room - wanted - 2 < min(names, 24) and key not in deciding:
+    room, errors = 0, True
+    for errors in (True, False):
+        kept, room = _columns(summary, headings, shown, width, names, errors=errors)
+        if room >= min(names, 24) and deciding - {None} <= set(kept):
             break
-        kept.append(key)
-        room -= wanted + 2
     room = min(max(room, 16), names)
     table.add_column("", no_wrap=True, min_width=2)
-    table.add_column("candidate", overflow="fold", min_width=room, max_width=room)
+    table.add_column("candidate", no_wrap=True, min_width=room, max_width=room)
     for key in kept:
-        table.add_column(Text(headings[key]), justify="right", no_wrap=True, min_width=widths[key])
+        table.add_column(Text(headings[key]), justify="right", no_wrap=True)
     for line in shown:
-        figures = [line.figures[key].text if key in line.figures else "–" for key in kept]
-        cells = (_sign(line) + _doubt(line), line.name, *figures)
+        figures = [_figure(line, key, errors=errors) for key in kept]
+        cells = (_sign(line) + _doubt(line), _middle(line.name, room), *figures)
         table.add_row(*(Text(cell) for cell in cells), style=_style(line))
     return table
+
+
+def _columns(
+    summary: Summary,
+    headings: Mapping[str, str],
+    shown: Sequence[CandidateLine],
+    width: int,
+    names: int,
+    *,
+    errors: bool,
+) -> tuple[list[str], int]:
+    """Choose what decides, and as many measures more as leave room for whole names; return that room too."""
+    deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
+    kept: list[str] = []
+    room = width - 4
+    for measure in _important_first(summary):
+        texts = [_figure(line, measure.key, errors=errors) for line in shown]
+        wanted = max(len(text) for text in [*texts, *headings[measure.key].split("\n")]) + 2
+        enough = 16 if measure.key in deciding else names
+        if room - wanted < enough:
+            break
+        kept.append(measure.key)
+        room -= wanted
+    return kept, room
+
+
+def _figure(line: CandidateLine, key: str, *, errors: bool) -> str:
+    if key not in line.figures:
+        return "–"
+    text = line.figures[key].text
+    mean, sign, error = text.partition(" ± ")
+    return text if errors or not sign else f"{mean} %" if error.endswith("%") else mean
+
+
+def _middle(name: str, room: int) -> str:
+    """Shorten a name in its middle, for its end tells it from others.
+
+    >>> _middle("coarse 4 · remove region, rent · coarse (3)", 24)
+    'coarse 4 · remo…arse (3)'
+    """
+    return name if len(name) <= room else f"{name[: room - TAIL - 1]}…{name[-TAIL:]}"
+
+
+def rest(summary: Summary, shown: int) -> str:
+    """Say how many candidates there are, how many keep the bounds, and where those that are not shown are."""
+    number, keep = len(summary.candidates), sum(line.feasible is True for line in summary.candidates)
+    kept = f", {keep} keep{'s' if keep == 1 else ''} the bounds" if summary.bounds else ""
+    return (
+        f"{count(number, 'candidate')}{kept}; {'the rest and ' if number > shown else ''}all warnings are in the report"
+    )
 
 
 def _important_first(summary: Summary) -> list[MeasureLine]:
@@ -93,16 +201,17 @@ def _important_first(summary: Summary) -> list[MeasureLine]:
 
 
 def _heading(measure: MeasureLine, *, alone: bool) -> str:
-    """Break a long name into lines at its words, for a narrow column; its class will do if it is the only one of it."""
-    name = measure.name.partition("(")[0] if alone else measure.name
-    parted = re.sub(r"(?<=[a-z]{3})(?=[A-Z][a-z])|(?<=\()|(?<=,) ", "\n", name)
-    parted = re.sub(r"([A-Za-z]{9})(?=[a-z]{4})", r"\1-\n", parted)  # a single long word
+    """Break a long name into lines at its words, for a narrow column; its class will do if it is the only one of it.
+
+    Of parameters the values are enough: ``Reidentification(unit='household')`` is Reidentification, household.
+    """
+    name, _, parameters = measure.name.removesuffix(")").partition("(")
+    parted = re.sub(r"(?<=[a-z]{3})(?=[A-Z][a-z])", "\n", name)
+    parted = re.sub(r"([A-Za-z]{8})(?=[a-z]{6})", r"\1-\n", parted)  # a single long word
+    if parameters and not alone:
+        said = ", ".join(part.partition("=")[2] or part for part in parameters.split(", "))
+        parted += "\n" + _middle(said.replace("'", ""), 14)
     return f"{parted} {'↓' if measure.better == 'lower' else '↑'}"
-
-
-def _width(measure: MeasureLine, heading: str, shown: Sequence[CandidateLine]) -> int:
-    texts = [line.figures[measure.key].text for line in shown if measure.key in line.figures]
-    return max(len(text) for text in [*texts, *heading.split("\n")])
 
 
 def signs(summary: Summary) -> str:
@@ -120,25 +229,24 @@ def _doubt(line: CandidateLine) -> str:
     return "!" if line.feasible is False else ""
 
 
-def pair_table(summary: Summary) -> Table:
-    """Return the measures of one protected file, risk first, each with its value, direction and meaning."""
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+def pair_table(summary: Summary, keys: Collection[str] | None = None) -> Table:
+    """Return measures of one protected file, risk first, each with its value and what it is; all, or those of keys."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
     before = summary.original.figures if summary.original else {}
-    table.add_column("measure", no_wrap=True)
+    table.add_column("measure", overflow="fold")
     if before:
         table.add_column("original", justify="right", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("better", no_wrap=True)
-    table.add_column("meaning")
+    table.add_column("protected", justify="right", no_wrap=True)
+    table.add_column("what it is")
     figures = summary.candidates[0].figures
     for purpose in ("risk", "utility"):
-        told = [m for m in summary.measures if m.purpose == purpose and m.key in figures]
-        if told:
-            table.add_row(Text(purpose, style="bold"))
-        for measure in told:
+        for measure in (m for m in summary.measures if m.purpose == purpose and m.key in figures):
+            if keys is not None and measure.key not in keys:
+                continue
             was = (before[measure.key].text if measure.key in before else "",) if before else ()
             name = measure.name if len(measure.name) <= LONG else measure.name.partition("(")[0]
-            cells = (name, *was, figures[measure.key].text, measure.better, measure.meaning or measure.title)
+            way = "↓" if measure.better == "lower" else "↑"
+            cells = (f"{name} {way}", *was, figures[measure.key].text, measure.title)
             table.add_row(*(Text(cell) for cell in cells))
     return table
 
@@ -146,23 +254,6 @@ def pair_table(summary: Summary) -> Table:
 def uncomputed(summary: Summary) -> list[str]:
     """Say which measures have no figure and why, those of one reason together."""
     return [f"not computed: {', '.join(names)}: {reason}" for reason, names in summary.uncomputed]
-
-
-def worst_pairs_table(summary: Summary, most: int = 10) -> Table | None:
-    """Return the associations that suffered most."""
-    useful = summary.detail.usefulness if summary.detail else None
-    if useful is None or not useful.worst:
-        return None
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("pair")
-    for heading in ("original", "protected", "utility"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("what happened")
-    for pair in useful.worst[:most]:
-        figures = ["–" if value is None else f"{value:.3f}" for value in (pair.before, pair.after)]
-        cells = (" – ".join(pair.titles), *figures, f"{pair.utility:.2f}", pair.reason)
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
 
 
 def records_table(summary: Summary, most: int) -> Table | None:
@@ -178,45 +269,8 @@ def records_table(summary: Summary, most: int) -> Table | None:
     return table
 
 
-def text_map(summary: Summary) -> Text | None:
-    """Draw the map in characters: ``·`` dominated, ``o`` on the frontier, ``@`` chosen, ``|`` the bound."""
-    if summary.risk is None or summary.utility is None:
-        return None
-    risk, utility = summary.measure(summary.risk), summary.measure(summary.utility)
-    shown = summary.on_map
-    if len(shown) < 2:
-        return None
-    limit = next((bound.limit for bound in summary.bounds if bound.key == risk.key), None)
-    across, upward = axis_scale(summary, risk), axis_scale(summary, utility)
-    field = [[" "] * WIDTH for _ in range(HEIGHT)]
-    if limit is not None:
-        for row in field:
-            row[_cell(across.place(limit), WIDTH)] = "|"
-    for line in sorted(shown, key=lambda line: (line.chosen, line.on_frontier)):
-        row = field[HEIGHT - 1 - _cell(upward.place(line.figures[utility.key].value), HEIGHT)]
-        row[_cell(across.place(line.figures[risk.key].value), WIDTH)] = _sign(line)
-    text = Text(f"{_axis(utility, upward)}\n", style="dim")
-    for row in field:
-        text.append("  │", style="dim")
-        for sign in row:
-            text.append(sign, style={"@": "bold green", "o": "bold", "|": "red"}.get(sign, "dim"))
-        text.append("\n")
-    text.append(f"  └{'─' * WIDTH}\n", style="dim")
-    text.append(f"{_axis(risk, across)}".rjust(WIDTH + 3), style="dim")
-    return text
-
-
-def _cell(place: float, cells: int) -> int:
-    return min(max(int(place * cells), 0), cells - 1)
-
-
 def _sign(line: CandidateLine) -> str:
     return "@" if line.chosen else "o" if line.on_frontier else "·"
-
-
-def _axis(measure: MeasureLine, scale: Scale) -> str:
-    stretched = ", logarithmic" if scale.constant is not None else ""
-    return f"{measure.title} ({measure.better} is better{stretched})"
 
 
 def _style(line: CandidateLine) -> str | None:

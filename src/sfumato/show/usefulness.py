@@ -1,6 +1,9 @@
 """What a protected file is still good for, arranged for a reader: the worst first, the rest counted."""
 
+from collections import Counter
+
 from sfumato.compare.examine.findings import PairUtility, UtilityFound, VariableUtility
+from sfumato.show.grades import CHANGED, is_changed, is_untold
 from sfumato.show.summary import Usefulness
 from sfumato.show.wording import count
 
@@ -41,8 +44,9 @@ def _mean(variable: VariableUtility) -> float:
 
 
 def _counts(pairs: tuple[PairUtility, ...]) -> tuple[tuple[str, str], ...]:
-    """Count the pairs by what became of them, the commonest first."""
-    found: dict[str, int] = {}
-    for pair in pairs:
-        found[pair.outcome] = found.get(pair.outcome, 0) + 1
-    return tuple((outcome, count(n, "pair")) for outcome, n in sorted(found.items(), key=lambda entry: -entry[1]))
+    """Count the pairs by what became of them, as the verdict and the public page do, the commonest first."""
+    counts = Counter(
+        "could not be compared" if is_untold(pair) else CHANGED[pair.outcome] if is_changed(pair) else "as before"
+        for pair in pairs
+    )
+    return tuple((outcome, count(n, "pair")) for outcome, n in counts.most_common())

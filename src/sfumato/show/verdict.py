@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.about import MeasureAbout, keeps_bound
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
-from sfumato.compare.examine.findings import Examination, MoreKnown, ReleaseFacts, VariableDetail
+from sfumato.compare.examine.findings import Examination, FewLeft, MoreKnown, ReleaseFacts, VariableDetail
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
@@ -15,12 +15,14 @@ from sfumato.data.roles import Undeclared
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import MADE, TOPIC_OF
+from sfumato.show.grades import APART, is_changed, is_untold, pairs_there
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
 EXPECTED = "expected re-identifications"
+BY_CHANCE = ("by chance", "baseline")  # parts that say how often an intruder would be right without the file
 COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
-CHANGED = ("association lost", "association introduced", "direction reversed", "pattern changed")
+LABEL = 24  # characters of a category's label
 REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 PERSONS_FOUND = "Re-identification under the worst scenario"
@@ -30,7 +32,6 @@ DEAR: Mapping[str, float] = defaultdict(
 )  # utility: what is worth saying
 MOSTLY = 0.8  # of what a wider bound gains
 MANY = 100  # different numbers from which on they tell records apart
-APART = 0.10  # between two distributions: beyond it, another one
 
 
 def verdict_of(
@@ -80,11 +81,12 @@ def verdict_of(
         publish=publish,
         words=words,
         done=done,
-        found=_found(results, row, bounds),
+        found=_against_chance(results, row) or _found(results, row, bounds),
         basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
         price=(
-            *(price_of(examination) if examination is not None else ()),
+            *(_losses(examination) if examination is not None else ()),
             *(_price_of_bounds(results, row, choice, called) if choice is not None and row is not None else ()),
+            *(_deeds(examination) if examination is not None else ()),
         ),
         collected=tuple(_collected(results, examination.release, checked, distinct or {}))
         if examination is not None and examination.release is not None
@@ -206,11 +208,12 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
 
     for key in choice.bounds:
         others = [(which, bound) for which, bound in choice.bounds.items() if which != key]
-        allowed = [r for r in measured if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
+        bounded = results.figures[key]
+        breaking = [r for r in measured if not keeps(r, key, choice.bounds[key], bounded)]
+        allowed = [r for r in breaking if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
         most = max(map(gained, allowed), default=0.0)
         if most <= 0 or (most < DEAR[about.unit] and key != _of_households(results)):
             continue
-        bounded = results.figures[key]
         near = [r for r in allowed if gained(r) >= MOSTLY * most]
         best = min(near, key=lambda r: _worse(r.means[key], bounded))
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
@@ -272,14 +275,32 @@ def _warnings(
 
 def _membership(results: Results, row: Row) -> Iterator[str]:
     """Say of records drawn anew that nothing was measured of who took part."""
-    method, elsewhere = row.method, results.tables.get(row.candidate)
-    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
-    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
-    if drawn or (elsewhere is not None and not elsewhere.matched):
+    if _drawn_anew(results, row):
         yield (
             "Who took part was not measured. The records are not those of the original, but may lie nearer to them "
             "than to other people's, so that who knows a person may tell whether that person is in the original."
         )
+
+
+def _drawn_anew(results: Results, row: Row) -> bool:
+    """Tell whether a candidate's records are not those of the original, so that nobody can be found again in it."""
+    method, elsewhere = row.method, results.tables.get(row.candidate)
+    steps = () if method is None else method.steps if isinstance(method, Chain) else (method,)
+    drawn = any(TOPIC_OF.get(step.family) == MADE and not step.about.keeps_records for step in steps)
+    return drawn or (elsewhere is not None and not elsewhere.matched)
+
+
+def _against_chance(results: Results, row: Row | None) -> str:
+    """Say of records drawn anew how often an intruder is right, beside how often he would be right by chance."""
+    if row is None or not _drawn_anew(results, row):
+        return ""
+    told = []
+    for key, about in results.figures.items():
+        chance = next((row.parts.get(key, {}).get(part) for part in BY_CHANCE if part in row.parts.get(key, {})), None)
+        if about.purpose == "risk" and key in row.means and chance is not None:
+            unit = about.unit
+            told.append(f"{about.title} {written(row.means[key], unit)}, by chance {written(chance, unit)}")
+    return f"Against chance: {'; '.join(told)}." if told else ""
 
 
 def _intruder(results: Results, row: Row | None) -> Iterator[str]:
@@ -290,10 +311,12 @@ def _intruder(results: Results, row: Row | None) -> Iterator[str]:
         if found is None:
             continue
         if WITH_REGISTER in parts and not results.table.schema.scenarios:
+            units = "households" if "household" in results.figures[key].title else "records"
             yield (
                 f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
-                f"finds {percentage(found)}. One with a register of the population, who does not know it, finds "
-                f"{percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a scenario."
+                f"finds {percentage(found)} of the {units}. One with a register of the population, who does not know "
+                f"it, finds {percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a "
+                "scenario."
             )
         by_model = {name.removeprefix(BY_MODEL): share for name, share in parts.items() if name.startswith(BY_MODEL)}
         if not by_model:
@@ -341,7 +364,7 @@ def _found(results: Results, row: Row | None, bounds: Sequence[Bound]) -> str:
     for key in results.figures:
         sides = [None if r is None else r.parts.get(key, {}).get(EXPECTED) for r in (before, row)]
         known = [value for value in sides if value is not None]
-        if known:
+        if known and (row is None or sides[1] is not None):  # of records drawn anew nobody is found again
             told.append((key not in bounded, -known[-1], key, sides))
     homes = [one for one in told if one[2] == _of_households(results)]
     persons = [one for one in told if one not in homes]
@@ -415,24 +438,32 @@ def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
 
 
 def price_of(found: Examination) -> tuple[str, ...]:
-    """Say what the protection costs: values blank, variables coarser or untrue, analyses that change."""
+    """Say what the protection costs: values blank, analyses that change, variables coarser or untrue."""
+    return (*_losses(found), *_deeds(found))
+
+
+def _losses(found: Examination) -> tuple[str, ...]:
+    """Say what users lose: values, information, associations and distributions."""
     said = []
     if found.detail is not None:
-        said += [_blank(found.detail.variables, _records(found.release))]
+        removed = found.release.removed if found.release is not None else ()
+        said += [_blank(found.detail.variables, _records(found.release), removed)]
     if found.release is not None:
-        said += list(_treated(found.release))
+        said += list(_little_left(found.release))
     if found.usefulness is not None:
-        pairs = [p for p in found.usefulness.pairs if p.outcome]
-        other = [p for p in pairs if p.outcome in CHANGED]
-        worst = sorted(other, key=lambda p: -(p.effect or 0.0))[:2]
+        # counted as on the public page: see ``grades.is_changed``
+        pairs = pairs_there(found.usefulness.pairs, found.release)
+        changed = [p for p in pairs if is_changed(p)]
+        worst = sorted(changed, key=lambda p: -(p.effect or 0.0))[:2]
         named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
         apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
         where = " in the sample" if found.usefulness.sampled else ""
         if pairs:
-            said.append(
-                f"{len(other)} of {count(len(pairs), 'association')} between two variables lost, new or changed{where}"
-                f"{named}"
-            )
+            some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"
+            none = f"none of {count(len(pairs), 'pair')} of variables hangs together otherwise than before"
+            untold = sum(map(is_untold, pairs))
+            more = f" ({untold:,} could not be compared)" if untold else ""
+            said.append(f"{some if changed else none}{more}{where}{named}")
         if apart:
             said.append(f"distribution changed{where}: {listed(apart, 6)}")
     return tuple(said)
@@ -472,37 +503,84 @@ def _records(release: ReleaseFacts | None) -> int:
     return 0 if release is None else release.whole or release.records
 
 
-def _blank(variables: Sequence[VariableDetail], records: int) -> str:
-    """Say how many values were made missing, and of which variable most."""
-    lost = {v.name: _lost(v, records) for v in variables if not v.gone}
-    total, cells = sum(lost.values()), records * len(lost)
-    if not total or not cells:
-        return "no value made blank"
-    worst = max(lost, key=lambda name: lost[name])
-    return (
-        f"{percentage(total / cells)} of the values made blank ({total:,}); most in {worst}, "
-        f"{percentage(lost[worst] / records)}"
-    )
+def _blank(variables: Sequence[VariableDetail], records: int, removed: Sequence[str] = ()) -> str:
+    """Say how many values were made missing, and of which variable most.
+
+    Shares are of the values that were there, the mean over the variables, as ``Suppressed`` has it; with variables
+    removed, of which all values are lost, the figure is that of ``Suppressed``.
+    """
+    out = set(removed)
+    there = [v for v in variables if not v.gone and v.name not in out]
+    lost = {v.name: share for v in there if (share := _lost(v, records)) is not None}
+    total = sum(_number_lost(v, records) for v in there)
+    gone = [v.name for v in variables if v.name in out]
+    said = "no value made blank"
+    if total and lost:
+        worst = max(lost, key=lambda name: lost[name])
+        mean = sum(lost.values()) / len(lost)
+        said = f"{percentage(mean)} of the values made blank ({total:,}); most in {worst}, {percentage(lost[worst])}"
+    if gone and lost:
+        with_gone = (sum(lost.values()) + len(gone)) / (len(lost) + len(gone))
+        said += f"; with {count(len(gone), 'variable')} removed {percentage(with_gone)} of the values are lost"
+    return said
 
 
-def _lost(variable: VariableDetail, records: int) -> int:
+def _number_lost(variable: VariableDetail, records: int) -> int:
     """Count the values of a variable that are missing in the protected table only."""
-    # of a number without a single value there are no moments
-    before, after = (records if missing is None else missing for missing in variable.without)
-    return max(after - before, 0)
+    share, present = _lost(variable, records), _present(variable, records)
+    return 0 if share is None else round(share * present * records)
 
 
-def _treated(release: ReleaseFacts) -> Iterator[str]:
-    variables, removed = release.variables, release.removed
+def _present(variable: VariableDetail, records: int) -> float:
+    """Return the share of the records that have a value in the original."""
+    return 1 - (variable.blank[0] / records if variable.blank and records else variable.missing_shares[0])
+
+
+def _lost(variable: VariableDetail, records: int) -> float | None:
+    """Return the share of a variable's values that are missing in the protected table only; None: it had none."""
+    before = _present(variable, records)
+    if before <= 0:
+        return None
+    if variable.blank and records:
+        return max(0.0, (variable.blank[1] - variable.blank[0]) / records / before)
+    if variable.suppressed is not None:
+        return variable.suppressed / before
+    return max(0.0, 1 - (1 - variable.missing_shares[1]) / before)
+
+
+def _little_left(release: ReleaseFacts) -> Iterator[str]:
+    """Name the variables of which nothing or little is left."""
+    variables = release.variables
+    where = " in the sample" if release.whole else ""
+    if gone := tuple(v.name for v in variables if v.one_left):
+        yield f"nothing is left{where} of: {listed(gone, 8)}"
+    if few := [(v.name, v.few_left) for v in variables if v.few_left is not None]:
+        worst = sorted(few, key=lambda entry: entry[1].share)
+        yield f"little is left{where} of {listed(tuple(few_in_words(*entry) for entry in worst), 6)}"
+
+
+def _deeds(found: Examination) -> Iterator[str]:
+    """Name the variables that are coarser, untrue or removed."""
+    if found.release is None:
+        return
+    variables, removed = found.release.variables, found.release.removed
     for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
-        named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not v.one_left)
+        named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not (v.one_left or v.few_left))
         if named:
             yield f"{words}: {listed(named, 8)}"
-    if gone := tuple(v.name for v in variables if v.one_left):
-        where = " in the sample" if release.whole else ""
-        yield f"nothing is left{where} of: {listed(gone, 8)}"
     if removed:
         yield f"removed: {listed(removed, 8)}"
+
+
+def few_in_words(name: str, left: FewLeft) -> str:
+    """Say what a coarse recoding left of a variable.
+
+    >>> few_in_words("region", FewLeft(16, 2, 0.2, ("Mazowieckie", "other")))
+    'region: 16 -> 2 (Mazowieckie, other)'
+    """
+    more = f" and {left.after - len(left.categories):,} more" if left.after > len(left.categories) else ""
+    named = ", ".join(name if len(name) <= LABEL else f"{name[: LABEL - 1]}…" for name in left.categories)
+    return f"{name}: {left.before:,} -> {left.after:,} ({named}{more})"
 
 
 def _advice(

@@ -30,6 +30,7 @@ from sfumato.methods import (
     TopBottomCoding,
     VariableRemoval,
 )
+from sfumato.studies.kocar_scores import other_weights, scored, together
 from sfumato.studies.study import Curve, Figure, Finding, Line, Study
 from sfumato.utility import GlobalDataUtility
 from sfumato.utility.global_utility.distribution import worth
@@ -118,13 +119,17 @@ def run(
     start = perf_counter()
     households, draws = records or HOUSEHOLDS, replicates or 1
     large, small = household_survey(households, seed=2024), household_survey(max(households // 4, 20), seed=2024)
-    lines = []
+    lines, scores = [], {}
     with watch(len(protections()) + 2, 0, shown=progress) as bar:
         for name, (family, protect) in _files().items():
             many = [protect(large, seed + draw) for draw in range(draws)]
             few = [protect(small, seed + draw) for draw in range(draws)]
             lines.append(_line(name, family, [_judged(large, p) for p in many], [_judged(small, p) for p in few]))
+            if family != "frames":
+                scores[name] = scored(large, many)
             bar.finished(name)
+    halves = {line.name: (line.figures["univariate"].ours, line.figures["bivariate"].ours) for line in lines}
+    halves = {name: halves[name] for name in scores}
     ranked = tuple(sorted(lines, key=lambda line: -line.figures["GDU"].ours))
     return Study(
         name="kocar",
@@ -133,7 +138,7 @@ def run(
         setting=SETTING,
         columns=COLUMNS,
         lines=ranked,
-        findings=(*findings(ranked), *remarks(large)),
+        findings=(*findings(ranked), *remarks(large), together(scores), other_weights(halves)),
         reasons=REASONS,
         curves=(figure_1(),),
         ranking="GDU",

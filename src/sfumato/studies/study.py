@@ -34,11 +34,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement about our figures and the printed ones; None where the printed figures are absent."""
+    """A statement about our figures and the printed ones; None where printed figures are absent or seeds disagree."""
 
     statement: str
     holds: bool | None
     detail: str
+    changes: bool = False  # whether the verdict changes with the seed, so that none is given
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def _best_of_three(method: str) -> Callable[[Row], bool]:
 
 
 def _alike(row: Row) -> bool:
-    return abs(row["Micz03"] / row["Syn"] - 1) < 0.15
+    return row["Micz03"] == row["Syn"] or abs(row["Micz03"] - row["Syn"]) < 0.15 * row["Syn"]
 
 
 def _overall_skewed(row: Row) -> bool:

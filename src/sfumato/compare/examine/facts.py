@@ -1,21 +1,33 @@
 """Facts of the two tables that a release tells of, and that warnings rest on."""
 
+import math
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.compare.examine.findings import (
     CautionFacts,
     Deed,
+    FewLeft,
     Gap,
     ReleasedVariable,
     ReleaseFacts,
     SpecialColumn,
 )
+from sfumato.compare.examine.variables import spelled_categories
 from sfumato.compare.examine.whole import gaps
+from sfumato.data import bands
 from sfumato.data.behaviour import behaviours
+from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
 from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
 from sfumato.restoration.dependencies import dependencies
+
+LITTLE = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
+CLASSES = 20  # of equal size: how much a number is taken to tell at most, so that deciles are not called little
+NAMED = 4  # categories left that are named
 
 
 def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
@@ -44,6 +56,7 @@ def _released(original: Microdata, protected: Microdata, name: str) -> ReleasedV
         was=original.schema[name].kind if there else "",
         same=same(original, protected, name),
         one_left=_one_left(original, protected, name),
+        few_left=_few_left(original, protected, name),
     )
 
 
@@ -51,8 +64,51 @@ def _one_left(original: Microdata, protected: Microdata, name: str) -> bool:
     """Tell whether a variable that varied has one value left."""
     if name not in original.schema:
         return False
-    before, after = (np.unique(table.columns[name][~table.missing(name)]).size for table in (original, protected))
+    before, after = (np.unique(_present(table, name)).size for table in (original, protected))
     return after <= 1 < before
+
+
+def _few_left(original: Microdata, protected: Microdata, name: str) -> FewLeft | None:
+    """Find out whether a recoding left less than a third of the information (entropy) of a variable.
+
+    Entropy is that of the values present, in bits. A number is taken to tell at most as much as twenty classes of equal
+    size: of 2,000 different incomes deciles keep 3.3 of 4.3 bits. None: enough is left, or one value only.
+    """
+    if name not in original.schema:
+        return None
+    (_, before), (values, after) = (
+        np.unique(_present(table, name), return_counts=True) for table in (original, protected)
+    )
+    if not 1 < len(after) < len(before):
+        return None
+    whole = entropy(before)
+    if original.schema[name].quantitative:
+        whole = min(whole, math.log2(CLASSES))
+    share = entropy(after) / whole
+    if share >= LITTLE:
+        return None
+    variable, common = protected.schema[name], values[np.argsort(-after, kind="stable")][:NAMED]
+    if variable.quantitative:
+        shown = [spelled(value) if variable.kind == "date" else bands.shown(value) for value in common.tolist()]
+    else:
+        words = spelled_categories(variable)
+        shown = [words[code] for code in common.tolist()]
+    return FewLeft(len(before), len(after), share, tuple(shown))
+
+
+def entropy(counts: NDArray[np.intp]) -> float:
+    """Return the entropy of a distribution in bits.
+
+    >>> entropy(np.array([2, 1, 1]))  # 1/2 x 1 + 1/4 x 2 + 1/4 x 2
+    1.5
+    """
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum()) + 0.0
+
+
+def _present(table: Microdata, name: str) -> NDArray[Any]:
+    """Return the values of a variable that are not missing."""
+    return table.columns[name][~table.missing(name)]
 
 
 def deeds(treatment: Treatment) -> tuple[Deed, ...]:

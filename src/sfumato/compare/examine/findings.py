@@ -60,6 +60,20 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class OwnValues:
+    """A recoded variable in the values of the original: shares before, and after with classes spread over their values.
+
+    Numbers have the edges of bins, categories their names. Spread evenly is all that the protected table tells.
+    """
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    edges: tuple[float, ...] = ()
+    categories: tuple[str, ...] = ()
+    clipped: bool = False  # the first and last bin hold all values beyond
+
+
+@dataclass(frozen=True)
 class VariableDetail:
     """One variable before and after."""
 
@@ -79,6 +93,7 @@ class VariableDetail:
     clipped: bool = False
     missing_shares: tuple[float, float] = (0.0, 0.0)  # of all records, before and after
     suppressed: float | None = None  # share of all records whose value was made missing; None if they do not match
+    own: OwnValues | None = None  # of a recoded variable: as it is pictured
     blank: tuple[int, int] | None = None  # as ``missing``, in all records, where the rest is of a sample of them
 
     @property
@@ -274,6 +289,19 @@ class MoreKnown:
 
 
 @dataclass(frozen=True)
+class FewLeft:
+    """A variable with little information left: how many different values before and after, and those left.
+
+    ``share`` is the entropy that is left, as a share of the original's; ``categories`` are the commonest ones first.
+    """
+
+    before: int
+    after: int
+    share: float
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ReleasedVariable:
     """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
@@ -286,6 +314,7 @@ class ReleasedVariable:
     was: str = ""  # its kind in the original
     same: bool = False  # record by record as in the original
     one_left: bool = False  # made so coarse that all records show the same
+    few_left: FewLeft | None = None  # made so coarse that little information is left
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.compare.examine.correlations import correlation_changes
-from sfumato.compare.examine.findings import Distributions, Moments, VariableDetail
+from sfumato.compare.examine.findings import Distributions, Moments, OwnValues, VariableDetail
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Variable
@@ -51,16 +52,50 @@ def _compared(name: str, original: Microdata, protected: Microdata, *, matched: 
     if not found.comparable or found.quantitative:
         return VariableDetail(name, kind, changed=None, gone=True)
     categories, shares, shares_after = _bars(found, original.schema[name], protected.schema[name])
+    own = _own_values(found, original.schema[name], original.columns[name]) if found.recoded else None
     return VariableDetail(
         name,
         kind,
         changed=changed_share(found.original, found.protected) if matched else None,
         missing=(int((found.original < 0).sum()), int((found.protected < 0).sum())),
         recoded=found.recoded,
+        own=own,
         categories=categories,
         shares_before=shares,
         shares_after=shares_after,
     )
+
+
+def _own_values(found: Recoding, variable: Variable, column: NDArray[Any]) -> OwnValues | None:
+    """Return the distribution over the original's own values, and that of the classes spread evenly over their values.
+
+    None if a class of the protected table has no value of the original.
+    """
+    there = found.original >= 0
+    values, place = np.unique(column[there], return_inverse=True)
+    classes = len(found.categories)
+    pairs = np.unique(np.column_stack([place, found.original[there]]), axis=0)  # which values are in which classes
+    sizes = np.bincount(pairs[:, 1], minlength=classes)
+    counts = np.bincount(found.protected[found.protected >= 0], minlength=classes)
+    if not len(values) or not counts.sum() or (counts[sizes == 0] > 0).any():
+        return None
+    before = np.bincount(place) / len(place)
+    each = counts[pairs[:, 1]] / counts.sum() / sizes[pairs[:, 1]]
+    after = np.bincount(pairs[:, 0], weights=each, minlength=len(values))
+    if variable.quantitative:
+        edges, clipped = bin_edges(column[there], column[there])
+        inside = np.clip(values, edges[0], edges[-1])
+        shares = [np.histogram(inside, bins=edges, weights=side)[0] for side in (before, after)]
+        first, second = (tuple(map(float, side)) for side in shares)
+        return OwnValues(first, second, edges=tuple(map(float, edges)), clipped=clipped)
+    words = spelled_categories(variable)
+    common = set(np.argsort(-before, kind="stable")[: BARS if len(values) <= BARS else BARS - 1].tolist())
+    shown = [i for i in range(len(values)) if i in common]
+    rest = [i for i in range(len(values)) if i not in common]
+    names = [words[int(values[i])] for i in shown]
+    sides = [[float(side[i]) for i in shown] + ([float(side[rest].sum())] if rest else []) for side in (before, after)]
+    names += [f"({len(rest):,} others)"] if rest else []
+    return OwnValues(tuple(sides[0]), tuple(sides[1]), categories=tuple(names))
 
 
 def _numbers(

@@ -9,6 +9,7 @@ Fellegi and Sunter (1969), A theory for record linkage, JASA 64; Jaro (1989), JA
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,31 @@ MOST_VARIABLES = 16
 
 LEAST_GAIN = 2.0**-20
 """What one agreement more adds to a weight at least, in bits: enough to break a tie, and no more."""
+
+
+class Bounds(NamedTuple):
+    """The two errors that a program of linkage asks for; None: not bounded.
+
+    ``false_match`` is the most that the share of non-matches among all pairs of non-matches may be that are linked,
+    ``false_non_match`` the most that the share of matches may be that are taken for non-matches.
+    """
+
+    false_match: float | None = None
+    false_non_match: float | None = None
+
+
+NO_BOUNDS = Bounds()
+
+
+class Patterns(NamedTuple):
+    """What the model says of each pattern of the variables that tell something: its weight and two probabilities."""
+
+    weights: Floats
+    match: Floats
+    non_match: Floats
+
+
+ROUNDING = 1e-12  # of sums of probabilities
 
 
 @dataclass(frozen=True)
@@ -42,6 +68,7 @@ class MatchModel:
     log_likelihood: Floats
     iterations: int
     converged: bool
+    patterns: Patterns
 
 
 @dataclass(frozen=True)
@@ -49,13 +76,15 @@ class LinkageResult:
     """The links found when the first ``variables`` variables are known.
 
     ``probability`` is, for each record, that of being paired with its own masked version when records with
-    equal bins are paired at random; ``linked`` the number of records paired with any.
+    equal bins are paired at random; ``linked`` the number of records paired with any. ``possible`` is the probability
+    of a pair with its own that the error bounds leave for somebody to look at.
     """
 
     variables: int
     probability: Floats
     linked: int
     model: MatchModel
+    possible: Floats | None = None
 
     @property
     def share(self) -> float:
@@ -258,7 +287,33 @@ def fit_matches(
         log_likelihood=np.array(log_likelihood),
         iterations=iterations,
         converged=converged,
+        patterns=Patterns(weights, match, non_match),
     )
+
+
+def cutoffs(patterns: Patterns, bounds: Bounds) -> tuple[float, float]:
+    """The weight from which on a pair is linked, and that below which it is taken for a non-match.
+
+    The first is the least weight for which the patterns of as much or more have at most the probability
+    ``false_match`` among non-matches, the second the greatest for which those of less have at most ``false_non_match``
+    among matches (Fellegi and Sunter 1969; Jaro 1989). Pairs between are left for somebody to look at. With one bound
+    there is one cut. Where the second is the greater, both bounds are kept by any cut between; the first decides.
+    """
+    levels, place = np.unique(patterns.weights, return_inverse=True)
+    upper = lower = -np.inf
+    if bounds.false_match is not None:
+        from_here = np.cumsum(np.bincount(place, patterns.non_match)[::-1])[::-1]
+        kept = levels[from_here <= bounds.false_match + ROUNDING]
+        upper = float(kept[0]) if kept.size else np.inf
+    if bounds.false_non_match is not None:
+        by_level = np.bincount(place, patterns.match)
+        below = np.cumsum(by_level) - by_level
+        lower = float(levels[below <= bounds.false_non_match + ROUNDING][-1])
+    if bounds.false_match is None:
+        upper = lower
+    elif bounds.false_non_match is None:
+        lower = upper
+    return upper, min(lower, upper)
 
 
 def _raised_by_agreement(weights: Floats) -> Floats:
@@ -296,13 +351,15 @@ def _log_independent(bits: Floats, agreement: Floats) -> Floats:
     return np.asarray(bits @ np.log(agreement) + (1 - bits) @ np.log1p(-agreement))
 
 
-def nested_linkage(left: Codes, right: Codes, apart: Counts, rng: np.random.Generator) -> list[LinkageResult]:
+def nested_linkage(
+    left: Codes, right: Codes, apart: Counts, rng: np.random.Generator, bounds: Bounds = NO_BOUNDS
+) -> list[LinkageResult]:
     """Links when the first variable is known, the first two, ..., all; row i of both files of bins is one record.
 
     ``apart`` counts the pairs of different records of the left file that agree (``agreeing_within``): non-matches. They
     are raked to the rates at which the two files agree, for masking may move values between bins. ``rng`` orders the
     records for the assignment. Where no pattern has a positive weight, nothing is linked and all probabilities are
-    zero.
+    zero. Of the pairs of the assignment those are links whose weights ``bounds`` allow.
     """
     if left.shape != right.shape:
         raise ValueError(f"nested_linkage: files of one shape; got {left.shape} and {right.shape}")
@@ -314,12 +371,27 @@ def nested_linkage(left: Codes, right: Codes, apart: Counts, rng: np.random.Gene
         rates = agreeing[1 << np.arange(known)] / agreeing[0]
         model = fit_matches(counts, len(left), raked(pattern_counts(apart[: 2**known]), rates))
         partner = assign(mine, theirs, model.weights, rng)
+        partner, looked_at = _within_bounds(partner, mine, theirs, model, bounds)
         results.append(
             LinkageResult(
                 variables=known,
                 probability=own_link_probability(mine, theirs, partner),
                 linked=int((partner >= 0).sum()),
                 model=model,
+                possible=own_link_probability(mine, theirs, looked_at),
             )
         )
     return results
+
+
+def _within_bounds(
+    partner: NDArray[np.int64], left: Codes, right: Codes, model: MatchModel, bounds: Bounds
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Part the pairs into links and those to be looked at; -1 where there is none."""
+    nobody = np.full_like(partner, -1)
+    if bounds == NO_BOUNDS:
+        return partner, nobody
+    upper, lower = cutoffs(model.patterns, bounds)
+    agree = (left == right[partner]) & (left >= 0)
+    weight = model.weights[agree @ (1 << np.arange(left.shape[1]))]
+    return np.where(weight >= upper, partner, nobody), np.where((weight >= lower) & (weight < upper), partner, nobody)

@@ -1,0 +1,79 @@
+"""Statements judged with several seeds: one whose verdict changes with the seed gets none, and says so."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sfumato.compare.figures import listed
+from sfumato.studies.study import Finding, Study
+
+TRIED = 5
+
+# statements whose verdict was not the same with all of TRIED seeds, at full size, and with how many of them they held
+CHANGING: dict[str, dict[str, int]] = {
+    "domingo": {
+        "Distortion by probability distribution performs very poorly (section 7): among the worst ten by Score": 1,
+    },
+    "karr": {
+        "EO of Noise(.16) is as printed, within 0.03 or two standard errors": 4,
+        "Tables 1 and 2: Rank(.15) has EO below 0.001: its correlations are distorted": 4,
+        "EO falls as the dimension grows, or stays within 0.01": 3,
+        "IO has no strong dimension effect: it falls throughout in few rows only": 3,
+        "KL grows with the dimension": 2,
+        "KL is greater with high correlation than with low": 4,
+    },
+    "kim": {},
+    "kocar": {},
+    "woo": {
+        "Symmetric data, Logistic II: Rank beats Micz03+Noise for some types": 2,
+        "Non-symmetric low positive data: Micz03 is the best of three in every measure but Logistic I": 3,
+        "Non-symmetric data but low positive: Tree Model II and the clusters make Micz03 the worst of three": 1,
+        "Non-symmetric data but low positive: Micz03 does not differ from Syn, by 15 %, in clusters, Tree Model I and "
+        "modified logistic models": 1,
+    },
+}
+
+
+def unsettled(study: Study) -> Study:
+    """Take the verdict from statements that are known to change theirs with the seed."""
+    held = CHANGING[study.name]
+    return replace(study, findings=tuple(_doubted(f, held.get(f.statement)) for f in study.findings))
+
+
+def _doubted(finding: Finding, held: int | None) -> Finding:
+    if held is None or finding.holds is None:
+        return finding
+    told = f"{finding.detail}; the verdict changes with the seed: it held with {held} of {TRIED}"
+    return replace(finding, holds=None, changes=True, detail=told)
+
+
+def over_seeds(studies: Sequence[Study]) -> Study:
+    """Join runs of one study with several seeds: a verdict is given where it is the same with all of them.
+
+    Figures are those of the first seed.
+    """
+    first = studies[0]
+    seeds = [study.seed for study in studies]
+    others = [{finding.statement: finding for finding in study.findings} for study in studies]
+    joined = tuple(_joined([of[f.statement] for of in others if f.statement in of], seeds) for f in first.findings)
+    tried = listed(tuple(str(seed) for seed in seeds), 9)
+    said = f"Statements were judged with the seeds {tried}; figures are of seed {first.seed}."
+    seconds = sum(study.seconds for study in studies)
+    return replace(first, findings=joined, setting=(*first.setting, said), seconds=seconds)
+
+
+def _joined(found: Sequence[Finding], seeds: Iterable[int]) -> Finding:
+    """Join what the seeds say of one statement."""
+    first = found[0]
+    verdicts = {finding.holds for finding in found}
+    if verdicts == {None}:
+        return first
+    if len(verdicts) == 1:
+        return replace(first, detail=f"{first.detail}; the same verdict with {len(found)} seeds")
+    held = tuple(str(seed) for seed, finding in zip(seeds, found, strict=False) if finding.holds)
+    failing = next(finding for finding in found if not finding.holds)
+    holding = next((finding for finding in found if finding.holds), first)
+    told = (
+        f"the verdict changes with the seed: it holds with {len(held)} of {len(found)} "
+        f"({listed(held, 9) or 'none'}); where it holds: {holding.detail}; where it does not: {failing.detail}"
+    )
+    return replace(first, holds=None, changes=True, detail=told)
