@@ -475,8 +475,8 @@ def test_an_association_of_unknown_size_is_named_after_those_that_are_known() ->
     pairs = (pair(("a", "b"), None), pair(("a", "c"), 0.5), pair(("b", "c"), 0.6), pair(("b", "d"), 0.4))
     found = Examination("one", usefulness=UtilityFound(0.5, {}, "", (), pairs, (), sampled=True))
     assert price_of(found) == (
-        "3 of 4 pairs of variables no longer hang together as they did (1 could not be compared) in the sample, most of "
-        "all b with c and a with c",
+        "3 of 4 pairs of variables no longer hang together as they did (1 could not be compared) in the sample, most "
+        "of all b with c and a with c",
     )
 
 
