@@ -13,7 +13,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods import OptimalRecoding
 
 SUPPRESSION = (0.02, 0.05)  # the share of records that may lose all their keys
-CROWDS = (1.2, 2.5)  # times as many records alike as a guess among them asks for: other columns tell more than that
+CROWDS = (1.5, 3.0)  # times as many records alike as a guess among them asks for: other columns tell more than that
 USUAL_HEIGHT = 3  # of a hierarchy that is made for want of one
 MOST_NODES = 1_000_000  # choices of levels that a candidate is worth
 

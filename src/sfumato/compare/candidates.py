@@ -262,11 +262,11 @@ def _seldom_found(
     crowds = [replace(one, k=max(one.k, least)) for one in guessing]
     for costs in ({}, dear) if dear else ({},):
         stages = ladders.climb(crowds, costs)
-        for goal in GOALS:
+        for goal in GOALS[: 2 if costs else 3]:
             most = goal * table.found * len(table.data)
             left = [stage for stage in stages if stage.classes <= most]
             if left and not table.sampled and goal == GOALS[0]:
-                for more in REFINED[: 2 if not costs else 1]:
+                for more in REFINED[: 1 if costs else 2]:
                     yield from _refined(
                         table, ladders, left[0], sets, crowds, more * table.found * len(table.data), costs
                     )
