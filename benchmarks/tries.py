@@ -68,7 +68,7 @@ def income_and_living() -> tuple[Microdata, list[Method]]:
     variables = (Variable(n, kinds.get(n, "numeric"), "key" if n in kinds else "confidential") for n in names)  # type: ignore[arg-type]
     data = Microdata.from_frame(table, Schema(tuple(variables)))
     rare = GlobalRecoding(bins={"age": 20}, rare=0.05)
-    return data, [
+    tries: list[Method] = [
         GlobalRecoding(bins={"age": 10}) + LocalSuppression(3),
         rare + LocalSuppression(3),
         GlobalRecoding(bins={"age": 20}, rare=0.1) + LocalSuppression(3),
@@ -80,6 +80,8 @@ def income_and_living() -> tuple[Microdata, list[Method]]:
         GlobalRecoding(bins={"age": 10}, rare=0.1) + PRAM(0.7, invariant=True),
         OptimalRecoding(20, 0.05),
     ]
+    swapped = sfumato.RankSwapping(0.05, variables=("py010n", "py050n", "eqIncome"))
+    return data, [*tries, *(one + swapped for one in tries)]  # untouched amounts tell of the keys
 
 
 def made_census() -> tuple[Microdata, list[Method]]:

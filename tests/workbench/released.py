@@ -16,7 +16,7 @@ OWN = (
     "RankSwapping(p=0.1)",
 )
 # none of these does anything for who knows a whole family, so that households are not bounded
-BOUND = {"Reidentification()": 0.3, "Reidentification(unit='household')": 1.0}
+BOUND = {"Reidentification()": 0.4, "Reidentification(unit='household')": 1.0}
 
 
 def make(folder: Path, **changes: object) -> Desk:

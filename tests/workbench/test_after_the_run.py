@@ -206,14 +206,14 @@ def test_a_sweep_of_the_terminal_is_gone_on_with(made_once: Path, tmp_path: Path
     desk = Desk(folder)
     draft = desk.now().draft
     assert draft.confirmed
-    assert draft.at_most == {"Reidentification()": 0.3, "Reidentification(unit='household')": 1.0}
+    assert draft.at_most == {"Reidentification()": 0.4, "Reidentification(unit='household')": 1.0}
     assert len(draft.own) == 3
     assert latest(desk, draft).why_old == ""
 
 
 def test_an_old_page_signs_no_release_that_it_does_not_show(swept: Bench) -> None:
     shown = str(swept.desk.now().revision)
-    bounds = {**swept.draft.at_most, "Reidentification()": 0.25}
+    bounds = {**swept.draft.at_most, "Reidentification()": 0.32}
     swept.desk.change(lambda old: old.but(at_most=bounds), screen="bounds", what="another tab")
     run(swept.desk)  # the other tab has another release made, which the first has not seen
     assert latest(swept.desk, swept.draft).why_old == ""
@@ -267,4 +267,4 @@ def test_a_decision_not_to_release_takes_the_signature_back(swept: Bench) -> Non
 def test_no_command_on_a_page_takes_the_bounds_away(swept: Bench) -> None:
     """A sweep without bounds into the folder would remove the release that is there."""
     for slug in ("recode", "mask", "bounds", "explore"):
-        assert "--at-most Reidentification=30%" in swept.text(slug), slug
+        assert "--at-most Reidentification=40%" in swept.text(slug), slug
