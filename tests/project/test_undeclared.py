@@ -72,6 +72,9 @@ def test_a_file_with_columns_that_nobody_declared_is_not_published(register: Pat
     assert "Do not publish: nobody has said what" in flat and "Publish:" not in flat
     for name in NAMING:
         assert name in flat
+    # the terminal says the first of them and how many more; the report has all
+    assert "e-mail addresses" in flat and "in the report" in flat
+    flat = " ".join((out / "report.md").read_text().split())
     for looks in ("e-mail addresses", "account numbers (IBAN)", "names of persons", "postal addresses", "free text"):
         assert f"looks like {looks}" in flat
     assert "dates of birth as text" in flat and "telephone numbers" in flat  # inside the free text

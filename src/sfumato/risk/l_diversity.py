@@ -40,8 +40,8 @@ Diversity = Literal["distinct", "entropy", "recursive"]
         "distinct:   number of different values < l\n"
         "entropy:    exp(-sum_v p_v ln p_v) < l        p_v = share of value v in the class\n"
         "recursive:  r_1 >= c (r_l + ... + r_m)        r_1 >= r_2 >= ... = counts of values in the class\n"
-        "numbers x, y are near if |x - y| <= near max(|x|, |y|, interquartile range of the file);   of a class in\n"
-        "ascending order a value begins with each number that is not near to the one with which the last began",
+        "numbers x, y are near if |x - y| <= near max(|x|, |y|, interquartile range of the file)\n"
+        "in ascending order a value begins with each number not near to the one that began the last",
         reading="0 means that no class gives its value away. ``l=2`` asks only that two values occur, and one member "
         "in a hundred is enough for that; entropy and recursive ask that no value prevails. Amounts that differ by a "
         "trifle are one value (``near``), since whoever learns them to a ten-thousandth knows them; to ask for more, "

@@ -40,10 +40,9 @@ Floats = NDArray[np.float64]
         "m_j = agreement of matches, by EM with n matches in n^2 pairs;   U = patterns of non-matches\n"
         "links = one-to-one assignment of greatest total weight, pairs of weight <= 0 left out\n"
         "PLD = mean over the sets of known variables of the share of records linked to their own\n"
-        "comparator='graded':  weight = sum_j s_j log2(m_j / u_j) + (1 - s_j) log2((1 - m_j) / (1 - u_j)),\n"
-        "s_j = max(0, 1 - |x_ij - y_lj| / (width sd_j));  for EM, g_j = 1 if s_j >= 1/2\n"
-        "false_match:  links only from the least weight t on with  sum U(g) <= false_match  over weights >= t\n"
-        "false_non_match:  non-links below the greatest t with  sum P(g | match) <= false_non_match  over weights < t",
+        "graded:  weight = sum_j s_j log2(m_j / u_j) + (1 - s_j) log2((1 - m_j) / (1 - u_j)),\n"
+        "         s_j = max(0, 1 - |x_ij - y_lj| / (width sd_j));  for EM, g_j = 1 if s_j >= 1/2\n"
+        "links where sum U(g) <= false_match above; none where sum P(g | match) <= false_non_match below",
         reading="The share an intruder re-identifies who knows these variables of everybody and links the two files "
         "as statisticians do: 0.5 is every other record. A blind assignment finds one record in n. Compare it with "
         "DistanceLinkage: the larger of the two is the risk, since an intruder would use the better one. ``bins`` "
