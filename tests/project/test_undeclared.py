@@ -117,7 +117,7 @@ def test_other_alone_is_no_word_on_a_column_that_looks_like_persons(register: Pa
     schema.write_text(declared + '[variables.called]\nrole = "other"\n')
     asked = ("sweep", register / "register.csv", "--schema", schema, *METHOD, *BOUND, "--out")
     code, told, _ = run(*asked, tmp_path / "first")
-    assert code == 1 and "nobody has said what called is" in " ".join(told.split())
+    assert code == 1 and "called may name persons, and the schema gives no reason" in " ".join(told.split())
     schema.write_text(declared + '[variables.called]\nrole = "other"\nreason = "names of dogs"\n')
     code, told, _ = run(*asked, tmp_path / "second")
     assert code == 0

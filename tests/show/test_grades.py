@@ -227,6 +227,14 @@ def test_weights_are_spoken_of_only_where_the_file_has_them() -> None:
     assert "Weighted counts" in with_them[0].text and "Use the weights" in with_them[1].text
 
 
+def test_weights_that_are_all_equal_now_are_said_to_weigh_nothing() -> None:
+    steps = (sfumato.WeightMasking("margins"),)
+    for one_left, said in ((False, "differ a little"), (True, "All records have the same survey weight")):
+        weight = replace(released("w", done=("perturbed",)), one_left=one_left)
+        texts = [advice.text for advice in advice_on([weight], steps, weighted=True, weight="w")]
+        assert said in texts[-1]
+
+
 def test_a_real_release_says_nothing_twice() -> None:
     data = sfumato.household_survey(150)
     method = sfumato.GlobalRecoding(groups=5, rare=0.05) + sfumato.LocalSuppression(3) + sfumato.RankSwapping(0.2)

@@ -22,6 +22,7 @@ from sfumato.compare.examine.findings import (
 )
 from sfumato.compare.rows import Row
 from sfumato.data.roles import Undeclared
+from sfumato.data.sensitive import Sensitive
 from sfumato.restoration.findings import Audit, Checked, Restored, Route
 from sfumato.show.grades import changed_pairs
 from sfumato.show.summary import Bound, MeasureLine
@@ -37,6 +38,7 @@ from sfumato.show.verdict import (
     _intruder,
     _kept,
     _left_out,
+    _level_weights,
     _persons,
     _price_of_bounds,
     _reachable,
@@ -353,6 +355,14 @@ def released(name: str, *done: Any, one_left: bool = False) -> ReleasedVariable:
     return ReleasedVariable(name, "", "numeric", done, 0.0, one_left=one_left)
 
 
+def test_weights_that_are_all_equal_are_warned_of() -> None:
+    equal = ReleaseFacts(100, (released("w", "perturbed", one_left=True), released("x", one_left=True)), (), weight="w")
+    (said,) = _level_weights(equal)
+    assert said.startswith("w, the survey weight, is the same for all records")
+    assert not [*_level_weights(replace(equal, weight="x", variables=equal.variables[:1]))]
+    assert not [*_level_weights(None)]
+
+
 def test_what_became_coarser_untrue_or_nothing() -> None:
     variables = (
         released("a", "grouped"),
@@ -439,6 +449,11 @@ def test_columns_of_which_nobody_has_said_what_they_are_keep_it_from_going_out()
     assert decided(row(), choice(), undeclared=two).words == "Do not publish: nobody has said what memo and note are"
     assert held.advice == one.advice("data.csv")
     assert held.warnings[-1:] == one.sentences
+    # declared as other, but without a reason
+    looks = Undeclared(looks=(Sensitive("mail", "e-mail addresses", "all have an @"),))
+    assert decided(row(), choice(), undeclared=looks).words == (
+        "Do not publish: mail may name persons, and the schema gives no reason to publish it"
+    )
     assert decided(row(), choice(), undeclared=Undeclared()).publish is True
     # what gives values back is mended first or not at all; where nothing was chosen nothing goes out
     assert decided(row(), choice(), LEAK, undeclared=one).advice == (*one.advice(""), *_repairs(LEAK))

@@ -54,6 +54,11 @@ TEXTS = {
     "approximate.",
 }
 
+LEVELLED = {  # what is said where all weights of the file are equal
+    REWEIGHTED: "All records have the same survey weight now: the original ones would have given values back. Weighted "
+    "results are those without weights, and may be far from those of the original weights. Do not estimate totals, "
+    "shares or means of the population from this file.",
+}
 UNWEIGHTED = {  # what is said instead of a file without weights
     PART: "The file holds a part of the records and no weights: its totals are not those of the whole, and standard "
     "errors are larger.",
@@ -62,12 +67,13 @@ UNWEIGHTED = {  # what is said instead of a file without weights
 
 
 def advice_on(
-    variables: Sequence[ReleasedVariable], steps: Iterable[Method], *, weighted: bool = False
+    variables: Sequence[ReleasedVariable], steps: Iterable[Method], *, weighted: bool = False, weight: str = ""
 ) -> tuple[Advice, ...]:
     """Say how to handle the missing values, the classes and the changed values of a file, where there are any.
 
-    Weights are spoken of only where the file has them (``weighted``).
+    Weights are spoken of only where the file has them (``weighted``); ``weight`` is their variable.
     """
+    level = weighted and any(v.one_left for v in variables if v.name == weight)
     said = [*_of_gaps(variables, weighted=weighted), *_of_classes(variables)]
     changed = [v.name for v in variables if "perturbed" in v.done]
     if changed:
@@ -81,7 +87,7 @@ def advice_on(
         )
     done = [type(part).__name__ for step in steps for part in inside(step)]
     topics = dict.fromkeys(TOPIC_OF[name] for name in done if name in TOPIC_OF)
-    texts = TEXTS if weighted else TEXTS | UNWEIGHTED
+    texts = TEXTS | LEVELLED if level else TEXTS if weighted else TEXTS | UNWEIGHTED
     return (*said, *(Advice(topic, texts[topic]) for topic in topics if texts[topic]))
 
 

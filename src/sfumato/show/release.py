@@ -66,7 +66,9 @@ def release_of(
         statement=_statement(told, there, changed) if useful else "",
         avoid=_avoid(told),
         changed=changed,
-        advice=advice_on(facts.variables, steps, weighted=any(v.name == facts.weight for v in facts.variables)),
+        advice=advice_on(
+            facts.variables, steps, weighted=any(v.name == facts.weight for v in facts.variables), weight=facts.weight
+        ),
         besides=(*(checked.public if checked is not None else ()), *_sampled(facts)),
     )
 

@@ -67,6 +67,10 @@ def verdict_of(
         measured = any(one.means for one in results.rows)
         why = "no candidate keeps the bounds" if measured else "no candidate could be made and measured"
         publish, words = False, f"Do not publish: {why}"
+    elif silent is not None and not silent.silent:
+        them = "it" if len(silent.names) == 1 else "them"
+        said = f"{listed(silent.names, 4)} may name persons, and the schema gives no reason to publish {them}"
+        publish, words = False, f"Do not publish: {said}"
     elif silent is not None:
         verb = "is" if len(silent.names) == 1 else "are"
         publish, words = False, f"Do not publish: nobody has said what {listed(silent.names, 4)} {verb}"
@@ -97,6 +101,7 @@ def verdict_of(
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
             *(_membership(results, row) if row is not None else ()),
             *(_units_found(examination) if examination is not None else ()),
+            *(_level_weights(examination.release) if examination is not None else ()),
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
@@ -185,6 +190,16 @@ def _units_found(examination: Examination) -> Iterator[str]:
             "the schema names none: who knows all records of one was not judged. "
             f'Write household = "{name}" if it is so.'
         )
+
+
+def _level_weights(release: ReleaseFacts | None) -> Iterator[str]:
+    """Warn that the weights are all the same now, so that they weigh nothing."""
+    for variable in release.variables if release is not None else ():
+        if release is not None and variable.name == release.weight and variable.one_left:
+            yield (
+                f"{variable.name}, the survey weight, is the same for all records of the file that goes out: no "
+                "population estimate can be made from it. Where fewer variables are made coarser, more of it is left."
+            )
 
 
 def _of_households(results: Results) -> str | None:
