@@ -18,6 +18,7 @@ settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("any machine")
+os.environ.pop("COLUMNS", None)  # what is printed is as wide as where nobody says how wide the terminal is
 
 
 @pytest.fixture(autouse=True)
