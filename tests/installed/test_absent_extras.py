@@ -13,7 +13,7 @@ SURVEY = "region,income\n" + "".join(f"{'NSEW'[i % 4]},{1000 + 37 * i % 911}\n" 
     ("words", "extra"),
     [
         (("open", "survey.csv"), "workbench"),
-        (("protect", "survey.csv", "--method", "JPEG(80)"), "jpeg"),
+        (("protect", "survey.csv", "--on-undeclared", "accept", "--method", "JPEG(80)"), "jpeg"),
         (("inspect", "survey.xlsx"), "excel"),
         (("inspect", "survey.sav"), "labelled"),
         (("inspect", "survey.rds"), "r"),
