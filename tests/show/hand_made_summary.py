@@ -141,7 +141,7 @@ def hand_made_summary() -> Summary:
         run=Run(
             command="sfumato sweep x.csv",
             created="2026-01-01",
-            versions={"sfumato": "0.1.0"},
+            versions={"sfumato": "0.1.0", "numpy": "2.0"},
             fingerprint="abc",
             schema="[weight]",
         ),

@@ -95,6 +95,10 @@ def test_records_at_risk_come_with_their_keys_and_the_scenario(written: Path) ->
     assert "| 17 | 93 |" in (written.parent / "report.md").read_text()
 
 
+def test_words_of_the_text_report_do_not_run_together(written: Path) -> None:
+    assert "- sfumato 0.1.0, numpy 2.0" in (written.parent / "report.md").read_text()
+
+
 def test_the_report_is_small_enough_to_mail(written: Path) -> None:
     assert written.stat().st_size < 3_000_000
 
