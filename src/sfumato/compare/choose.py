@@ -323,7 +323,7 @@ def _somebody(
     said = [f"{lead} {among} with {limits(choice.bounds, figures)} ({has})."]
     if choice.passed_over:
         said.append(
-            "Passed over, because the rest of the file would give values back or lose a variable: "
+            "Passed over, because the rest of the file would give values back, or repairs would take more of them: "
             f"{_called(choice.passed_over, names)}."
         )
     if choice.ties:

@@ -1,7 +1,6 @@
 """The verdict: publish or not, what protects the file, who would be found before and after, and what it costs."""
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.about import MeasureAbout, keeps_bound
@@ -27,9 +26,7 @@ REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 PERSONS_FOUND = "Re-identification under the worst scenario"
 KNOWING_ALL = "by who knows all variables, too"  # beyond the scenarios
-DEAR: Mapping[str, float] = defaultdict(
-    lambda: math.inf, {"share": 0.02, "percent": 2.0}
-)  # utility: what is worth saying
+DEAR: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
 MOSTLY = 0.8  # of what a wider bound gains
 MANY = 100  # different numbers from which on they tell records apart
 
@@ -227,7 +224,7 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
         breaking = [r for r in measured if not keeps(r, key, choice.bounds[key], bounded)]
         allowed = [r for r in breaking if all(keeps(r, w, bound, results.figures[w]) for w, bound in others)]
         most = max(map(gained, allowed), default=0.0)
-        if most <= 0 or (most < DEAR[about.unit] and key != _of_households(results)):
+        if most <= 0 or (most < DEAR.get(about.unit, math.inf) and key != _of_households(results)):
             continue
         near = [r for r in allowed if gained(r) >= MOSTLY * most]
         best = min(near, key=lambda r: _worse(r.means[key], bounded))
