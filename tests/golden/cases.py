@@ -87,7 +87,7 @@ def command(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> str:
     """Run a command in a folder, by a process of its own; what it prints comes back."""
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "CI")}
     done = subprocess.run(
-        [sys.executable, "-m", "sfumato", *words],
+        [sys.executable, str(Path(__file__).with_name("steady.py")), *words],
         cwd=folder,
         env=environment | {"PYTHONWARNINGS": "ignore"},
         capture_output=True,
@@ -179,9 +179,11 @@ def households(folder: Path) -> list[str]:
 
 def helps(folder: Path) -> Iterator[str]:
     """Return the help of every command."""
+    from small_survey import run
+
     for name in ("", *COMMANDS):
         yield f"# sfumato {name}"
-        yield from command(folder, *([name] if name else []), "--help").splitlines()
+        yield from run(*([name] if name else []), "--help").output.splitlines()
 
 
 def stub(folder: Path) -> Iterator[str]:
