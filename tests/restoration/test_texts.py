@@ -6,10 +6,10 @@ import pytest
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+from sfumato.restoration import texts as module
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.audit import audit
 from sfumato.restoration.repairs import prepare
-from sfumato.restoration import texts as module
 from sfumato.restoration.texts import _days, _named, _numbers, answers, texts_of
 
 RECORDS = 300
@@ -169,7 +169,9 @@ def test_texts_have_a_word_and_a_half_on_average() -> None:
 
 def test_a_text_of_twenty_thousand_dates_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     days = 20_000
-    text = " ".join(f"visit{i % 3} {day}" for i, day in enumerate(pd.date_range("1950-01-01", periods=days).astype(str)))
+    text = " ".join(
+        f"visit{i % 3} {day}" for i, day in enumerate(pd.date_range("1950-01-01", periods=days).astype(str))
+    )
     looked_at = 0
 
     class Counted:

@@ -20,7 +20,7 @@ WHOLE = 1e-9  # 1/c is a number of records if it is as near to one, relatively
 
 @dataclass(frozen=True, eq=False)
 class Crowds:
-    """The crowds that chances are shared in: of f records a share, of f + 1 the rest, so that c = a/f + (1 - a)/(f + 1).
+    """The crowds that chances are shared in: of f records a share, else of f + 1, so that c = a/f + (1 - a)/(f + 1).
 
     A chance that is no reciprocal is that of picks that are not always right. Rounded, one of 0.7 would be that of
     somebody alone, who with continuous keys is found for sure.
@@ -130,9 +130,7 @@ class WithRegister:
         return _among_places(chance, float(weights.sum()), alone_stay=alone_stay)
 
 
-def _by_weights(
-    chance: Floats, own: Floats, units: Callable[[], Floats] | None, *, alone_stay: bool = False
-) -> Floats:
+def _by_weights(chance: Floats, own: Floats, units: Callable[[], Floats] | None, *, alone_stay: bool = False) -> Floats:
     """Return E(1/F | f) of Benedetti and Franconi."""
     found = np.flatnonzero(chance)
     known = None if units is None else units()[found]

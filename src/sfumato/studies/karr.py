@@ -77,9 +77,9 @@ SETTING = (
     "Application: the Census file without its weight, the regression (10) of adjusted gross income, and the risk that "
     "an intruder who knows the six variables the paper names links a masked record to its original. KL of densities is "
     "equation (6) for these six, which the paper leaves out as onerous.",
-    "A release of records chosen to keep a family of regressions (section 4) is suggested in words, with no criterion and "
-    "no search. Ours leaves out, one by one, whose absence changes variances and coefficients least; half of the Census "
-    "file is compared with random halves. The paper calls the risk of it completely unclear: who weighs most goes out.",
+    "A release of records chosen to keep a family of regressions (section 4) is suggested in words, with no criterion "
+    "and no search. Ours leaves out, one by one, whose absence changes variances and coefficients least; half of the "
+    "Census file is compared with random halves. The paper calls its risk unclear: who weighs most goes out.",
     "KL is that of the original from the released data, which is what the paper's tables hold. Micm stands for today's "
     "MDAV. In the frontiers of section 3.2, Micz(p,3) heads both lists in print, where Figure 1 has Micir(p,10).",
 )

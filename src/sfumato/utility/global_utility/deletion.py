@@ -27,8 +27,8 @@ BLOCK = 1 << 16  # records counted at a time
 class Left:
     """The share of its values that each variable still has, and of the records with both that each pair still has.
 
-    ``compared`` is the root of the share of the pairs of records that differ in both variables and still do after values
-    were put together. ``together`` and ``compared`` are in the order of the pairs, first < second.
+    ``compared`` is the root of the share of the pairs of records that differ in both variables and still do after
+    values were put together. ``together`` and ``compared`` are in the order of the pairs, first < second.
     """
 
     alone: Mapping[str, float]
@@ -51,10 +51,8 @@ def left(pair: Pair, original: Half, names: Sequence[str]) -> Left:
     """
     before, after = pair.tables()
     were = _counts(before, None, names)
-    if pair.matched:
-        are = _counts(before, after, names)
-    else:
-        are = _counts(after, None, names) * (len(before) / len(after))
+    matched = pair.matched
+    are = _counts(before, after, names) if matched else _counts(after, None, names) * (len(before) / len(after))
     shares = np.where(were > 0, np.minimum(are / np.where(were > 0, were, 1.0), 1.0), 1.0)
     alone = dict(zip(names, np.diag(shares).tolist(), strict=True))
     return Left(alone, shares[np.triu_indices(len(names), 1)], _compared(pair, original, names))

@@ -104,7 +104,8 @@ class GlobalDataUtility(Measure):
     of variables is charged for what was put together, too: an association is told by comparing records that differ in
     both (Goodman and Kruskal 1954 count no others), and its utility is multiplied by the root of the share of these
     comparisons that is left; the root, because deletion that leaves q of the records leaves q^2 of their pairs. So an
-    association with what is left of 8,700 codes in two classes no longer counts as kept whole. The effect-size view is charged alike; models and scales are not, for they say themselves what fewer records do.
+    association with what is left of 8,700 codes in two classes no longer counts as kept whole. The effect-size view is
+    charged alike; models and scales are not, for they say themselves what fewer records do.
 
     Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
     record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
