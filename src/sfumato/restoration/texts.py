@@ -96,7 +96,7 @@ def _after_words(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.
     word, last = next(words, None), ""
     for match in pattern.finditer(text):
         while word is not None and word.end() <= match.start():
-            word, last = next(words, None), word.group()
+            last, word = word.group(), next(words, None)
         yield last.casefold(), match
 
 

@@ -53,7 +53,7 @@ class Crowds:
     def records(self) -> tuple[Floats, Floats]:
         """Return the different sizes, and how many records are in crowds of each."""
         sizes, place = np.unique(np.concatenate([self.fewer, self.fewer + 1]), return_inverse=True)
-        number = np.bincount(place, weights=np.concatenate([self.share, 1 - self.share]), minlength=len(sizes))
+        number: Floats = np.bincount(place, np.concatenate([self.share, 1 - self.share])).astype(np.float64)
         return sizes[number > 0], number[number > 0]
 
 

@@ -49,7 +49,7 @@ class Regression:
     def fitted(self, inside: Flags | Rows) -> tuple[Floats, Floats]:
         """Return the inverse of the cross products of some records, and their coefficients less those of all."""
         x = self.x[inside]
-        inverse = np.linalg.inv(x.T @ x)
+        inverse = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
         return inverse, inverse @ (x.T @ self.y[inside]) - self.coefficients
 
     def errors(self, rows: Rows) -> tuple[float, float]:

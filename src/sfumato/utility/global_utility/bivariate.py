@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
 from sfumato.utility.association import REASONS, TESTS, Column, PairTests, pair_tests, turned
-from sfumato.utility.global_utility.deletion import Left
 from sfumato.utility.global_utility.sides import Side
 from sfumato.utility.global_utility.univariate import Weights
 
@@ -223,12 +222,13 @@ def compared(
     weights: Weights | None,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
-    still: Left | None = None,
+    charge: tuple[Floats, Floats] | None = None,
 ) -> Pairs:
     """Test every pair in the protected table too, and follow the three steps: significance, direction, strength.
 
     ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
-    were, keep them. ``still`` is what is left of each pair, where deletion is charged.
+    were, keep them. ``charge`` is what is left of each pair's records, and of their comparisons, where deletion is
+    charged.
     """
     of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
     same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
@@ -274,13 +274,16 @@ def compared(
     effect[(outcome == INCOMPARABLE) | hidden | ~alike] = np.nan
     thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
     unknown = hidden | told & (outcome == INCOMPARABLE)
+    if charge is not None:  # of what cannot be traced it is known only what is left of the comparisons at most
+        unknown |= open_ & _places(blind, len(before.p))
     reasons = {place: why for place, why in {**unlike, **blind}.items() if unknown[place]}
     reasons |= {int(place): REASONS[after.reason[place]] for place in np.flatnonzero(gone)}
     names = tuple(s.name for s in sides)
     strengths = _strengths([s.before for s in sides], before), _strengths([s.after for s in sides], after)
     untold = silent | reasons
-    charge = (None, None) if still is None else (still.together, still.compared)
-    return Pairs(names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, alike, *charge)
+    return Pairs(
+        names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, alike, *(charge or ())
+    )
 
 
 def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:

@@ -27,25 +27,20 @@ BLOCK = 1 << 16  # records counted at a time
 class Left:
     """The share of its values that each variable still has, and of the records with both that each pair still has.
 
-    ``compared`` is the root of the share of the pairs of records that differ in both variables and still do after
-    values were put together. ``together`` and ``compared`` are in the order of the pairs, first < second.
+    ``together`` is in the order of the pairs, first < second.
     """
 
     alone: Mapping[str, float]
     together: Floats
-    compared: Floats
 
 
-def left(pair: Pair, original: Half, names: Sequence[str]) -> Left:
+def left(pair: Pair, names: Sequence[str]) -> Left:
     """Count what is left in two tables in memory: record by record where they match, else by the shares, at most 1.
-
-    ``original`` keeps what depends on the original alone.
 
     >>> import pyarrow as pa
     >>> before = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 2.0, 3.0, None]})
     >>> after = pa.table({"a": [1.0, 2.0, None, None], "b": [1.0, None, 3.0, 4.0]})
-    >>> pair = Pair.of(before, after)
-    >>> found = left(pair, pair.original, ["a", "b"])
+    >>> found = left(Pair.of(before, after), ["a", "b"])
     >>> found.alone["a"], round(found.alone["b"], 3), round(float(found.together[0]), 3)  # 2 of 4, 2 of 3, 1 of 3
     (0.5, 0.667, 0.333)
     """
@@ -55,11 +50,13 @@ def left(pair: Pair, original: Half, names: Sequence[str]) -> Left:
     are = _counts(before, after, names) if matched else _counts(after, None, names) * (len(before) / len(after))
     shares = np.where(were > 0, np.minimum(are / np.where(were > 0, were, 1.0), 1.0), 1.0)
     alone = dict(zip(names, np.diag(shares).tolist(), strict=True))
-    return Left(alone, shares[np.triu_indices(len(names), 1)], _compared(pair, original, names))
+    return Left(alone, shares[np.triu_indices(len(names), 1)])
 
 
-def _compared(pair: Pair, original: Half, names: Sequence[str]) -> Floats:
+def comparisons_left(pair: Pair, original: Half, names: Sequence[str]) -> Floats:
     """Return of each pair of variables the root of the share of pairs of records that differ in both and still do.
+
+    ``original`` keeps what depends on the original alone; pairs are in order, first < second.
 
     Both are counted in the original, before its values are put together as the protected table's are and after. Of what
     cannot be traced no more is left than so many classes of equal size tell apart, as of the variable alone.

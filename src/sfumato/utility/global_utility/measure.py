@@ -19,7 +19,7 @@ from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
 from sfumato.utility.global_utility.coarsening import Alternative
-from sfumato.utility.global_utility.deletion import Deletion, Left, left, side_by_side
+from sfumato.utility.global_utility.deletion import Deletion, comparisons_left, left, side_by_side
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
 from sfumato.utility.global_utility.score import Score
@@ -211,14 +211,15 @@ class GlobalDataUtility(Measure):
         columns = side_by_side(gathered)
         outcomes = self._multivariate(gathered, columns, original.schema)
         weights, said = _weights(columns)
-        still = left(columns, original, there) if self.deletion == "charged" else None
+        still = left(columns, there) if self.deletion == "charged" else None
         variables = [
             univariate.compared(columns, original, name, self.recoding, weights, still.alone[name] if still else None)
             if name in there
             else univariate.removed(original, name)
             for name in names
         ]
-        pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, still)
+        charge = None if still is None else (still.together, comparisons_left(columns, original, there))
+        pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, charge)
         score = Score(variables, pairs, outcomes, self.univariate_weight, self.importance or {}, fewer)
         records = max(len(pair.original), len(pair.protected))
         return self._measured(
@@ -235,7 +236,12 @@ class GlobalDataUtility(Measure):
         )
 
     def _pairs(
-        self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights | None, still: Left | None
+        self,
+        pair: Pair,
+        original: Half,
+        names: tuple[str, ...],
+        weights: Weights | None,
+        charge: tuple[Floats, Floats] | None,
     ) -> tuple[Pairs, Floats | None, list[str]]:
         """Compare every pair of variables; the tests of the original are made once for all candidates.
 
@@ -252,7 +258,7 @@ class GlobalDataUtility(Measure):
                     progress=progress,
                 ),
             )
-            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, still)
+            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, charge)
         if records <= sample_size.RECORDS:
             return pairs, None, said
         return pairs, sample_size.pair_utilities(found, pairs, self.threshold), said
