@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.roles import proposed_roles, undeclared, with_proposed_roles
-from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema import Role, Schema, Variable
 from sfumato.data.schema_file import read_schema, schema_text
 from sfumato.errors import SchemaError
 
@@ -119,9 +119,23 @@ def test_what_looks_as_if_it_named_a_person_needs_a_word(tmp_path: Path) -> None
 
     assert silent(Variable("mail", "nominal")) == ("mail",)
     assert silent(Variable("mail", "nominal", reason="addresses of offices")) == ()
-    assert silent(Variable("mail", "nominal", "key")) == ()
+    assert silent(Variable("mail", "nominal", "key")) == ("mail",)  # nobody is looked for by a key that names him
+    assert silent(Variable("mail", "nominal", "confidential")) == ("mail",)
+    assert silent(Variable("mail", "nominal", "key", reason="addresses of offices")) == ()
     assert silent(Variable("mail", "nominal", "identifier")) == ()
     assert silent(Variable("mail", "nominal", "identifier", declared=False)) == ()  # it does not go out
     file = tmp_path / "schema.toml"
     file.write_text(schema_text(Schema((Variable("mail", "nominal", reason='of "offices"'),))))
     assert read_schema(file)["mail"].reason == 'of "offices"'
+
+
+def test_a_street_may_be_a_key_and_a_remark_an_answer_without_a_reason() -> None:
+    streets = [f"{number} Long Street" for number in range(1, 31)]
+    table = pa.table({"address": streets, "age": list(range(30))})
+
+    def silent(role: Role) -> tuple[str, ...]:
+        schema = Schema((Variable("address", "nominal", role), Variable("age", role="key")))
+        return undeclared(Microdata.from_frame(table, schema)).names
+
+    assert silent("other") == ("address",)
+    assert silent("key") == silent("confidential") == ()

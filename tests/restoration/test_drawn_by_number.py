@@ -263,3 +263,12 @@ def test_too_few_protected_values_are_said(number: int, treated: bool, said: str
     told = with_how_drawn(audit_of({"pay": number}), before, after, Seen(("drawn so",)))
     assert told.notes == ("drawn so", *notes, "before")
     assert with_how_drawn(audit_of({"pay": number}), before, after, Seen()).notes == ("before",)
+
+
+def test_mates_of_several_variables_share_the_most() -> None:
+    jobs = Schema((Variable("job", "nominal", categories=TOWNS), Variable("town", "nominal", categories=TOWNS)))
+    codes = np.zeros(12, dtype=np.int32)
+    hidden = np.where(np.arange(12) == 0, -1, codes).astype(np.int32)
+    before, after = (in_parts(Microdata(jobs, {"job": c, "town": c}), 5) for c in (codes, hidden))
+    found = mates(before, after, {"job": np.array([0]), "town": np.array([0])}, 4)
+    assert {name: len(rows) for name, rows in found.items()} == {"job": 2, "town": 2}  # MATES of each would be 6

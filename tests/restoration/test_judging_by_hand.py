@@ -24,6 +24,7 @@ from sfumato.restoration.judging import (
 from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.ranks import Ranks
 from sfumato.restoration.trials import Sample, Target, Trial
+from sfumato.restoration.wording import _given_back
 
 LEVEL, MARGIN = 0.01, 0.1
 
@@ -297,3 +298,12 @@ def test_the_first_comparison_has_four_fifths_of_the_chance_of_a_false_alarm() -
     assert binom.sf(24, 40, 0.4) < 0.8 * LEVEL
     assert judged_by("weight", trial(24 / 40, 0.4, 40), LEVEL, MARGIN).reading == "luck"
     assert judged_by("weight", trial(25 / 40, 0.4, 40), LEVEL, MARGIN).reading == "restores"
+
+
+def test_examples_are_what_an_intruder_without_the_distribution_does_not_know() -> None:
+    """Of four values all are given back; of the last two he is sure without it."""
+    one = trial(1.0, 0.0, 4, unaware=np.array([0.2, np.nan, 1.0, 1.0]))
+    usual = restored_by(one, LEVEL, MARGIN, associated=False)
+    found = replace(usual, basis="the file alone")
+    assert _given_back(found, one).tolist() == [True, False, False, False]
+    assert _given_back(usual, one).tolist() == [True] * 4

@@ -400,3 +400,16 @@ def test_sums_are_read_off_what_is_published() -> None:
     assert found[0].evidence.columns == ("one", "two")
     without = blank.without(["one"])
     assert isinstance(routes.sums(Setting(data, without, targets, None, 0.01, None, [])), str)
+
+
+def test_a_relation_of_numbers_is_checked_on_those_it_answers() -> None:
+    """Thirty codes, each of one amount and two records; one of every sixth is blank. Ten codes stand alone."""
+    code = np.append(np.repeat(np.arange(30), 2), np.arange(30, 40))
+    data = table({"code": code, "pay": code * 100.0})
+    blank = hidden(data, "pay", np.arange(0, 60, 6))
+    (aim,) = (one for one in aims(data, blank, 0.01) if one.name == "pay" and one.number)
+    target = Target(aim, best_guess(aim), Sample(np.arange(70)), None)
+    found = tried(target, Evidence(("code",), code, ordered=False))
+    assert found.share == 1
+    # of the 60 that show their amount, 40 have another of their code; 10 have one that is blank, 10 have none
+    assert (found.holds, found.checked) == (1.0, 40)

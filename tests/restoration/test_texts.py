@@ -6,6 +6,7 @@ import pytest
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
+from sfumato.restoration import texts as module
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.audit import audit
 from sfumato.restoration.repairs import prepare
@@ -164,3 +165,36 @@ def test_texts_have_a_word_and_a_half_on_average() -> None:
     assert held("one", "two words") == ["one", "two words"]  # three words in two texts
     assert held("one", "two words", "three") == []  # four in three
     assert texts_of(Microdata.from_frame(pd.DataFrame({"t": [1.0, 2.0]})), "t") == []
+
+
+def test_a_text_of_twenty_thousand_dates_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    days = 20_000
+    text = " ".join(
+        f"visit{i % 3} {day}" for i, day in enumerate(pd.date_range("1950-01-01", periods=days).astype(str))
+    )
+    looked_at = 0
+
+    class Counted:
+        """Words of a text, and how many characters were looked at for them."""
+
+        def finditer(self, said: str) -> object:
+            nonlocal looked_at
+            looked_at += len(said)
+            return word.finditer(said)
+
+    word = module._WORD
+    monkeypatch.setattr(module, "_WORD", Counted())
+    found = _days(text)
+    assert looked_at == len(text)
+    assert [value for _, value in found] == list(range(-7305, days - 7305))  # 20 years of 365 days and 5 leap days
+    assert [before for before, _ in found[:4]] == ["visit0", "visit1", "visit2", "visit0"]
+    looked_at = 0
+    assert len(_numbers(text)) >= days and looked_at == len(text)
+
+
+@pytest.mark.parametrize("text", ["a 1 b_2 c-3 4,5 d", "born 1.2.1970, 3.2.1970 and_1970-01-02 or 1970-01-04", "7", ""])
+def test_the_word_before_is_the_last_of_what_stands_before(text: str) -> None:
+    for pattern in (module._DIGITS, module._DAY):
+        before = [module._WORD.findall(text[: match.start()]) for match in pattern.finditer(text)]
+        found = [word for word, _ in module._after_words(pattern, text)]
+        assert found == [words[-1].casefold() if words else "" for words in before]

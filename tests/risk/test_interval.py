@@ -141,3 +141,11 @@ def test_ranks_that_come_from_files_by_hand() -> None:
     assert found.compared == 4
     assert found.sizes is not None
     assert found.sizes.tolist() == [0, 0, 2, 2, 0]
+
+
+def test_an_interval_of_all_ranks_ends_with_the_values_there_are() -> None:
+    # 9 is beyond the greatest protected value and 0 before the least, however many ranks away an interval ends
+    before, after = numbers(x=[0.0, 2.0, 9.0]), numbers(x=[1.0, 2.0, 3.0])
+    for ties in ("mean", "last"):
+        found = RankInterval(percents=(100,), ties=ties).evaluate(before, after)
+        assert found.by_record is not None and found.by_record.tolist() == [0, 1, 0]

@@ -1,11 +1,13 @@
 """Chances under an attack, their means and standard errors, and which of several intruders is told, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sfumato import Scenario
 from sfumato.pair.sample import Sample
-from sfumato.risk.judged import Chances, Judged
+from sfumato.risk.judged import Chances, Judged, surer
 
 EVERYBODY = Scenario("all", ("a",), k=3)
 
@@ -94,3 +96,31 @@ def test_a_row_of_the_table_says_what_is_known_exactly_and_what_about() -> None:
     told = Judged(scenario, "x", Chances(np.array([0.0, 0.5])), 0.5, ()).row(2)
     assert told["knows"] == "town, about age"
     assert (told["share"], told["expected"], told["largest"], told["violating k"]) == (0.25, 0.5, 0.5, 0.5)
+
+
+def test_single_records_are_bounded_by_the_attack_with_which_most_exceed_the_limit() -> None:
+    """One attack finds six of ten with 1/2 each, another one of them for sure and nobody else."""
+    usual = Chances(np.array([0.5] * 6 + [0.0] * 4))
+    sure = Chances(np.array([0.0] * 9 + [1.0]))
+    never_more = Chances(np.array([0.5] * 5 + [0.0] * 5))
+    scenario = Scenario("one", ("a",))
+    lesser = surer(usual, [("sure", sure), ("never more", never_more)])
+    assert [name for name, _ in lesser] == ["sure"]
+    found = Judged(scenario, "usual", usual, None, (), lesser=lesser)
+    assert found.at(None) is found and found.at(0.2).attack == "usual"
+    assert found.at(0.2).value(0.2) == 0.6 and found.at(0.5).value(0.5) == 0.1  # with the usual one nobody exceeds 1/2
+    assert found.at(0.5).attack == "sure" and found.at(0.5).chances.values[9] == 1
+    assert found.largest == 1 and found.chances.largest == 0.5
+
+
+def test_attacks_with_what_the_rest_of_the_file_tells_bound_single_records_too() -> None:
+    scenario = Scenario("one", ("a",))
+    plain = Judged(scenario, "usual", Chances(np.full(4, 0.5)), 0.25, ())
+    told = Judged(scenario, "alike", Chances(np.array([1.0, 0, 0, 0])), None, (), other=Chances(np.full(4, 0.1)))
+    found = plain.or_with_others([told])
+    assert (found.attack, found.value(None)) == ("usual", 0.5)
+    assert found.at(0.7).attack == "alike, with what the rest of the file tells"
+    assert found.at(0.7).value(0.7) == 0.25
+    other = replace(plain, other=Chances(np.full(4, 0.2)), other_lesser=(Chances(np.array([0.9, 0, 0, 0])),))
+    assert other.others_figure(None) == pytest.approx(0.2) and other.others_figure(0.5) == 0.25
+    assert plain.others_figure(0.5) is None

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sfumato import Microdata, Scenario, Schema, Variable
 from sfumato.kernels.population.pitman import Spectrum, fitted
@@ -15,7 +17,7 @@ from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged
 from sfumato.risk.population import Matches, PopulationModel, _coded, _interval, _uniques, census, matches
 from sfumato.risk.reidentification import _of_the_other, _said_of_sample
-from sfumato.risk.with_register import WithRegister, _among_places, _by_weights, population_weights
+from sfumato.risk.with_register import Crowds, WithRegister, _among_places, _by_weights, population_weights
 
 NAN = float("nan")
 
@@ -102,6 +104,42 @@ def test_who_looks_alike_is_a_class_whatever_the_keys() -> None:
     half, _ = _among_places(np.append(chance, np.zeros(6)), 120.0, alone_stay=False)
     np.testing.assert_allclose(half[:6], found)
     assert half[6:].tolist() == [0] * 6
+
+
+def test_a_chance_that_is_no_reciprocal_is_shared_between_two_crowds() -> None:
+    """0.7 = 0.4 x 1 + 0.6 x 1/2: it is neither certain, nor does a register make it more than it was."""
+    crowds = Crowds.of(np.array([0.7, 1.0, 1 / 3, 1 / 49, 0.45]))
+    assert crowds.fewer.tolist() == [1, 1, 3, 49, 2]
+    np.testing.assert_allclose(crowds.share, [0.4, 1, 1, 1, 0.7])  # 0.45 = 0.7 / 2 + 0.3 / 3
+    sizes, number = Crowds.of(np.array([0.7, 0.7, 0.45])).records()
+    assert (sizes.tolist(), number.tolist()) == ([1, 2, 3], pytest.approx([0.8, 1.9, 0.3]))
+    chance = np.concatenate([np.full(20, 0.7), np.full(30, 1 / 3), np.full(6, 1.0)])
+    for alone_stay in (False, True):
+        for found in (
+            _among_places(chance, 560.0, alone_stay=alone_stay)[0],
+            _by_weights(chance, np.full(56, 10.0), None, alone_stay=alone_stay),
+        ):
+            assert (found[:50] < chance[:50]).all()  # rounded to one alone, 0.7 became 1
+            assert found[20] < found[0] < found[50]
+            assert (found[50] == 1) == alone_stay
+    one, two = expected_of(1, 0.1), expected_of(2, 0.1)
+    np.testing.assert_allclose(_by_weights(np.array([0.7]), np.array([10.0]), None), 0.4 * one + 0.6 * two)
+
+
+@given(st.lists(st.floats(1e-4, 1.0), min_size=2, max_size=20))
+def test_lowered_chances_keep_their_order_and_never_grow(drawn: list[float]) -> None:
+    chance = np.array(sorted(drawn))
+    found = _by_weights(chance, np.full(len(chance), 7.0), None)
+    assert (found <= chance * (1 + 1e-9)).all()
+    assert (np.diff(found) >= -1e-12).all()
+
+
+def test_a_chance_that_is_no_reciprocal_is_lowered_among_countable_keys_too() -> None:
+    one, chance = register("Pitman-Yor"), np.full(60, 0.7)
+    found, estimate = one.lowered(chance, ("town", "job"), np.ones(60))
+    assert estimate is not None
+    alone, two = estimate.inverse(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(found, 0.4 * alone + 0.6 * two)
 
 
 def people(weight: float = 10.0) -> Microdata:

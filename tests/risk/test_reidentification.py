@@ -27,6 +27,7 @@ from sfumato import (
     Treatment,
     Variable,
 )
+from sfumato.risk import weighed
 from sfumato.risk.attacks import alike, nearest
 from tables import persons
 
@@ -410,3 +411,38 @@ def test_by_hand_who_knows_everything_tells_apart_whom_the_keys_do_not() -> None
     assert Reidentification(knows="everything").evaluate(data, data).value == 1.0
     with pytest.raises(ParameterError, match="needs no scenarios"):
         Reidentification(knows="everything", variables=("town",))
+
+
+def test_a_person_above_the_limit_under_a_lesser_attack_counts() -> None:
+    # sex is true, incomes are changed. Who counts by sex finds each of 20 with 1/10; the nearest income finds the one
+    # person whose income hardly moved for sure, and fewer on average, for the others were handed on
+    sex = np.array(["f", "m"]).repeat(10)
+    income = np.arange(20.0) * 100
+    moved = income.copy()
+    moved[:9], moved[10:] = np.roll(income[:9], 4), np.roll(income[10:], 5)
+    schema = Schema((Variable("sex", "nominal", role="key"), Variable("income", role="key")))
+    data = Microdata.from_frame(pa.table({"sex": sex, "income": income}), schema)
+    changed = replace(data.schema["income"], treatment=Treatment(perturbed=True))
+    file = data.recast({"income": (changed, moved)})
+    usual, single = Reidentification().evaluate(data, file), Reidentification(above=0.5).evaluate(data, file)
+    assert usual.value == pytest.approx(0.1) and usual.by_record == pytest.approx(np.full(20, 0.1))
+    assert single.value == pytest.approx(1 / 20)
+    assert single.by_record is not None and np.flatnonzero(single.by_record > 0.5).tolist() == [9]
+    assert usual.parts["largest chance of a record"] == 1
+    drawn = Reidentification(above=0.5, sample=20).evaluate(data, file, rng=1)
+    assert drawn.value == pytest.approx(1 / 20)
+
+
+def test_an_attack_that_is_not_tried_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = np.array(["a", "b", "c"]).repeat(4)
+    data = Microdata.from_frame(pa.table({"town": town}), Schema((Variable("town", "nominal", role="key"),)))
+    blank = np.where(np.arange(12) % 4 == 0, -1, data.columns["town"]).astype(np.int32)
+    gone = data.replace({"town": blank}, treatment=Treatment(suppressed=3))
+
+    def said() -> list[str]:
+        return [n for n in Reidentification().evaluate(data, gone).notes if "pairs of a person" in n]
+
+    assert said() == []
+    monkeypatch.setattr(weighed, "MOST_PAIRS", 5)  # three towns by two classes that agree with each
+    (note,) = said()
+    assert "an attack is not tried, by who weighs records that agree" in note

@@ -191,3 +191,19 @@ def test_where_no_key_was_published_one_guesses(tmp_path: Path) -> None:
     found = measure.evaluate(*parts, rng=1)
     assert found.value == pytest.approx(measure.evaluate(data, protected, rng=1).value, rel=1e-12)
     assert found.value == pytest.approx(1 / 300)
+
+
+def test_weights_that_only_the_original_has_are_counted_in_parts_too() -> None:
+    data = persons(240)
+    weights = np.random.default_rng(2).uniform(5, 60, 240)
+    scenario = Scenario("register", ("region", "education"), knows_membership=False)
+    schema = replace(data.schema, household=None, weight="weight", scenarios=(scenario,))
+    data = Microdata(schema, {**data.columns, "weight": weights})
+    file = sfumato.GlobalRecoding(groups=2, variables=("education",)).protect(data).without(["weight"])
+    measure = Reidentification(population_model="Benedetti-Franconi", sample=100)
+    whole = measure.evaluate(data, file, rng=1)
+    found = measure.evaluate_pair(Pair.of(cut(data, [100]), cut(file, [30, 200])), rng=1)
+    same(whole, found)
+    plain = replace(scenario, knows_membership=True)
+    knowing = replace(data, schema=replace(data.schema, scenarios=(plain,)))
+    assert whole.value < measure.evaluate(knowing, file, rng=1).value / 5

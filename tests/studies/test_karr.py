@@ -116,7 +116,7 @@ def test_with_a_risk_of_ten_percent_noise_is_the_choice_as_printed(study: Study)
             "ours: Noise(.16); if the risk is that of distance linkage: Micp(p,3)"
         )
     of_cps = [f for f in study.findings if f.statement.startswith("CPS")]
-    assert len(of_cps) == 9 and all(f.holds for f in of_cps)
+    assert len(of_cps) == 10 and all(f.holds for f in of_cps)
     assert sum(f.statement.startswith("Table 3, frontier") for f in study.findings) == 5
 
 

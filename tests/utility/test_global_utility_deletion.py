@@ -4,14 +4,17 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from global_utility_tables import row, survey
 
 import sfumato
 from sfumato import GlobalDataUtility, GlobalRecoding, LocalSuppression, Microdata, Schema, Suppressed, Variable
+from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.association import TESTS, Column, pair_tests
+from sfumato.utility.global_utility.coarsening import differing_in_both
 from sfumato.utility.global_utility.distribution import categories_alike, numbers_alike
 from sfumato.utility.global_utility.sample_size import p_with
 
@@ -97,7 +100,7 @@ def test_charged_utility_falls_strictly_with_the_share_of_cells_deleted(data: Mi
     assert GlobalDataUtility().evaluate(data, emptied(data, 0.5)).value > 0.85
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("k", [3, 5])  # suppression to k = 2 alone protects less, and is as useful
 def test_coarser_keys_with_few_values_blank_beat_suppression_alone_with_half_a_key_gone(k: int) -> None:
     data = census()
     groups = {
@@ -230,3 +233,117 @@ def test_pairs_ten_times_over_have_the_p_values_of_as_many_records() -> None:
     assert set(once.test) == set(range(len(TESTS)))
     np.testing.assert_allclose(p_with(often, columns(10), n), once.p, rtol=0.02, atol=1e-12)
     assert np.array_equal(p_with(once, columns(1), n), once.p)
+
+
+# coarsening
+
+
+def held(**columns: list[str]) -> Microdata:
+    return Microdata.from_frame(pa.table(columns))
+
+
+def comparisons_left(before: Microdata, after: Microdata) -> dict[tuple[str, str], float]:
+    rows = CHARGED.evaluate(before, after).tables["pairs"]
+    return {(row["first"], row["second"]): row["comparisons_left"] for row in rows}
+
+
+def test_a_pair_keeps_the_comparisons_of_records_that_differ_in_both() -> None:
+    before = held(town=["a", "a", "b", "b", "c", "c"], sex=["f", "m"] * 3, other=["x"] * 5 + ["y"])
+    after = GlobalRecoding(map={"town": {"b": "rest", "c": "rest"}}).protect(before)
+    found = comparisons_left(before, after)
+    # of 15 pairs of records 3 are of one town, 6 of one sex, none of both: 6 differ in both. Then 1 + 6 are of one
+    # town, 6 of one sex, 2 of both: 15 - 7 - 6 + 2 = 4. The last record differs from 5 in "other", from 4 in the town,
+    # then from 2
+    assert found == pytest.approx({("town", "sex"): (4 / 6) ** 0.5, ("town", "other"): 0.5**0.5, ("sex", "other"): 1.0})
+    rows = {(r["first"], r["second"]): r for r in CHARGED.evaluate(before, after).tables["pairs"]}
+    plain = GlobalDataUtility().evaluate(before, after)
+    assert rows["town", "sex"]["utility"] == pytest.approx(plain.by_pair["town", "sex"] * (4 / 6) ** 0.5)
+    assert rows["town", "sex"]["records_left"] == 1
+    assert all(r["comparisons_left"] is None for r in plain.tables["pairs"])
+
+
+def test_comparisons_fall_with_every_merger_and_are_those_counted_pair_by_pair() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        one, other = rng.integers(-1, 6, 40), rng.integers(-1, 4, 40)
+        left = [differing_in_both(one.astype(np.int32), other.astype(np.int32))]
+        for merged in range(5, 0, -1):  # the last class goes to one of those before it
+            one = np.where(one == merged, rng.integers(0, merged), one)
+            left.append(differing_in_both(one.astype(np.int32), other.astype(np.int32)))
+            apart = (one[:, None] != one) & (other[:, None] != other)
+            there = (one >= 0) & (other >= 0)
+            assert left[-1] == (apart & np.outer(there, there)).sum()
+        assert left == sorted(left, reverse=True) and left[-1] == 0
+    wide = np.arange(90_000, dtype=np.int32)  # too many cells for a table of them
+    assert differing_in_both(wide, wide[::-1].copy()) == 90_000 * 89_999
+
+
+def test_numbers_in_classes_are_charged_as_categories_are_and_renamed_ones_not_at_all() -> None:
+    data = survey()
+    halves = data.to_frame("pandas")
+    halves["age"] = np.where(halves["age"] < 50, "under 50", "50 and over")
+    found = comparisons_left(data, Microdata.from_frame(halves))
+    age, owner = data.columns["age"], data.columns["owner"]
+    old = (age >= 50).astype(np.int64)
+    apart = owner[:, None] != owner
+    expected = ((old[:, None] != old) & apart).sum() / ((age[:, None] != age) & apart).sum()
+    assert found["age", "owner"] == pytest.approx(expected**0.5) and 0.5 < expected < 0.8
+    assert all(share == 1 for pair, share in found.items() if "age" not in pair)
+    names = {"north": "N", "south": "S", "east": "E", "west": "W"}
+    renamed = GlobalRecoding(map={"region": names}).protect(data)
+    assert set(comparisons_left(data, renamed).values()) == {1.0}
+
+
+def test_missing_values_and_tables_without_matching_records_are_charged_by_the_original() -> None:
+    data = emptied(survey(), 0.2)
+    merged = GlobalRecoding(map={"region": {"south": "rest", "east": "rest", "west": "rest"}}).protect(data)
+    whole = comparisons_left(data, merged)
+    sample = replace(merged.take(np.arange(0, len(data), 2)), matched=False)
+    assert comparisons_left(data, sample) == pytest.approx(whole)
+    assert whole["region", "owner"] < 0.9 and whole["age", "owner"] == 1
+    blank = emptied(merged, 0.5)  # what is deleted is charged by the records left, not here
+    assert comparisons_left(data, blank) == pytest.approx(whole)
+
+
+def test_what_cannot_be_traced_keeps_no_more_than_as_many_equal_classes() -> None:
+    data = survey()
+    strange = replace(data.to_frame("pandas").pipe(_in_two).pipe(Microdata.from_frame), matched=False)
+    region, owner = data.columns["region"], data.columns["owner"]
+    before = ((region[:, None] != region) & (owner[:, None] != owner)).sum()
+    found = comparisons_left(data, strange)
+    assert found["region", "owner"] == pytest.approx(min(1.0, (len(data) ** 2 / 2 / before) ** 0.5))
+    p = np.bincount(region) / len(data)
+    assert found["region", "height"] == pytest.approx((0.5 / (1 - p @ p)) ** 0.5, abs=1e-3)  # heights all differ
+
+
+def _in_two(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(region=np.where(frame["region"] == "north", "first", "second"))
+
+
+def test_a_recoding_that_leaves_little_scores_clearly_lower() -> None:
+    rng = np.random.default_rng(0)
+    n = 8000
+    code, region = (rng.zipf(1.3, n) - 1) % 8700, rng.integers(0, 16, n)
+    pay = np.exp(7 + 0.05 * (code % 7) + 0.03 * region + rng.normal(0, 0.5, n))
+    table = {"code": [f"c{c}" for c in code], "region": [f"r{r}" for r in region], "pay": pay}
+    data = Microdata.from_frame(pa.table({**table, "age": rng.integers(18, 95, n), "sex": rng.choice(["f", "m"], n)}))
+    for name, kept in (("code", "c0"), ("region", "r3")):
+        rest = {str(c): "other" for c in data.schema[name].categories if c != kept}
+        coarse = GlobalRecoding(map={name: rest}).protect(data)
+        found, plain = CHARGED.evaluate(data, coarse), GlobalDataUtility().evaluate(data, coarse)
+        p = float((data.columns[name] == data.schema[name].categories.index(kept)).mean())
+        left = 2 * p * (1 - p) / (1 - ((np.bincount(data.columns[name]) / n) ** 2).sum())
+        # the other variable of the pair is nearly independent, so that the comparisons are those of this one
+        assert comparisons_left(data, coarse)[name, "sex"] == pytest.approx(left**0.5, abs=0.01)
+        assert found.parts["bivariate"] < plain.parts["bivariate"] - 0.05
+        assert found.by_variable[name] < (left + left**0.5) / 2 + 0.01
+
+
+def test_charged_coarsening_in_parts_is_that_of_the_whole() -> None:
+    data = emptied(survey(), 0.1)
+    merged = GlobalRecoding(map={"region": {"south": "rest", "east": "rest"}}, bins={"age": 20}).protect(data)
+    cut = [0, 400, 410, len(data)]
+    parts = [[table.take(np.arange(*ends)) for ends in pairwise(cut)] for table in (data, merged)]
+    whole, found = CHARGED.evaluate(data, merged), CHARGED.evaluate_pair(Pair(Half(parts[0]), Half(parts[1])))
+    assert found.value == pytest.approx(whole.value, abs=1e-12)
+    assert found.by_pair == pytest.approx(whole.by_pair)

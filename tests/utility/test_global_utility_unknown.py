@@ -163,8 +163,8 @@ def test_counted_between_records_equal_classes_are_the_most_that_can_be_left() -
     p = np.unique(town, return_counts=True)[1] / 400
     most, x = 0.5 / (1 - p @ p), row(found, "x")["utility"]
     assert row(found, "town")["utility"] == pytest.approx(most)
-    assert found.value == found.parts["highest possible"] == pytest.approx(((most + x) / 2 + 1) / 2)
-    assert found.parts["lowest possible"] == pytest.approx((x / 2 + 1) / 2)  # town and x are seen in neither table
+    assert found.value == found.parts["highest possible"] == pytest.approx(((most + x) / 2 + most**0.5) / 2)
+    assert found.parts["lowest possible"] == pytest.approx(x / 4)  # of the pair's comparisons nothing may be left
 
 
 # the bounds themselves

@@ -11,7 +11,7 @@ from sfumato.data import toml_text
 from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Role, Variable
-from sfumato.data.sensitive import Sensitive, folded, has_word, sensitive, words_of
+from sfumato.data.sensitive import DIRECT, Sensitive, folded, has_word, sensitive, words_of
 
 _NUMBERS = frozenset(["id", "nr", "no", "number", "code", "key", "uuid"])  # of records, if they end a name
 NAMED = 12  # variables that a sentence names
@@ -208,7 +208,8 @@ class Undeclared:
     """The columns that would go out without a person's word.
 
     ``silent`` are those of which nobody has said the role: they are in no schema, or their role is a proposal.
-    ``looks`` are those that look as if they name a person, and are silent too or declared as "other" without a reason.
+    ``looks`` are those that look as if they name a person, and are silent too or declared without a reason: as "other",
+    or, what is no key and no answer of anybody, such as e-mail addresses, as anything but an identifier.
     """
 
     silent: tuple[str, ...] = ()
@@ -270,6 +271,11 @@ def undeclared(data: Microdata) -> Undeclared:
         one
         for one in sensitive(data)
         if one.name in going
-        and (one.name in silent or (going[one.name].role == "other" and not going[one.name].reason))
+        and (one.name in silent or (_to_explain(going[one.name].role, one) and not going[one.name].reason))
     )
     return Undeclared(silent, looks)
+
+
+def _to_explain(role: Role, one: Sensitive) -> bool:
+    """Tell whether a reason is asked for what looks as if it named a person; an address or a remark may be a key."""
+    return role == "other" or one.content in DIRECT

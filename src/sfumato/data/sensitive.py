@@ -32,6 +32,18 @@ Content = Literal[
     "text that nearly every record has for itself",
 ]
 
+DIRECT: frozenset[Content] = frozenset(  # what names one person, whatever the column is for
+    {
+        "e-mail addresses",
+        "telephone numbers",
+        "account numbers (IBAN)",
+        "card numbers",
+        "national numbers",
+        "web addresses",
+        "IP addresses",
+        "names of persons",
+    }
+)
 ENOUGH = 20  # records with a value from which on it says something that nearly all differ
 FEWEST = 5  # different values from which on a form is no accident
 MOST_LOOKED_AT = 2_000  # different texts of a column

@@ -86,13 +86,18 @@ def _numbers(text: str) -> list[tuple[str, float]]:
     >>> _numbers("earns 2,345.50 a month, aged 41; rent 1 200 EUR")
     [('earns', 2345.5), ('aged', 41.0), ('rent', 1200.0)]
     """
-    found = []
-    for match in _DIGITS.finditer(text):
-        before = _WORD.findall(text[: match.start()])
-        value = _number(match.group())
-        if value is not None:
-            found.append((before[-1].casefold() if before else "", value))
-    return found
+    read = ((before, _number(match.group())) for before, match in _after_words(_DIGITS, text))
+    return [(before, value) for before, value in read if value is not None]
+
+
+def _after_words(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """Yield where a text matches, each with the last word before it; one pass over words and matches."""
+    words = _WORD.finditer(text)
+    word, last = next(words, None), ""
+    for match in pattern.finditer(text):
+        while word is not None and word.end() <= match.start():
+            last, word = word.group(), next(words, None)
+        yield last.casefold(), match
 
 
 def _number(text: str) -> float | None:
@@ -122,17 +127,16 @@ def _days(text: str) -> list[tuple[str, float]]:
     import datetime as dt
 
     found = []
-    for match in _DAY.finditer(text):
+    for before, match in _after_words(_DAY, text):
         year, month, day, first, _, second, last = match.groups()
         numbers = (int(year), int(month), int(day)) if year else (int(last), int(second), int(first))
-        before = _WORD.findall(text[: match.start()])
         for one in (numbers, (numbers[0], numbers[2], numbers[1])):
             try:
                 value = day_of(dt.date(*one))
             except ValueError:
                 continue
             if value is not None:
-                found.append((before[-1].casefold() if before else "", value))
+                found.append((before, value))
                 break
     return found
 

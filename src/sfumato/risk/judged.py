@@ -109,6 +109,14 @@ class Chances:
         return self.values.nbytes
 
 
+def surer(best: Chances, others: Sequence[tuple[str, Chances]]) -> tuple[tuple[str, Chances], ...]:
+    """Return the attacks with which, at some limit, more records exceed it than with the best on average."""
+    if any(one.sample is not None or one.times is not None for one in (best, *(one for _, one in others))):
+        return tuple(others)
+    most = np.sort(best.values)
+    return tuple(one for one in others if (np.sort(one[1].values) > most * (1 + 1e-9)).any())
+
+
 def _figures(chances: Floats, limit: float | None) -> Floats:
     return chances if limit is None else (chances > limit).astype(np.float64)
 
@@ -125,14 +133,17 @@ class Judged:
     together: Mapping[str, float] | None = None  # what households add, where it was found with the records
     sampled: Sample | None = None  # the records that attacks were tried on, if not all
     rivals: tuple[Chances, ...] = ()  # under attacks that the sample does not show to find fewer
+    lesser: tuple[tuple[str, Chances], ...] = ()  # attacks that find fewer on average, but single records more surely
     given_back: float | None = None  # the mean chance with what the rest of the file tells of the keys, where it does
     other: Chances | None = None  # of an intruder who knows the same but for who took part, where there are weights
+    other_lesser: tuple[Chances, ...] = ()  # as ``lesser``, of him
     estimate: Matches | None = None  # of the population, where there are weights
 
     @property
     def nbytes(self) -> int:
         """The memory it takes."""
-        return sum(one.nbytes for one in (self.chances, *self.rivals, self.other) if one is not None)
+        lesser = (*(one for _, one in self.lesser), *self.other_lesser)
+        return sum(one.nbytes for one in (self.chances, *self.rivals, *lesser, self.other) if one is not None)
 
     @property
     def of_estimate(self) -> Notes:
@@ -148,9 +159,47 @@ class Judged:
         best, found = self, self
         if most.chances.mean > self.chances.mean:
             best, found = replace(most, scenario=self.scenario, attack=f"{most.attack}, {WITH_OTHERS}"), most
-        lesser = {note for one in (self, *told) for note in one.of_estimate} - set(found.of_estimate)
-        notes = tuple(dict.fromkeys(note for one in (self, *told) for note in one.notes if note not in lesser))
-        return replace(best, notes=notes, violating=self.violating, given_back=most.chances.mean)
+        without = {note for one in (self, *told) for note in one.of_estimate} - set(found.of_estimate)
+        notes = tuple(dict.fromkeys(note for one in (self, *told) for note in one.notes if note not in without))
+        named = [(one, "" if one is self else f", {WITH_OTHERS}") for one in (self, *told)]
+        tried = [(f"{attack}{by}", chances) for one, by in named for attack, chances in one.tried]
+        others = [one for judged in (self, *told) for one in (judged.other, *judged.other_lesser)]
+        return replace(
+            best,
+            notes=notes,
+            violating=self.violating,
+            given_back=most.chances.mean,
+            lesser=surer(best.chances, [one for one in tried if one[1] is not best.chances]),
+            other_lesser=tuple(one for one in others if one is not None and one is not best.other),
+        )
+
+    @property
+    def tried(self) -> tuple[tuple[str, Chances], ...]:
+        """The attacks that are looked at for single records, the best on average first."""
+        return (self.attack, self.chances), *self.lesser
+
+    @property
+    def largest(self) -> float:
+        """The largest chance of a record looked at, whatever attack is made."""
+        return max(chances.largest for _, chances in self.tried)
+
+    def at(self, above: float | None) -> "Judged":
+        """Return what came of it by the attack that decides: of single records the one with which most exceed a limit.
+
+        A bound on single records holds for whatever attack is made on them.
+        """
+        if above is None or not self.lesser:
+            return self
+        attack, chances = max(self.tried, key=lambda one: one[1].figure(above))
+        rivals = self.rivals if self.sampled is None else tuple(one for _, one in self.tried if one is not chances)
+        return replace(self, attack=attack, chances=chances, rivals=rivals)
+
+    def others_figure(self, above: float | None) -> float | None:
+        """Return what is found by the intruder who differs in whether he knows who took part; None without weights."""
+        if self.other is None:
+            return None
+        tried = (self.other,) if above is None else (self.other, *self.other_lesser)
+        return max(one.figure(above) for one in tried)
 
     def value(self, above: float | None) -> float:
         """Return the mean chance, or the share of records whose chance exceeds a limit."""
@@ -179,7 +228,7 @@ class Judged:
             "attack": self.attack,
             "share": self.chances.mean,
             "expected": self.chances.expected(records),
-            "largest": self.chances.largest,
+            "largest": self.largest,
             "k": scenario.k,
             "violating k": self.violating,
         }
@@ -315,9 +364,11 @@ def judge(pair: Pair, scenario: Scenario, homes: Families | None, model: Populat
     The same attacks are tried with what the rest of the file tells of the keys.
     """
     known = Known.of(pair, scenario)
-    if scenario.name == EVERYTHING:  # nothing is left that the rest of the file could tell
-        return _judged(known, homes, model, likeliest(known, learns_all=True))
-    found = _judged(known, homes, model, likeliest(known))
+    everything = scenario.name == EVERYTHING
+    chances, said = likeliest(known, learns_all=everything)
+    found = _judged(replace(known, notes=(*known.notes, *said)), homes, model, chances)
+    if everything:  # nothing is left that the rest of the file could tell
+        return found
     return found.or_with_others([_judged(one.known, homes, model, one.chances) for one in told_by_others(known)])
 
 
@@ -355,23 +406,28 @@ def _judged(
         knowing = {name: Found(chance) for name, chance in whole.items()} | _by_one_member(knowing, homes.unit)
         searching = {} if register is None else lowered | _by_one_member(searching, homes.unit)
     attack, found = best_of(knowing)
-    other, estimate = None, None
+    other, estimate, mine, theirs = None, None, knowing, dict[str, Found]()
     if searching:
         # by weights of each record it is the best in the file, because only those alike have weights of their own
         best = (attack, searching[attack]) if model == "Benedetti-Franconi" else best_of(searching)
-        estimate, other = best[1].estimate, Chances(best[1].chances)
+        estimate, other, theirs = best[1].estimate, Chances(best[1].chances), searching
         if not scenario.knows_membership:
-            other = Chances(found.chances)
+            other, mine, theirs = Chances(found.chances), searching, knowing
             attack, found = best
             notes = (*notes, *(f"{scenario.name}: {note}" for note in (estimate.all_notes if estimate else ())))
+    chosen = Chances(found.chances)
+    lesser = surer(chosen, [(name, Chances(one.chances)) for name, one in mine.items() if name != attack])
+    further_others = [(name, Chances(one.chances)) for name, one in theirs.items()]
     return Judged(
         scenario,
         attack,
-        Chances(found.chances),
+        chosen,
         None if homes is not None else known.violating(),
         notes,
         together or None,
+        lesser=lesser,
         other=other,
+        other_lesser=() if other is None else tuple(one for _, one in surer(other, further_others)),
         estimate=estimate,
     )
 

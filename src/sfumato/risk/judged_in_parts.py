@@ -183,7 +183,9 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
         None if looked.unit is None else _with_households(mine.chances[best], looked),
         looked.sample,
         tuple(judged[attack] for attack in rivals),
+        lesser=() if settled else tuple((attack, one) for attack, one in judged.items() if attack != best),
         other=None if others is None else others[_best(others)],
+        other_lesser=() if others is None or settled else tuple(others.values()),
         estimate=estimate,
     )
 

@@ -76,7 +76,7 @@ Knows = Literal["keys", "everything"]
         "membership not known: E(1 / F | f) in the population instead of 1 / f (PopulationRisk)\n"
         "with their household: 1 - product over its members of (1 - c_i)\n"
         'unit="household": by all members, 1 / (households alike), by the nearest, or by one member\n'
-        "above=a: max over the scenarios of #{c_i > a} / n",
+        "above=a: max over scenarios and attacks of #{c_i > a} / n",
         reading="The share of records that the intruder with the most to gain finds again, on average over guesses; "
         "times n, the expected number. Look at the largest chance of a record and at those above 0.1 as well, because "
         "a mean hides them. Of a copy it is what the keys themselves give away, so look at it before anything is done. "
@@ -126,13 +126,13 @@ class Reidentification(Measure):
     there are weights, a part tells what the same intruder would find if he knew, or did not know, who took part.
 
     The value is the mean chance under the worst scenario, ``by_record`` the chance of each original record there. With
-    ``above`` it is the share of records whose chance exceeds that, under the scenario where most do: a bound for the
-    single record, as in --at-most "Reidentification(above=0.2)=0%".
+    ``above`` it is the share of records whose chance exceeds that, by the attack and under the scenario where most do,
+    for a bound on single records is to hold whatever attack is made: as in --at-most "Reidentification(above=0.2)=0%".
 
-    The parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario,
-    and the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the share of
-    protected records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has a row
-    for each.
+    The parts give the mean of every scenario, the expected number, the largest chance of any record under any scenario
+    and attack, and the share of records above 0.1 in the worst; where no key of a scenario was perturbed, also the
+    share of protected records that fewer than its k agree with ("<scenario>: violating k"). The table ``scenarios`` has
+    a row for each.
 
     Where the schema tells who lives together, finding one member finds all: the part "records, with their
     household" is the mean over records of 1 - product of (1 - chance) over the members, each attacked by himself (as
@@ -223,7 +223,7 @@ class Reidentification(Measure):
             else:
                 tried = partial(judge_in_parts, pair, scenario, sample, homes, model)
                 judged = pair.keep(("found under", scenario, sample.digest, model), tried)
-            found.append(judged)
+            found.append(judged.at(self.above))
         worst = max(found, key=lambda judged: (judged.value(self.above), judged.chances.mean))
         chances = worst.chances
         parts = {judged.scenario.name: judged.chances.mean for judged in found}
@@ -234,7 +234,7 @@ class Reidentification(Measure):
             parts[WITH_OTHERS] = worst.given_back
         parts |= {
             "expected re-identifications": chances.expected(records),
-            f"largest chance of a {self.unit}": max(judged.chances.largest for judged in found),
+            f"largest chance of a {self.unit}": max(judged.largest for judged in found),
             f"{self.unit}s above 0.1": chances.above(0.1),
         }
         by_record = None
@@ -333,8 +333,9 @@ def _of_the_other(worst: Judged, above: float | None) -> dict[str, float]:
         mean = worst.chances.mean
         parts = {AT_LEAST: mean * estimate.low / whole, AT_MOST: min(mean * estimate.high / whole, 1.0)}
         parts |= {f"{BY_MODEL}{name}": min(mean * said / whole, 1.0) for name, said in estimate.expected.items()}
-    if worst.other is not None:
-        parts[WITH_REGISTER if worst.scenario.knows_membership else KNOWING] = worst.other.figure(above)
+    other = worst.others_figure(above)
+    if other is not None:
+        parts[WITH_REGISTER if worst.scenario.knows_membership else KNOWING] = other
     return parts
 
 

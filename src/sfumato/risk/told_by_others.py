@@ -18,7 +18,7 @@ from sfumato.pair import Pair
 from sfumato.pair.consequences import Coded, Consequences, determines, levels
 from sfumato.pair.keys import perturbed_key
 from sfumato.risk.seen_keys import codes_of
-from sfumato.risk.weighed import Term, weighed
+from sfumato.risk.weighed import MOST_PAIRS, Term, weighed
 
 if TYPE_CHECKING:
     from sfumato.risk.judged import Known
@@ -66,7 +66,8 @@ def told_by_others(known: "Known") -> list[Told]:
         notes=notes,
         derived={**gaps, **sums, **read},
     )
-    told = [Told(seen, likeliest(seen, terms))]
+    chances, more = likeliest(seen, terms)
+    told = [Told(replace(seen, notes=(*notes, *more)), chances)]
     totals = {name for name, _ in found.sums} & set(known.keys)
     if sums and totals:
         told.append(Told(replace(seen, keys=tuple(name for name in seen.keys if name not in totals), notes=()), {}))
@@ -89,7 +90,9 @@ def with_functions(known: "Known") -> "Known | None":
     return replace(known, scenario=wider, keys=(*known.keys, *offered), notes=notes)
 
 
-def likeliest(known: "Known", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False) -> dict[str, Floats]:
+def likeliest(
+    known: "Known", told: Sequence[tuple[str, str]] = (), *, learns_all: bool = False
+) -> tuple[dict[str, Floats], Notes]:
     """Weigh the records that agree in the true keys by what else they show: blanks, perturbed keys, other columns.
 
     Of keys that were perturbed it is learnt what became of which value, but only beside other columns that tell of
@@ -101,9 +104,15 @@ def likeliest(known: "Known", told: Sequence[tuple[str, str]] = (), *, learns_al
     learnt = [*((name, name) for name in untrue), *told] if told or learns_all else []
     blank = bool((after < 0).any()) and len(true) == len(known.keys)
     if not learnt and not blank:
-        return {}
-    found = weighed(before, after, _terms(known, learnt[:MOST_TERMS] if learns_all else learnt))
-    return {} if found is None else {LIKELIEST: found[0]}
+        return {}, ()
+    terms = _terms(known, learnt[:MOST_TERMS] if learns_all else learnt)
+    found = weighed(before, after, terms)
+    many = f"more than {MOST_PAIRS:,} pairs of a person and a record that agree"
+    if found is None:
+        return {}, (f"{known.scenario.name}: an attack is not tried, by who weighs records that agree: {many}",)
+    chances, used = found
+    few = f"{known.scenario.name}: records are weighed by {used} of {len(terms)} columns, for by more there are {many}"
+    return {LIKELIEST: chances}, (few,) if used < len(terms) else ()
 
 
 def _functions(known: "Known", found: Consequences) -> list[str]:

@@ -15,6 +15,47 @@ from sfumato.risk.population import Matches, PopulationModel, matches, matches_o
 
 Floats = NDArray[np.float64]
 
+WHOLE = 1e-9  # 1/c is a number of records if it is as near to one, relatively
+
+
+@dataclass(frozen=True, eq=False)
+class Crowds:
+    """The crowds that chances are shared in: of f records a share, else of f + 1, so that c = a/f + (1 - a)/(f + 1).
+
+    A chance that is no reciprocal is that of picks that are not always right. Rounded, one of 0.7 would be that of
+    somebody alone, who with continuous keys is found for sure.
+
+    >>> Crowds.of(np.array([1.0, 1 / 3, 0.7])).share.round(3).tolist()  # 0.4 x 1 + 0.6 x 1/2 = 0.7
+    [1.0, 1.0, 0.4]
+    """
+
+    fewer: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, chance: Floats) -> "Crowds":
+        """Find the crowds behind chances above 0."""
+        inverse = 1 / chance
+        whole = np.rint(inverse)
+        exact = np.abs(inverse - whole) <= WHOLE * inverse
+        fewer = np.where(exact, whole, np.floor(inverse))
+        share = (chance - 1 / (fewer + 1)) * fewer * (fewer + 1)
+        return cls(fewer, np.where(exact, 1.0, np.clip(share, 0.0, 1.0)))
+
+    def mean(self, of_sizes: Callable[[Floats], Floats]) -> Floats:
+        """Return what is said of the sizes, by the shares of both."""
+        found = of_sizes(self.fewer)
+        between = self.share < 1
+        if not between.any():
+            return found
+        return np.where(between, self.share * found + (1 - self.share) * of_sizes(self.fewer + 1), found)
+
+    def records(self) -> tuple[Floats, Floats]:
+        """Return the different sizes, and how many records are in crowds of each."""
+        sizes, place = np.unique(np.concatenate([self.fewer, self.fewer + 1]), return_inverse=True)
+        number: Floats = np.bincount(place, np.concatenate([self.share, 1 - self.share])).astype(np.float64)
+        return sizes[number > 0], number[number > 0]
+
 
 @dataclass(frozen=True, eq=False)
 class WithRegister:
@@ -61,21 +102,21 @@ class WithRegister:
         published = tuple(name for name in names if name in self.pair.protected.schema)
         counted = countable(self.pair.protected, published)
         if self.model == "Benedetti-Franconi":
-            by_weights = _by_weights(chance, own, units)
-            return by_weights if counted else np.where(chance == 1, 1.0, by_weights), None
+            return _by_weights(chance, own, units, alone_stay=not counted), None
         if not counted or published != names:  # some follow from other columns, so that there are no classes of them
             return _among_places(chance, len(chance) * float(self.weights.mean()), alone_stay=not counted)
         estimate = self.over(names)
         if estimate.decides == "Benedetti-Franconi":
             return _by_weights(chance, own, units), estimate
         found = np.flatnonzero(chance)
-        alike = np.rint(1 / chance[found])
+        crowds = Crowds.of(chance[found])
         result = np.zeros(len(chance))
-        result[found] = estimate.inverse(alike)
+        result[found] = crowds.mean(estimate.inverse)
         classes = self.pair.protected.classes(names)
         if classes.cell_of is not None and not self.sampled:  # of a record that is found, the own class
             of_own = classes.cell_of[found]
-            result[found] = np.where(classes.counts[of_own] == alike, estimate.chances[of_own], result[found])
+            own_class = (classes.counts[of_own] == crowds.fewer) & (crowds.share == 1)
+            result[found] = np.where(own_class, estimate.chances[of_own], result[found])
         return result, estimate
 
     def of_households(self, chance: Floats, weights: Floats, names: tuple[str, ...]) -> tuple[Floats, Matches | None]:
@@ -85,32 +126,41 @@ class WithRegister:
         published = [name for name in names if name in self.pair.protected.schema]
         alone_stay = not countable(self.pair.protected, published)
         if self.model == "Benedetti-Franconi":
-            by_weights = _by_weights(chance, weights, None)
-            return np.where(chance == 1, 1.0, by_weights) if alone_stay else by_weights, None
+            return _by_weights(chance, weights, None, alone_stay=alone_stay), None
         return _among_places(chance, float(weights.sum()), alone_stay=alone_stay)
 
 
-def _by_weights(chance: Floats, own: Floats, units: Callable[[], Floats] | None) -> Floats:
+def _by_weights(chance: Floats, own: Floats, units: Callable[[], Floats] | None, *, alone_stay: bool = False) -> Floats:
     """Return E(1/F | f) of Benedetti and Franconi."""
     found = np.flatnonzero(chance)
-    alike = np.rint(1 / chance[found])
-    population = alike * own[found] if units is None else units()[found]
+    known = None if units is None else units()[found]
+
+    def inverse(alike: Floats) -> Floats:
+        population = alike * own[found] if known is None else known
+        expected = expected_inverse(alike, np.maximum(population, alike))
+        return np.where(alike == 1, 1.0, expected) if alone_stay else expected
+
     result = np.zeros(len(chance))
-    result[found] = expected_inverse(alike, np.maximum(population, alike))
+    result[found] = Crowds.of(chance[found]).mean(inverse)
     return result
 
 
 def _among_places(chance: Floats, population: float, *, alone_stay: bool) -> tuple[Floats, Matches | None]:
     """Return the chances where those that look the same are the classes, whatever the keys are."""
     found = np.flatnonzero(chance)
-    alike = np.rint(1 / chance[found])
-    sizes, place, number = np.unique(alike, return_inverse=True, return_counts=True)
+    crowds = Crowds.of(chance[found])
+    sizes, number = crowds.records()
     population *= len(found) / len(chance)
     if population <= len(found) * (1 + 1e-9):
         return chance, None
     estimate = matches(sizes, number / sizes, population, "Pitman-Yor")
+
+    def expected(alike: Floats) -> Floats:
+        place = np.minimum(np.searchsorted(sizes, alike), len(sizes) - 1)  # beyond the last is the other half of nobody
+        return np.where(alike == 1, 1.0, estimate.chances[place]) if alone_stay else estimate.chances[place]
+
     result = np.zeros(len(chance))
-    result[found] = np.where(alike == 1, 1.0, estimate.chances[place]) if alone_stay else estimate.chances[place]
+    result[found] = crowds.mean(expected)
     return result, estimate
 
 

@@ -203,7 +203,7 @@ class PairUtility:
     effect: float | None  # how far the squared coefficients lie apart
     reason: str  # what became of it, in words
     outcome: str = ""  # the same as one of a few fixed values
-    left: float | None = None  # the share of its records that still have both; None if deletion is not charged
+    left: float | None = None  # of its records and comparisons; None if deletion is not charged
 
 
 @dataclass(frozen=True)

@@ -48,5 +48,5 @@ def _pair(row: Mapping[str, Any]) -> PairUtility:
         effect=row["effect"],
         reason=row["reason"],
         outcome=row["outcome"],
-        left=row["records_left"],
+        left=None if row["records_left"] is None else row["records_left"] * row["comparisons_left"],
     )

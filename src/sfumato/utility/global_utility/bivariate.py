@@ -78,13 +78,14 @@ class Pairs:
     unknown: NDArray[np.bool_]  # the original tells, and how much of it the protected table says cannot be told
     alike: NDArray[np.bool_]  # whether the two tables have coefficients of one kind
     left: Floats | None = None  # the share of the records with both that still have both; None: not charged
+    compared: Floats | None = None  # what recoding left of the comparisons of records; None: not charged
 
     def __len__(self) -> int:
         return len(self.utility)
 
     @cached_property
     def worth(self) -> Floats:
-        """The utility of each pair, times what is left of its records where deletion is charged."""
+        """The utility of each pair, times what is left of it where deletion is charged."""
         return self.charged(self.utility)
 
     @cached_property
@@ -93,8 +94,13 @@ class Pairs:
         return _correlated(self.before, self.after)
 
     def charged(self, utility: Floats) -> Floats:
-        """Multiply utilities of the pairs by what is left of their records, where deletion is charged."""
-        return utility if self.left is None else utility * self.left
+        """Multiply utilities of the pairs by what is left of their records and comparisons, where that is charged."""
+        return utility if self.charge is None else utility * self.charge
+
+    @cached_property
+    def charge(self) -> Floats | None:
+        """What deletion and recoding left of each pair; None: it is not charged."""
+        return None if self.left is None or self.compared is None else self.left * self.compared
 
     def least(self) -> Floats:
         """Return the utility of each pair with the unknown counted 0."""
@@ -121,7 +127,7 @@ class Pairs:
         number = self.sums(np.ones(len(self)), told)
         there = np.maximum(self.sums(np.maximum(a, b), told), SMALL * number)
         kept = np.where(number > 0, 1 - np.minimum(apart / np.where(number > 0, there, 1.0), 1.0), np.nan)
-        return kept if self.left is None else kept * self.mean(np.where(told, self.left, np.nan))
+        return kept if self.charge is None else kept * self.mean(np.where(told, self.charge, np.nan))
 
     def mean(self, values: Floats) -> Floats:
         """Return the mean over each variable's pairs of what is not NaN."""
@@ -160,6 +166,7 @@ class Pairs:
             "utility": self.worth,
             "effect": self.effect,
             "left": np.full(len(self), np.nan) if self.left is None else self.left,
+            "compared": np.full(len(self), np.nan) if self.compared is None else self.compared,
         }
         told = {
             name: [None if value != value else value for value in found.tolist()] for name, found in figures.items()
@@ -184,6 +191,7 @@ class Pairs:
             "utility": figures["utility"],
             "effect": figures["effect"],
             "records_left": figures["left"],
+            "comparisons_left": figures["compared"],
             "reason": self.reason(place),
             "outcome": OUTCOMES[outcome],
         }
@@ -201,6 +209,7 @@ def removed_row(first: str, second: str, labels: Mapping[str, str]) -> Mapping[s
         "utility": 0.0,
         "effect": None,
         "records_left": None,
+        "comparisons_left": None,
         "reason": OUTCOMES[REMOVED],
         "outcome": OUTCOMES[REMOVED],
     }
@@ -213,12 +222,13 @@ def compared(
     weights: Weights | None,
     progress: Callable[[int], None] | None,
     changed: Changed = "left open",
-    left: Floats | None = None,
+    charge: tuple[Floats, Floats] | None = None,
 ) -> Pairs:
     """Test every pair in the protected table too, and follow the three steps: significance, direction, strength.
 
     ``before`` holds the tests of the original. Pairs of variables that are as they were, with weights that are as they
-    were, keep them. ``left`` is what is left of each pair's records, where deletion is charged.
+    were, keep them. ``charge`` is what is left of each pair's records, and of their comparisons, where deletion is
+    charged.
     """
     of_before, of_after = (None, None) if weights is None else (weights.before, weights.after)
     same = np.array([s.untouched and (weights is None or weights.alike) for s in sides], dtype=bool)
@@ -264,12 +274,16 @@ def compared(
     effect[(outcome == INCOMPARABLE) | hidden | ~alike] = np.nan
     thin = open_ & (np.minimum(per_cell, _records_per_cell([s.after for s in sides], after)) < THIN)
     unknown = hidden | told & (outcome == INCOMPARABLE)
+    if charge is not None:  # of what cannot be traced it is known only what is left of the comparisons at most
+        unknown |= open_ & _places(blind, len(before.p))
     reasons = {place: why for place, why in {**unlike, **blind}.items() if unknown[place]}
     reasons |= {int(place): REASONS[after.reason[place]] for place in np.flatnonzero(gone)}
     names = tuple(s.name for s in sides)
     strengths = _strengths([s.before for s in sides], before), _strengths([s.after for s in sides], after)
     untold = silent | reasons
-    return Pairs(names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, alike, left)
+    return Pairs(
+        names, before, after, outcome, utility, effect, untold, thin, strengths, unknown, alike, *(charge or ())
+    )
 
 
 def _correlated(before: PairTests, after: PairTests) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato.data.microdata import Codes, Floats
 
 Alternative = Literal["comparisons", "allocation", "heterogeneity"]
+CELLS = 1 << 16  # of two variables together that are counted in a table, however few the records
 POINTS = 256  # that stand for all values where the best classes of them are looked for
 
 
@@ -103,6 +104,30 @@ def _differing(column: NDArray[Any]) -> float:
     """Count the pairs of records with different values, twice."""
     sizes = np.unique(column, return_counts=True)[1].astype(np.float64)
     return float(sizes.sum() ** 2 - sizes @ sizes)
+
+
+def differing_in_both(one: Codes, other: Codes) -> float:
+    """Count the pairs of records that differ in two variables, twice; records with -1 in either are left out.
+
+    >>> differing_in_both(np.array([0, 0, 1, -1]), np.array([0, 1, 1, 1]))  # the first and the third
+    2.0
+    """
+    there = (one >= 0) & (other >= 0)
+    a, b = one[there].astype(np.int64), other[there].astype(np.int64)
+    if not len(a):
+        return 0.0
+    width = int(b.max()) + 1
+    cells = a * width + b
+    few = (int(a.max()) + 1) * width <= 4 * len(cells) + CELLS
+    both = np.bincount(cells) if few else np.unique(cells, return_counts=True)[1]
+    alike = _alike(np.bincount(a)) + _alike(np.bincount(b)) - _alike(both)
+    return max(0.0, float(len(a)) ** 2 - alike)
+
+
+def _alike(sizes: NDArray[np.int64]) -> float:
+    """Count the pairs of records in classes of these sizes, twice, and each record with itself."""
+    found = sizes.astype(np.float64)
+    return float(found @ found)
 
 
 def kept(

@@ -19,7 +19,7 @@ from sfumato.utility.association import WEIGHTED, pair_tests
 from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
 from sfumato.utility.global_utility.bivariate import Changed, Pairs
 from sfumato.utility.global_utility.coarsening import Alternative
-from sfumato.utility.global_utility.deletion import Deletion, left, side_by_side
+from sfumato.utility.global_utility.deletion import Deletion, comparisons_left, left, side_by_side
 from sfumato.utility.global_utility.multivariate import Outcome
 from sfumato.utility.global_utility.progress import bar
 from sfumato.utility.global_utility.score import Score
@@ -55,8 +55,8 @@ FEWER = f"with {sample_size.RECORDS:,} records"
         "LDUuni_j = (1 - exp(-14 P_j)) * what recoding left of j;   P_j of K-S or chi-squared\n"
         "LDUbiv_j = mean over the pairs with j of: 1 if significant in neither table, 0 if in one only or\n"
         "           reversed, else 1 - |a - b| / max(a, b),  a, b the squared V, epsilon, eta, rho or r\n"
-        "deletion='charged':  LDUuni_j times the share of its values left, a pair times the share of the\n"
-        "           records with both left; merged categories: pairs of records that differ, after / before\n"
+        "deletion='charged': LDUuni_j times values left; merged: pairs of records that differ, after/before\n"
+        "    a pair times records with both left, and root of the pairs that differ in both, after/before\n"
         "effect size: variables 1 - distance;  pairs of j  1 - sum |a - b| / max(sum max(a, b), 0.01 each)\n"
         "models, scales: (1 - v) GDU + v mean(1 - |a - b| / max(a, b)),  R^2, beta^2, odds ratios, alphas",
         reading="1 is the file as it was, 0 one in which nothing can be relied on. A variable whose distributions "
@@ -98,8 +98,12 @@ class GlobalDataUtility(Measure):
     that are still there, that of a pair by the share of the records with both that still have both. Record by record
     where the tables match; else by the shares present in each table, at most 1, so that a sample pays nothing for its
     size. So that to merge categories never costs more than to delete them, comparisons are then counted between records
-    and not between categories: of the pairs of records with different categories, the share that still differ. The
-    effect-size view is charged alike; models and scales are not, for they say themselves what fewer records do.
+    and not between categories: of the pairs of records with different categories, the share that still differ. A pair
+    of variables is charged for what was put together, too: an association is told by comparing records that differ in
+    both (Goodman and Kruskal 1954 count no others), and its utility is multiplied by the root of the share of these
+    comparisons that is left; the root, because deletion that leaves q of the records leaves q^2 of their pairs. So an
+    association with what is left of 8,700 codes in two classes no longer counts as kept whole. The effect-size view is
+    charged alike; models and scales are not, for they say themselves what fewer records do.
 
     Two things differ from print. The sums that show the direction of a pair with a nominal variable are taken per
     record, so that a file of another size is not a reversed one; and they must speak of reversal with either table in
@@ -212,7 +216,8 @@ class GlobalDataUtility(Measure):
             else univariate.removed(original, name)
             for name in names
         ]
-        pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, still.together if still else None)
+        charge = None if still is None else (still.together, comparisons_left(columns, original, there))
+        pairs, fewer, of_pairs = self._pairs(columns, original, there, weights, charge)
         score = Score(variables, pairs, outcomes, self.univariate_weight, self.importance or {}, fewer)
         records = max(len(pair.original), len(pair.protected))
         return self._measured(
@@ -229,7 +234,12 @@ class GlobalDataUtility(Measure):
         )
 
     def _pairs(
-        self, pair: Pair, original: Half, names: tuple[str, ...], weights: Weights | None, still: Floats | None
+        self,
+        pair: Pair,
+        original: Half,
+        names: tuple[str, ...],
+        weights: Weights | None,
+        charge: tuple[Floats, Floats] | None,
     ) -> tuple[Pairs, Floats | None, list[str]]:
         """Compare every pair of variables; the tests of the original are made once for all candidates.
 
@@ -246,7 +256,7 @@ class GlobalDataUtility(Measure):
                     progress=progress,
                 ),
             )
-            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, still)
+            pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, charge)
         if records <= sample_size.RECORDS:
             return pairs, None, said
         return pairs, sample_size.pair_utilities(found, pairs, self.threshold), said
