@@ -197,8 +197,10 @@ def compare(
     if page is not None:
         say(f"report: {page}")
     line = summary.candidates[0]
-    if not line.figures or (measure and line.reasons):
-        for key, why in line.reasons.items():
+    named = {repr(one) for one in (*(asked or ()), *(bounded if at_most or at_least else ()))}
+    lacking = {key: why for key, why in line.reasons.items() if key in named or not line.figures}
+    if not line.figures or lacking:
+        for key, why in lacking.items():
             say(f"sfumato: {key} could not be computed: {why}")
         raise typer.Exit(1)
     if (at_most or at_least) and any(change.kept is False for change in summary.verdict.changes):

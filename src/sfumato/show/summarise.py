@@ -217,12 +217,14 @@ def _of_bounds(row: Row, bounds: Sequence[Bound], measures: Mapping[str, Measure
     told = [
         f"{lower_first(measures[b.key].title)} {written(row.means[b.key], measures[b.key].unit)}, {b.text}"
         if b.key in row.means
-        else f"{lower_first(measures[b.key].title)} could not be computed, {b.text}"
+        else f"{lower_first(measures[b.key].title)} could not be computed, and {b.text} is asked for"
         for b in broken or bounds
     ]
     number = count(len(bounds), "bound")
-    said = f"Breaks {len(broken)} of {number}" if broken else f"Keeps {'the' if len(bounds) == 1 else 'all'} {number}"
-    return f"{said.replace('the 1 bound', 'the bound')}{whose}: {'; '.join(told)}."
+    said = f"Breaks {len(broken)} of {number}" if broken else f"Keeps all {number}"
+    if len(bounds) == 1:
+        said = "Breaks the bound" if broken else "Keeps the bound"
+    return f"{said}{whose}: {'; '.join(told)}."
 
 
 def _of_pair(row: Row, shown: list[MeasureLine], told: int, all_of_them: int) -> str:
