@@ -197,7 +197,8 @@ def compare(
     if page is not None:
         say(f"report: {page}")
     line = summary.candidates[0]
-    named = {repr(one) for one in (*(asked or ()), *(bounded if at_most or at_least else ()))}
+    said = (*(asked or ()), *(bounded if at_most or at_least else ()))
+    named = set(map(repr, of_population(said, population)))
     lacking = {key: why for key, why in line.reasons.items() if key in named or not line.figures}
     if not line.figures or lacking:
         for key, why in lacking.items():
