@@ -297,7 +297,11 @@ def test_no_value_next_to_the_one_found_keeps_the_bounds_and_is_better(
     bound = levels[int(share * (len(levels) - 1))]
     found = tune(Knob, DATA, between=(low, low + width), utility=Harm(utility), at_most={Level(risk): bound})
     tried = {int(row.method.at) for row in found.results.rows if isinstance(row.method, Knob)}
-    assert found.keeps
+    if (
+        not found.keeps
+    ):  # a wave may keep the bound where no probe fell: it is said that none was found, not that none is
+        assert "was found with" in found.sentence and all(truth[at][1] > bound for at in tried)
+        return
     for near in {found.value - 1, found.value + 1} & set(truth):
         assert near in tried
         assert truth[int(near)][1] > bound or truth[int(near)][0] >= truth[int(found.value)][0]
