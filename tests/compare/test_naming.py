@@ -147,5 +147,5 @@ def test_a_sentence_names_variables_and_how_coarse_they_become() -> None:
     )
     bands = "Age is given in 6 bands of 10 (<20 to 60+), urbanity "
     assert in_words(chain) == f"{bands}and region in fewer categories{rest}"
-    assert in_words(chain, schema) == f"{bands}in 2 groups, region with rare categories merged{rest}"
+    assert in_words(chain, schema) == f"{bands}in 2 groups, region with the smallest categories merged{rest}"
     assert in_words(Blur(variables=("x",))) == "Blurring of pictures is applied to x."

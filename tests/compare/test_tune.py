@@ -29,7 +29,7 @@ def test_a_whole_number_is_found_exactly(bound: float, far: int) -> None:
     assert found.keeps == bool(keeping)
     assert found.value == (keeping[0] if keeping else far)
     assert found.interval == (found.value, found.value)
-    assert found.tables <= 5 + 2 * math.ceil(math.log2(far))
+    assert found.tables <= 5 + 2 * math.ceil(math.log2(far)) + 2  # the values next to it are tried too
 
 
 def test_a_number_is_found_on_its_lattice_and_the_cost_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,8 +48,9 @@ def test_the_sentence_says_what_was_found_and_that_it_is_exact() -> None:
     found = tune(Knob(at=7), DATA, utility=Harm("rising"), at_most={Level(): 0.01})  # exp(-5) = 0.0067, exp(-4) = 0.018
     assert found.sentence == (
         "Of at from 1 to 40 with toy at most 0.01, Knob(at=5) has the lowest toy (toy 5; toy 0.006738). "
-        f"That is where the bound is met. Nothing in it is random: it is exact. {found.tables} tables were masked, "
-        f"for {found.tables} values of at."
+        "That is where the bound is met. Nothing in it is random: it is exact. "
+        "Next to it 4 (breaks the bound) and 6 (keeps it, toy 6) were tried, in steps of 1. "
+        f"{found.tables} tables were masked, for {found.tables} values of at."
     )
     assert repr(found) == f"Tuning: {found.sentence}"
 
@@ -274,3 +275,66 @@ def test_a_bound_that_bars_a_better_value_is_not_said_to_bar_none() -> None:
     assert "bars no better value" not in short.sentence and "where the bound is met" not in short.sentence
     longer = tune(Knob, DATA, between=(-30, 32), **wish)
     assert longer.keeps and "bars no better value" not in longer.sentence
+
+
+SHAPES = ("falling", "rising", "valley", "hill", "wave")
+
+
+@given(
+    st.sampled_from(SHAPES),
+    st.sampled_from(SHAPES),
+    st.floats(0.05, 0.95),
+    st.integers(-20, 2),
+    st.integers(12, 90),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_value_next_to_the_one_found_keeps_the_bounds_and_is_better(
+    utility: Any, risk: Any, share: float, low: int, width: int
+) -> None:
+    """Whatever rises, falls or does both: what lies one step from what is reported was tried, and is no better."""
+    truth = {x: (_toy(utility, x), _toy(risk, x)) for x in range(low, low + width + 1)}
+    levels = sorted(risk for _, risk in truth.values())
+    bound = levels[int(share * (len(levels) - 1))]
+    found = tune(Knob, DATA, between=(low, low + width), utility=Harm(utility), at_most={Level(risk): bound})
+    tried = {int(row.method.at) for row in found.results.rows if isinstance(row.method, Knob)}
+    if (
+        not found.keeps
+    ):  # a wave may keep the bound where no probe fell: it is said that none was found, not that none is
+        assert "was found with" in found.sentence and all(truth[at][1] > bound for at in tried)
+        return
+    for near in {found.value - 1, found.value + 1} & set(truth):
+        assert near in tried
+        assert truth[int(near)][1] > bound or truth[int(near)][0] >= truth[int(found.value)][0]
+    # nor does any bound that bars a better value lie in a gap between two values tried
+    for before, after in zip(sorted(tried), sorted(tried)[1:], strict=False):
+        kept = [truth[x][1] <= bound for x in (before, after)]
+        barred = [truth[x][0] < truth[int(found.value)][0] for x in (before, after)]
+        assert after - before == 1 or kept[0] == kept[1] or not (barred[0] if kept[1] else barred[1])
+
+
+def _toy(shape: str, x: float) -> float:
+    return {
+        "falling": math.exp(-x),
+        "rising": x,
+        "valley": (x - 2) ** 2,
+        "hill": -((x - 2) ** 2),
+        "wave": math.exp(-x) + 0.3 * math.sin(4 * x),
+    }[shape]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_between_a_value_that_breaks_the_bound_and_the_one_reported_none_is_left_untried(seed: int) -> None:
+    risk = Level(noise=0.02)
+    found = tune(Dial, DATA, utility=Harm("rising"), at_most={risk: 0.2}, seed=seed, budget=120)
+    below = found.beside[0]
+    assert below is not None and found.step == 0.01
+    assert found.value - below == pytest.approx(found.step)  # one step before, the mean breaks the bound
+    assert found.results.row(repr(Dial(below))).means[repr(risk)] > 0.2
+    assert f"{below:g} (breaks the bound)" in found.sentence and "in steps of 0.01." in found.sentence
+
+
+def test_where_the_budget_ends_before_the_step_it_is_said() -> None:
+    found = tune(Dial, DATA, utility=Harm("rising"), at_most={Level(noise=0.02): 0.2}, seed=0, budget=16, replicates=3)
+    below = found.beside[0]
+    assert below is not None and found.value - below > 0.011
+    assert "the budget ended before values between were tried, so raise it" in found.sentence

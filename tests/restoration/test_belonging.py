@@ -135,7 +135,7 @@ def test_a_protected_size_that_can_be_counted_without_the_number_is_told(weights
             assert not told
             continue
         assert len(told) == 1
-        assert f"size can be counted so, right in 100% of {len(data):,} protected values, where the best" in told[0]
+        assert f"size can be counted so, right in 100 % of {len(data):,} protected values, where the best" in told[0]
 
 
 def test_of_a_sample_it_is_said_that_nobody_looked() -> None:

@@ -22,7 +22,7 @@ from sfumato.cli.options import (
     console,
     say,
 )
-from sfumato.project.reading import of_population, read_measures, refuse_unknown
+from sfumato.project.reading import of_population, read_bounds, read_measures, refuse_unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +54,13 @@ def compare(
         typer.Option("--unmatched", help="Record i is not record i: a synthetic file, or one in another order."),
     ] = False,
     measure: MeasureTexts = None,
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='A bound such as "Reidentification=5%"; may be said several times. Those of its sweep if not said.'
+        ),
+    ] = None,
+    at_least: Annotated[list[str] | None, typer.Option(help="A bound on a measure that is better when higher.")] = None,
     population: Population = None,
     records: Annotated[int, typer.Option(min=0, help="List so many records most at risk, by row number.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report to this folder.")] = None,
@@ -84,8 +91,10 @@ def compare(
     Tables in parts, `"register/*.parquet"` or a folder, are measured part by part, by the measures whose memory does
     not grow with the records, or by those named.
 
-    Exit code 1 if a measure that you named has no figure, or none has one; of tables in parts also if it cannot be told
-    which record is which, unless you say --unmatched.
+    With bounds, said here or those of the sweep that wrote the file, it says for each whether it is kept.
+
+    Exit code 1 if a measure that you named has no figure, or none has one, or a bound that you said is broken; of
+    tables in parts also if it cannot be told which record is which, unless you say --unmatched.
 
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
@@ -94,6 +103,7 @@ def compare(
     if is_in_parts(original) or is_in_parts(protected):
         external = audience if audience != "internal" else None
         refuse_others(population=population, records=records, report=report, audience=external)
+        refuse_others(at_most=at_most, at_least=at_least)
         refuse_others(encoding=encoding, delimiter=delimiter, decimal=decimal)
         compare_in_parts(
             original,
@@ -110,11 +120,13 @@ def compare(
         )
         return
     from sfumato.catalogue import measures as known
+    from sfumato.compare.choose import checked_bounds
     from sfumato.compare.defaults import default_measures
     from sfumato.compare.examine import examine
     from sfumato.compare.experiment import Experiment
     from sfumato.data.files import formulas_in, read
     from sfumato.data.schema_file import schema_text
+    from sfumato.project.record import bounds_of_sweep
     from sfumato.project.tables import order_of, read_protected, without_left_out
     from sfumato.show.summarise import summarise_pair
     from sfumato.show.summary import to_json
@@ -123,6 +135,12 @@ def compare(
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
     refuse_unknown(asked or (), data)
+    limits, floors = read_bounds("--at-most", at_most or ()), read_bounds("--at-least", at_least or ())
+    whose = ""
+    if not limits and not floors:
+        limits, floors, whose = bounds_of_sweep(protected, data.fingerprint)
+    bounded = read_measures((*limits, *floors))
+    refuse_unknown(bounded, data)
     written = read_protected(
         protected,
         data,
@@ -143,9 +161,10 @@ def compare(
     usual = sorted(default_measures(data, candidate, population=population), key=lambda chosen: not chosen.decides)
     first = [chosen.measure for chosen in usual]
     others = [cls() for cls in known().values() if cls not in map(type, first)]
-    wanted = of_population(affordable([*first, *others], data) if asked is None else asked, population)
+    chosen_ones = affordable([*first, *others], data) if asked is None else asked
+    wanted = of_population(tuple(dict.fromkeys([*chosen_ones, *bounded])), population)
     experiment = Experiment(data, measures=tuple(wanted), candidates={protected.name: candidate}, seed=seed)
-    before = [m for m in (first if asked is None else asked) if m.about.purpose == "risk"]
+    before = [m for m in dict.fromkeys([*(first if asked is None else asked), *bounded]) if m.about.purpose == "risk"]
     with shown():
         results = experiment.run()
         if before:  # what the original itself would give away, by the measures that matter here
@@ -161,6 +180,8 @@ def compare(
         protected=protected.name,
         deciding=[repr(chosen.measure) for chosen in usual if chosen.decides],
         checked=checked,
+        bounds=checked_bounds(results, "compare", limits, floors),
+        bounds_of=whose,
         command=command_line(),
         schema=schema_text(data.schema.unnamed()),
     )
@@ -176,9 +197,14 @@ def compare(
     if page is not None:
         say(f"report: {page}")
     line = summary.candidates[0]
-    if not line.figures or (measure and line.reasons):
-        for key, why in line.reasons.items():
+    said = (*(asked or ()), *(bounded if at_most or at_least else ()))
+    named = set(map(repr, of_population(said, population)))
+    lacking = {key: why for key, why in line.reasons.items() if key in named or not line.figures}
+    if not line.figures or lacking:
+        for key, why in lacking.items():
             say(f"sfumato: {key} could not be computed: {why}")
+        raise typer.Exit(1)
+    if (at_most or at_least) and any(change.kept is False for change in summary.verdict.changes):
         raise typer.Exit(1)
 
 
@@ -255,7 +281,7 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
 
     from sfumato.cli.outcome import print_cautions
     from sfumato.show.audit_text import audit_verdict
-    from sfumato.show.terminal import pair_table, records_table, verdict_text
+    from sfumato.show.terminal import deciding_table, pair_table, records_table, verdict_text
 
     out = console()
     out.print(Text(summary.title, style="bold"))
@@ -267,7 +293,13 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     if found is not None and found.protected:
         out.print(audit_verdict(found))
         out.print(Text("" if found.passed else f"sfumato audit shows how: {'; '.join(found.repairs)}"))
-    out.print(pair_table(summary, deciding), "")
+    bounds = deciding_table(summary) if summary.bounds else None
+    if bounds is not None:
+        out.print(bounds, "")
+    decided = {bound.key for bound in summary.bounds}
+    others = pair_table(summary, [key for key in deciding if key not in decided])
+    if others.row_count:
+        out.print(others, "")
     for reason, names in summary.uncomputed:
         if some := [summary_name for summary_name in names if summary_name in _names(summary, deciding)]:
             out.print(Text(f"not computed: {', '.join(some)}: {reason}", style="dim"))

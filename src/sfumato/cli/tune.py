@@ -62,6 +62,12 @@ def tune(
     between: Annotated[
         tuple[float, float] | None, typer.Option(help="The least and greatest value; those of a sweep if not said.")
     ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            help="Try one parameter in steps as fine as this; a 200th of the range if not said, whole numbers by 1."
+        ),
+    ] = None,
     utility: Annotated[
         str, typer.Option(help="The measure of utility to make as good as possible.")
     ] = "InformationLoss",
@@ -106,6 +112,8 @@ def tune(
     asked, ranges = _method(method), read_ranges(parameter or ())
     if ranges and (over is not None or between is not None):
         raise ParameterError("say --parameter NAME=LOW:HIGH, or --over and --between, not both")
+    if tolerance is not None and len(ranges) > 1:
+        raise ParameterError("--tolerance is of one parameter; several are searched in about 200 steps each")
     ends = None if between is None else _whole_if_so(between)
     if len(ranges) == 1:
         ((over, ends),) = ranges.items()
@@ -115,8 +123,15 @@ def tune(
         refuse_unknown(read_measures((utility, *limits, *floors)), data)
         seed = settled_seed(seed, say)
         wish = {"utility": utility, "at_most": limits, "at_least": floors}
-        spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
+        spend: dict[str, Any] = {
+            "replicates": replicates,
+            "budget": budget,
+            "seed": seed,
+            "workers": workers_or_default(workers),
+        }
         table = data if whole is None else whole
+        if len(ranges) < 2:
+            spend["tolerance"] = tolerance
         found = _search(asked, table, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
         _tell(found, seed, json=json)
         if not found.keeps:
@@ -161,6 +176,8 @@ def _tell(found: "Tuning | JointTuning", seed: int, *, json: bool) -> None:
             "value": found.value,
             "interval": found.interval,
             "alike": found.alike,
+            "beside": found.beside,
+            "step": found.step,
             "known": found.known,
             "monotone": dict(found.monotone),
         }

@@ -189,10 +189,17 @@ def wishes(
     key = results.key(risk if utility is None else utility)
     if results.figures[key].purpose != purpose:
         raise ParameterError(f"{who}: {key} is a measure of {results.figures[key].purpose}, not of {purpose}")
-    bounds = _bounds(results, who, at_most or {}, "lower") | _bounds(results, who, at_least or {}, "higher")
+    bounds = checked_bounds(results, who, at_most or {}, at_least or {})
     if not bounds:
         raise ParameterError(f"{who}: there is no bound; give for example at_most={{measure: 0.05}}")
     return key, bounds
+
+
+def checked_bounds(
+    results: "Results", who: str, at_most: Mapping[Any, float], at_least: Mapping[Any, float]
+) -> dict[str, float]:
+    """Return the bounds by the keys of their measures; refuse those that cannot be."""
+    return _bounds(results, who, at_most, "lower") | _bounds(results, who, at_least, "higher")
 
 
 def _bounds(results: "Results", who: str, given: Mapping[Any, float], better: str) -> dict[str, float]:

@@ -81,11 +81,21 @@ def clauses(steps: Iterable[Method], schema: Schema | None = None) -> tuple[str,
         if recodings:
             said.append(recoded([step for step in run if isinstance(step, GlobalRecoding)], schema))
             continue
-        for step in run:
+        for step in removed_together(run):
             again = step.variables is not None and step.variables == before and len(step.variables) > 1
             said.append(clause(step).replace(named(step), "these", 1) if again else clause(step))
             before = step.variables
     return tuple(said)
+
+
+def removed_together(steps: Iterable[Method]) -> Iterable[Method]:
+    """Put removals of named variables that follow each other together: nothing is lost by saying them at once."""
+    for removal, run in groupby(steps, lambda step: isinstance(step, VariableRemoval) and bool(step.variables)):
+        several = list(run)
+        if removal and len(several) > 1:
+            yield VariableRemoval(variables=tuple(dict.fromkeys(n for step in several for n in step.variables or ())))
+        else:
+            yield from several
 
 
 def sentence(parts: Iterable[str]) -> str:
@@ -114,7 +124,7 @@ def recoded(steps: Sequence[GlobalRecoding], schema: Schema | None = None) -> st
     """Say which variables are made coarser, and how coarse.
 
     >>> recoded([GlobalRecoding(5, variables=("income",)), GlobalRecoding(rare=0.05, variables=("region", "job"))])
-    'income is given in 5 groups, region and job with rare categories merged'
+    'income is given in 5 groups, region and job with the smallest categories merged'
     """
     ways: dict[str, list[str]] = {}
     for step in steps:
@@ -134,9 +144,9 @@ def _ways(step: GlobalRecoding, schema: Schema | None) -> Iterable[tuple[str, st
     by_share = step.rare if isinstance(step.rare, Mapping) else {}
     for name in stated:
         if name not in (step.bins or ()):
-            yield name, "with rare categories merged" if name in by_share else "in broader categories"
+            yield name, "with the smallest categories merged" if name in by_share else "in broader categories"
     groups = f"in {step.groups} groups" if step.groups is not None else ""
-    rare = "with rare categories merged" if isinstance(step.rare, float) else ""
+    rare = "with the smallest categories merged" if isinstance(step.rare, float) else ""
     for name in (n for n in step.variables or () if n not in stated):
         if not (groups and rare):
             yield name, groups or rare

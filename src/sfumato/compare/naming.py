@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import partial, singledispatch
 from itertools import groupby
 
-from sfumato.compare.clauses import in_words, steps_of
+from sfumato.compare.clauses import in_words, removed_together, steps_of
 from sfumato.compare.figures import written
 from sfumato.composition import Within
 from sfumato.core import Method
@@ -221,7 +221,7 @@ def _unrecoded(steps: Iterable[Method]) -> Iterator[Phrase]:
             told = dict.fromkeys(_suppressing(step) for step in several if isinstance(step, LocalSuppression))
             yield Phrase("suppress", "", "/".join(told).replace("/k=", "/"))
         else:
-            yield from map(phrase, several)
+            yield from map(phrase, removed_together(several))
 
 
 def _suppressing(step: LocalSuppression) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from sfumato.about import MeasureAbout
@@ -34,6 +35,8 @@ class Tuning(Preformatted):
     keeps: bool  # whether its means keep all bounds; if not, no value tried does, and this one comes nearest
     interval: tuple[float, float]  # where the best value lies, 95 %, if utility too changes steadily with the parameter
     alike: tuple[float, float]  # values tried that keep the bounds and whose utility cannot be told from this one's
+    beside: tuple[float | None, float | None]  # the values tried next to it, below and above; None at an end
+    step: float  # how far apart values that may be tried lie
     known: bool  # whether there were replicates enough to tell how sure it is
     objective: str  # the key of the measure that was made as good as possible
     bounds: Mapping[str, float]
@@ -77,12 +80,15 @@ def tune(
     range unless given. Bounds hold for means over replicates, as in :func:`choose`: of a random method single tables
     scatter around them.
 
-    At most ``budget`` tables are masked. Values near the bound are drawn ``replicates`` times at first and more often
-    as the budget allows. The value found was itself masked and measured and keeps every bound; ``interval`` tells
-    where else the bound may be met, by Student's t over the replicates. That is where the best value lies if the
-    bounded figures and utility rise or fall all along the range; the values tried are checked for that, and the
-    sentence says what was seen. ``alike`` tells over which values utility differs by no more than chance: where it is
-    wide, a safer value costs nothing that could be measured. ``seed``, ``workers`` and ``store`` are those of
+    At most ``budget`` tables are masked. Values near the bound are drawn ``replicates`` times at first and more
+    often as the budget allows. Between a value that keeps the bounds and one of better utility that breaks them
+    values are tried until the two are one step apart, ``beside`` tells which were tried next to the one found, and
+    the sentence says so if the budget ended before. The value found was itself masked and measured and keeps every
+    bound; ``interval`` tells where else the bound may be met, by Student's t over the replicates. That is where the
+    best value lies if the bounded figures and utility rise or fall all along the range; the values tried are
+    checked for that, and the sentence says what was seen. ``alike`` tells over which values utility differs by no
+    more than chance: where it is wide, a safer value costs nothing that could be measured. ``seed``, ``workers``
+    and ``store`` are those of
     :class:`Experiment`.
 
     >>> import sfumato
@@ -112,6 +118,8 @@ def tune(
     finding = search.run()
     value = curve.values[finding.place]
     ends = sorted(curve.values[place] for place in finding.open)
+    beside = [None if place is None else curve.values[place] for place in search.tried.beside(finding.place)]
+    below, above = beside if curve.values[0] < curve.values[-1] else beside[::-1]
     same = sorted(curve.values[place] for place in search.tried.alike(finding.place))
     tuning = Tuning(
         over=name,
@@ -120,6 +128,8 @@ def tune(
         keeps=search.tried.keeps(finding.place),
         interval=(ends[0], ends[1]),
         alike=(same[0], same[1]),
+        beside=(below, above),
+        step=_apart(values),
         known=finding.known,
         objective=asked.objective,
         bounds=asked.bounds,
@@ -127,15 +137,23 @@ def tune(
         tables=curve.spent,
         results=curve.results(),
     )
-    return replace(
-        tuning, sentence=_sentence(tuning, finding, (min(values), max(values)), len(curve.values), asked.figures)
-    )
+    rows = {curve.values[place]: row for place, row in curve.rows.items()}
+    return replace(tuning, sentence=_sentence(tuning, finding, values, rows, asked.figures))
+
+
+def _apart(values: tuple[float, ...]) -> float:
+    """Return the distance between two values inside a range, which its ends may cut short."""
+    return max(float(f"{after - before:.6g}") for before, after in pairwise(values))
 
 
 def _sentence(
-    tuning: Tuning, finding: Finding, ends: tuple[float, float], values: int, figures: Mapping[str, MeasureAbout]
+    tuning: Tuning,
+    finding: Finding,
+    values: tuple[float, ...],
+    rows: Mapping[float, Row],
+    figures: Mapping[str, MeasureAbout],
 ) -> str:
-    """Say what was found among so many ``values``, how sure it is, and what it took for granted."""
+    """Say what was found among these ``values``, how sure it is, and what it took for granted."""
     row, name, about = tuning.row, tuning.over, figures[tuning.objective]
     certain = not tuning.method.about.random and not any(m.about.random for m in tuning.results.measures)
     most = "lowest" if about.better == "lower" else "highest"
@@ -144,8 +162,8 @@ def _sentence(
         for key in dict.fromkeys((tuning.objective, *tuning.bounds))
     )
     bent = [figures[key].title for key, fine in tuning.monotone.items() if not fine]
-    whole = len(tuning.results) == values
-    limit, wide = limits(tuning.bounds, figures), f"{name} from {ends[0]:g} to {ends[1]:g}"
+    whole = len(tuning.results) == len(values)
+    limit, wide = limits(tuning.bounds, figures), f"{name} from {min(values):g} to {max(values):g}"
     if not tuning.keeps:
         said = [f"No value of {wide} was found with {limit}; {tuning.method!r} comes nearest ({has})."]
         said.append(f"Give a wider range of {name}, a looser bound, or another method.")
@@ -161,6 +179,7 @@ def _sentence(
         said.append(_single(row, tuning.bounds, figures))
     if tuning.keeps and finding.why != "free":
         said.append(_open(tuning, finding.why, certain=certain, whole=whole, bent=bool(bent)))
+        said.append(_beside(tuning, rows, figures, certain=certain))
     if tuning.keeps and tuning.alike != (tuning.value, tuning.value):
         said.append(
             f"By standard errors, {about.title} from {name} = {tuning.alike[0]:g} to {tuning.alike[1]:g} "
@@ -188,6 +207,22 @@ def _open(tuning: Tuning, why: str, *, certain: bool, whole: bool, bent: bool) -
         return f"The budget ended before it was exact: the best value lies from {low:g} to {high:g}."
     what = "the bound is met somewhere" if why == "bound" else "the best value lies"
     return f"By standard errors (95 %) {what} from {low:g} to {high:g}."
+
+
+def _beside(tuning: Tuning, rows: Mapping[float, Row], figures: Mapping[str, MeasureAbout], *, certain: bool) -> str:
+    """Say which values were tried next to the one found, what they did, and how fine the steps are."""
+    about, told, wide = figures[tuning.objective], [], False
+    for value in tuning.beside:
+        if value is None:
+            continue
+        row = rows[value]
+        breaks = not all(figures[key].keeps(row.means[key], bound) for key, bound in tuning.bounds.items())
+        wide |= abs(value - tuning.value) > 1.001 * tuning.step and (breaks or certain)
+        has = f"{about.title} {written(row.means[tuning.objective], about.unit)}"
+        told.append(f"{value:g} ({'breaks the bound' if breaks else f'keeps it, {has}'})")
+    ended = "; the budget ended before values between were tried, so raise it" if wide else ""
+    were = "were" if len(told) > 1 else "was"
+    return f"Next to it {' and '.join(told)} {were} tried, in steps of {tuning.step:g}{ended}."
 
 
 def _single(row: Row, bounds: Mapping[str, float], figures: Mapping[str, MeasureAbout]) -> str:

@@ -6,7 +6,7 @@ are protected first, as long as it stays exact; what remains is the relation. Co
 rounding are taken as whole. Products and quotients are sums of logarithms.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,25 @@ def relation(
             if found is not None:
                 return found
     return None
+
+
+def held_by(sums: Relation, columns: Mapping[str, Floats], total: str, usual: Mapping[str, Floats]) -> float:
+    """Return the share of the records with all values in which a total is what its parts make; 1 where there are none.
+
+    Figures may be off by the rounding of ``usual`` ones, those of the table in which the relation was found.
+
+    >>> table = {"all": np.array([3.0, 5, 7]), "some": np.array([1.0, 2, 3]), "rest": np.array([2.0, 3, 9])}
+    >>> round(held_by(Relation(("some", "rest"), (1, 1), 0, False, 1, 3), table, "all", table), 3)
+    0.667
+    """
+    made = sums.applied({name: columns[name] for name in sums.parts})
+    there = ~np.isnan(made) & ~np.isnan(columns[total])
+    if not there.any():
+        return 1.0
+    size, rounding = usual[total], np.stack([usual[name] for name in sums.parts], axis=1)
+    whole = ~np.isnan(size) & ~np.isnan(rounding).any(axis=1)
+    off = 1e-6 * np.abs(columns[total]) if sums.product else _tolerance(size[whole], rounding[whole])
+    return float(np.mean((np.abs(made - columns[total]) <= off)[there]))
 
 
 def _found(target: Floats, columns: dict[str, Floats], protected: set[str], *, product: bool) -> Relation | None:

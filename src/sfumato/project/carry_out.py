@@ -86,11 +86,24 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         candidates=plan.candidates,
         sample=max(len(plan.data), FEWEST),
     )
+    from sfumato.project.plan import WIDEST, wider
+
     Record.of(plan).save(plan.out)
     store = plan.out / STORE
     _warn(experiment.measure_original(store=store), plan, tell)
     results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
     table, checked, passed_over = chosen_table(results, plan, tell, recorder)
+    bounded = bool(plan.at_most or plan.at_least)
+    failed = table is None or (checked is not None and not checked.passed and not plan.despite_audit)
+    more = wider(plan) if bounded and failed else None
+    if more is not None:
+        before, after = len(plan.methods), len(more.methods)
+        tell(f"none of {before} can be published: {after - before} more are tried, as --breadth {WIDEST} does")
+        plan = more
+        Record.of(plan).save(plan.out)
+        experiment = replace(experiment, methods=plan.methods)
+        results = _scored(experiment.run(workers=plan.workers, store=store, progress=recorder, original=True))
+        table, checked, passed_over = chosen_table(results, plan, tell, recorder)
     summary = summarise(
         results,
         _examined(results, table, plan, recorder) if table is not None else None,
@@ -110,6 +123,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         command=command,
         schema=schema_text(plan.data.schema.unnamed()),
         in_the_way=in_the_way(results, plan) if table is None else (),
+        widest=more is not None or plan.breadth == WIDEST,
     )
     recorder.phase("report")
     remove_unfinished(plan)

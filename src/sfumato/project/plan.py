@@ -1,7 +1,7 @@
 """What a sweep is to do: read and checked, so that nothing but the work is left."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from sfumato.core import Measure, Method
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
+
+
+WIDEST = 3  # breadth
 
 
 @dataclass(frozen=True)
@@ -240,6 +243,32 @@ def planned(
         tell(f"{plan.name}: {note}")
     remind(data, open_yet, tell)
     return plan
+
+
+def wider(plan: Plan) -> Plan | None:
+    """Return the plan with all candidates that can be composed beside its own; None where there are no others.
+
+    A sweep whose few candidates all break a bound tries these before it gives up. A run again does the same, so that
+    ``breadth`` stays what was asked for.
+    """
+    if not plan.composed or plan.breadth >= WIDEST or plan.choose is not None:
+        return None
+    ways = composed_candidates(
+        plan.data,
+        plan.measures,
+        {**plan.at_most, **plan.at_least},
+        WIDEST,
+        first=plan.first,
+        seed=plan.seed,
+        tell=unheard,
+        whole=0 if plan.whole is None else len(plan.whole),
+    )
+    known = set(map(repr, plan.methods))
+    more = {repr(way.method): way for way in ways if repr(way.method) not in known}
+    if not more:
+        return None
+    methods = (*plan.methods, *(way.method for way in more.values()))
+    return replace(plan, methods=methods, whys={**plan.whys, **{label: way.why for label, way in more.items()}})
 
 
 def _of_households_too(data: "Microdata", limits: Mapping[str, float], tell: Tell, *, whole: bool) -> dict[str, float]:

@@ -140,3 +140,21 @@ class Record:
             sample=max(self.sample, FEWEST),
         )
         return experiment.finished(store=Path(folder) / STORE)
+
+
+def bounds_of_sweep(path: Path, fingerprint: str) -> tuple[dict[str, float], dict[str, float], str]:
+    """Return the bounds of the sweep that wrote a protected file of this table, and whose they are.
+
+    None where no such sweep is known, or its plan cannot be read.
+    """
+    from sfumato.errors import FileError
+    from sfumato.project.tables import written_with
+
+    plan = written_with(path, NAME)
+    try:
+        record = None if plan is None else Record.read(plan.parent)
+    except FileError:
+        record = None
+    if plan is None or record is None or record.fingerprint != fingerprint:
+        return {}, {}, ""
+    return dict(record.at_most), dict(record.at_least), f" of the sweep in {plan.parent}"

@@ -96,13 +96,13 @@ def released_in(places: "Iterable[Path]") -> dict[str, Path]:
 
 def schema_beside(path: Path, tell: Tell) -> Path | None:
     """Find the schema that was written with a protected table."""
-    place = _written_with(path, f"{path.name}.schema.toml")
+    place = written_with(path, f"{path.name}.schema.toml")
     if place is not None:
         tell(f"{path.name} is read with {place}, which was written with it; say --protected-schema for another")
     return place
 
 
-def _written_with(path: Path, name: str) -> Path | None:
+def written_with(path: Path, name: str) -> Path | None:
     """Find a file that was written with a protected table.
 
     It is in the folder of what is internal; of a sweep beside the folder of its release; of earlier versions beside
@@ -139,7 +139,7 @@ def order_told(path: Path, tell: Tell = unheard) -> tuple[int, str] | None:
     except (ValueError, KeyError, TypeError):
         return None
     tell(
-        f"{path.name} is in random order; {_written_with(path, provenance_path(path).name)} tells which record is which"
+        f"{path.name} is in random order; {written_with(path, provenance_path(path).name)} tells which record is which"
     )
     return found
 
@@ -167,7 +167,7 @@ def left_out_of(path: Path, names: tuple[str, ...], tell: Tell = unheard) -> tup
 
 def _note_of(path: Path) -> "dict[str, Any] | None":
     """Read the note that was written with a release; None where there is none, or it is of another file."""
-    note = _written_with(path, provenance_path(path).name)
+    note = written_with(path, provenance_path(path).name)
     if note is None:
         return None
     try:

@@ -70,9 +70,9 @@ def told_of_households(original: Microdata, table: Microdata, near: float, margi
     if found.share < REBUILT and not counted:
         return []
     return [
-        f"households can still be put together by {wording.listed(found.by, most=6)}: those of {found.share:.0%} of "
-        f"the persons who live with others{''.join(counted)}; who knows a family finds it among them: coarsen the "
-        "weight with WeightMasking('classes'), or what members share"
+        f"households can still be put together by {wording.listed(found.by, most=6)}: those of "
+        f"{100 * found.share:.0f} % of the persons who live with others{''.join(counted)}; who knows a family finds it "
+        "among them: coarsen the weight with WeightMasking('classes'), or what members share"
     ]
 
 
@@ -89,7 +89,7 @@ def _counted(original: Microdata, table: Microdata, found: Reassembled, near: fl
         guess = best_guess(aim).share
         if right - guess > margin:
             said.append(
-                f"; {aim.name} can be counted so, right in {right:.0%} of {len(aim.cells):,} protected values, where "
-                f"the best guess is in {guess:.0%}"
+                f"; {aim.name} can be counted so, right in {100 * right:.0f} % of {len(aim.cells):,} protected values, "
+                f"where the best guess is in {100 * guess:.0f} %"
             )
     return said

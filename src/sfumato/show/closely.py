@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sfumato.compare.examine.findings import Examination, OverRecords, VariableDetail
+from sfumato.compare.examine.findings import BrokenSum, Examination, OverRecords, VariableDetail
 from sfumato.compare.figures import figure
 from sfumato.compare.results import Results, Row
 from sfumato.restoration.findings import Checked
@@ -43,8 +43,14 @@ def detail_of(results: Results, found: Examination, *, first: str | None, checke
         coefficients=found.regressions.coefficients if found.regressions else (),
         usefulness=useful,
         by_pair=_by_pair(row, results, keys),
-        release=release_of(row.method, found.release, useful, checked) if found.release is not None else None,
+        release=release_of(row.method, found.release, useful, checked, _sums(out))
+        if found.release is not None
+        else None,
     )
+
+
+def _sums(found: Examination) -> tuple[BrokenSum, ...]:
+    return () if found.cautions is None else found.cautions.broken_sums
 
 
 def _by_pair(row: Row, results: Results, keys: list[str]) -> tuple[PairFigures, ...]:

@@ -23,6 +23,7 @@ from sfumato.show.vega import (
     values,
 )
 
+HALF = 54  # characters of a legend's entry that half the width of a picture has room for
 LONG = 40  # characters of a name before it is shortened in a picture
 LIVELY = "datum.frontier || datum.chosen || family.family && indexof(family.family, datum.family) >= 0"
 STAR = "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z"
@@ -219,7 +220,7 @@ def _marks(summary: Summary, points: Sequence[dict[str, Any]], x: Spec, y: Spec,
     legend = {
         "title": "Method (click to highlight)" if live else "Method",
         "symbolOpacity": 1,
-        "columns": 1 if longest > 2 * LONG else 2 if longest > LONG else 4,
+        "columns": 1 if longest > HALF else 2 if longest > LONG else 4,
         "labelLimit": 640,
     }
     colours = {"domain": families, "range": cycled(COLOURS, len(families))}

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfumato.compare.figures import written
 from sfumato.display import visible
 from sfumato.show import wording
 
@@ -31,6 +32,7 @@ def _environment() -> Any:
     environment.filters["quantity"] = wording.quantity
     environment.filters["spread"] = wording.spread
     environment.filters["percentage"] = wording.percentage
+    environment.filters["share"] = lambda value: written(value, "share")
     environment.filters["duration"] = wording.duration
     environment.filters["code"] = code
     return environment

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sfumato.compare.figures import written
 from sfumato.data.atomic import reason, replacing
 from sfumato.display import visible_page
 from sfumato.errors import FileError
@@ -41,6 +42,7 @@ def _environment() -> Any:
     environment.filters["quantity"] = wording.quantity
     environment.filters["spread"] = wording.spread
     environment.filters["percentage"] = wording.percentage
+    environment.filters["share"] = lambda value: written(value, "share")
     environment.filters["duration"] = wording.duration
     return environment
 

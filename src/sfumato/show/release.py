@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sfumato.compare.examine.findings import Deed, Examination, PairUtility, ReleasedVariable, ReleaseFacts
+from sfumato.compare.examine.findings import BrokenSum, Deed, Examination, PairUtility, ReleasedVariable, ReleaseFacts
 from sfumato.compare.figures import listed
 from sfumato.composition import Chain
 from sfumato.core import Method
@@ -34,11 +34,16 @@ COUNTED: dict[Grade, str] = {
 
 
 def release_of(
-    method: Method | None, facts: ReleaseFacts, useful: Usefulness | None, checked: Checked | None = None
+    method: Method | None,
+    facts: ReleaseFacts,
+    useful: Usefulness | None,
+    checked: Checked | None = None,
+    broken: Sequence[BrokenSum] = (),
 ) -> Release:
     """Describe a protected file without a word on risk, parameters, seeds or single records.
 
-    ``checked`` says what was done to it after the method: columns left out and values blanked count too.
+    ``checked`` says what was done to it after the method: columns left out and values blanked count too; ``broken``
+    are sums that no longer hold.
     """
     facts = _facts_going_out(facts, checked)
     steps: tuple[Method, ...] = method.steps if isinstance(method, Chain) else (method,) if method is not None else ()
@@ -69,8 +74,16 @@ def release_of(
         advice=advice_on(
             facts.variables, steps, weighted=any(v.name == facts.weight for v in facts.variables), weight=facts.weight
         ),
-        besides=(*(checked.public if checked is not None else ()), *_sampled(facts)),
+        besides=(*(checked.public if checked is not None else ()), *_no_sums(broken), *_sampled(facts)),
     )
+
+
+def _no_sums(broken: Sequence[BrokenSum]) -> tuple[str, ...]:
+    if not broken:
+        return ()
+    totals = listed(tuple(one.name for one in broken), NAMED)
+    is_ = "is" if len(broken) == 1 else "are"
+    return (f"In many records {totals} {is_} no longer the sum of the parts: they were protected apart.",)
 
 
 def _sampled(facts: ReleaseFacts) -> tuple[str, ...]:
@@ -103,6 +116,7 @@ def going_out(found: Examination, checked: Checked | None) -> Examination:
             warned,
             gaps=tuple(gap for gap in warned.gaps if gap.name not in gone),
             recoded=tuple(name for name in warned.recoded if name not in gone),
+            broken_sums=tuple(s for s in warned.broken_sums if gone.isdisjoint((s.name, *s.parts))),
         )
     return replace(found, release=release, detail=detail, usefulness=useful, cautions=warned)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sfumato.about import keeps_bound
 from sfumato.arguments import TEXT, YES_OR_NO, require, require_bounds
 from sfumato.compare.examine.findings import LOOKED_FOR, Examination
 from sfumato.compare.figures import written
@@ -45,6 +46,7 @@ def summarise(
     command: str = "",
     schema: str = "",
     in_the_way: Sequence[str] = (),
+    widest: bool = False,
 ) -> Summary:
     """Tell what a sweep found: the candidates ranked, the frontier, and with bounds the chosen one.
 
@@ -52,7 +54,8 @@ def summarise(
     told of in detail if it was examined: ``examination`` is what ``sfumato.compare.examine`` found in it. ``whys`` are
     sentences on candidates by their label. ``checked`` is what was done to the chosen table before it goes out, with
     its audit; one that fails is published ``despite_audit`` only. Candidates ``passed_over`` failed theirs. The steward
-    may choose another that keeps the bounds ``by_hand``. Where none keeps the bounds, ``in_the_way`` says why.
+    may choose another that keeps the bounds ``by_hand``. Where none keeps the bounds, ``in_the_way`` says why, and
+    ``widest`` that no others can be composed.
     """
     who, texts = "summarise", {"file": file, "released": released, "command": command, "schema": schema}
     require(who, Results, "the results of an experiment", results=results)
@@ -101,6 +104,7 @@ def summarise(
             despite_audit=despite_audit,
             undeclared=undeclared,
             in_the_way=in_the_way,
+            widest=widest,
             file=file,
             distinct={line.name: line.distinct for line in lines.variables},
         ),
@@ -108,7 +112,7 @@ def summarise(
         records=len(results.table),
         question=_question(results, file, bounds, lines.measures, choice.objective if choice else utility),
         sentence=choice.sentence if choice else _without_bound(frontier, lines.measures[risk]),
-        headline=_headline(candidates, lines, frontier, (risk, utility), bounds, checked),
+        headline=_headline(candidates, lines, frontier, (risk, utility), bounds, checked, row),
         variables=lines.variables,
         measures=tuple(lines.measures.values()),
         candidates=candidates,
@@ -143,13 +147,16 @@ def summarise_pair(
     protected: str,
     deciding: Sequence[str] = (),
     checked: Checked | None = None,
+    bounds: Mapping[str, float] | None = None,
+    bounds_of: str = "",
     command: str = "",
     schema: str = "",
 ) -> Summary:
-    """Tell how one protected file compares with its original.
+    """Tell how one protected file compares with its original, and whether it keeps ``bounds``.
 
     ``deciding`` are the keys of the measures that decide for such a file: they make the headline, those of risk first.
-    For a purpose of which none was computed, the first that was stands there. ``checked`` holds the audit of the file.
+    For a purpose of which none was computed, the first that was stands there. ``checked`` holds the audit of the file,
+    ``bounds_of`` says whose the bounds are.
     """
     lines, row = lines_of(results), results.rows[0]
     told = [key for key in lines.measures if math.isfinite(row.means.get(key, math.nan))]
@@ -159,11 +166,16 @@ def summarise_pair(
         heads = [k for p in (risks, losses) for k in [key for key in p if key in deciding] or p[:1]]
     shown = [lines.measures[key] for key in heads]
     facts = examination.cautions if examination else None
+    asked = tuple(_bound(lines.measures[key], limit) for key, limit in (bounds or {}).items())
     sentence = _of_pair(row, shown, len(told), len(lines.measures))
+    if asked:
+        sentence = f"{_of_bounds(row, asked, lines.measures, bounds_of)} {sentence}"
     return Summary(
         kind="compare",
         title=f"{protected} against {file}",
-        verdict=verdict_of(results, row, examination, None, name=sentence, done="", measures=lines.measures),
+        verdict=verdict_of(
+            results, row, examination, None, name=sentence, done="", measures=lines.measures, bounds=asked
+        ),
         file=file,
         records=len(results.table),
         question=f"How risky and how useful is {protected}, seen against {file} ({_size(results)})?",
@@ -173,6 +185,7 @@ def summarise_pair(
         measures=tuple(lines.measures.values()),
         candidates=(replace(lines.candidates[row.candidate], rank=1),),
         run=_run(results, command, schema),
+        bounds=asked,
         detail=detail_of(results, examination, first=shown[0].key if risks else None) if examination else None,
         released=protected,
         cautions=(*by_position(results, row), *cautions(results, row, facts, {}), *_failed(examination)),
@@ -196,6 +209,22 @@ def _size(results: Results) -> str:
 def _bound(measure: MeasureLine, limit: float) -> Bound:
     side = "at most" if measure.better == "lower" else "at least"
     return Bound(measure.key, measure.name, limit, f"{side} {written(limit, measure.unit)}")
+
+
+def _of_bounds(row: Row, bounds: Sequence[Bound], measures: Mapping[str, MeasureLine], whose: str) -> str:
+    """Say yes or no to each bound; one of which there is no figure is not kept."""
+    broken = [b for b in bounds if not keeps_bound(row.means.get(b.key, math.nan), b.limit, measures[b.key].better)]
+    told = [
+        f"{lower_first(measures[b.key].title)} {written(row.means[b.key], measures[b.key].unit)}, {b.text}"
+        if b.key in row.means
+        else f"{lower_first(measures[b.key].title)} could not be computed, and {b.text} is asked for"
+        for b in broken or bounds
+    ]
+    number = count(len(bounds), "bound")
+    said = f"Breaks {len(broken)} of {number}" if broken else f"Keeps all {number}"
+    if len(bounds) == 1:
+        said = "Breaks the bound" if broken else "Keeps the bound"
+    return f"{said}{whose}: {'; '.join(told)}."
 
 
 def _of_pair(row: Row, shown: list[MeasureLine], told: int, all_of_them: int) -> str:
@@ -232,6 +261,7 @@ def _headline(
     axes: tuple[str, str],
     bounds: tuple[Bound, ...],
     checked: Checked | None,
+    row: Row | None,
 ) -> tuple[tuple[str, str], ...]:
     """Tell the figures of both axes, before and after, and how many candidates keep the bounds."""
     measures, before = lines.measures, lines.original
@@ -245,6 +275,8 @@ def _headline(
                 if key in known:
                     limit = f" of the file that goes out, {text} before repairs{limit}"
                     text = written(known[key], measures[key].unit)
+                elif row is not None and len(drawn := row.values.get(key, ())) > 1:
+                    limit = f", of the file that goes out {written(drawn[0], measures[key].unit)}{limit}"
                 was = f"; the original has {before.figures[key].text}" if before and key in before.figures else ""
                 told.append((text, f"{measures[key].title}{limit}{was}"))
     if bounds:

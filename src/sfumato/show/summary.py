@@ -100,6 +100,7 @@ class Verdict:
     warnings: tuple[str, ...] = ()  # bounds that ask for nothing, a choice that chance may have made
     advice: tuple[str, ...] = ()  # what to change if nothing can be published
     changes: tuple[Change, ...] = ()
+    explained: tuple[str, ...] = ()  # what lines of these mean that their words leave open
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,24 @@ def verdict_text(summary: Summary, width: int = 0) -> Text:
     ):
         if sentences:
             text.append(heading, style="bold default")
-            whole = _cut(f"{heading}{joint.join(sentences)}.", width, lines)
+            whole = _joined(heading, sentences, joint, width, lines)
             text.append(f"{whole[len(heading) :]}\n", style="not bold default")
     return text
+
+
+def _joined(heading: str, sentences: Sequence[str], joint: str, width: int, lines: int) -> str:
+    """Join what fits into so many lines of a width, and say how much more the report has.
+
+    >>> _joined("The price: ", ("no value made blank", "coarser: age", "removed: town"), "; ", 40, 2)
+    'The price: no value made blank; coarser: age; 1 more in the report.'
+    """
+    for number in range(len(sentences), 1, -1):
+        left = len(sentences) - number
+        text = f"{heading}{joint.join([*sentences[:number], *([f'{left} more in the report'] if left else [])])}."
+        if not width or len(wrapped_lines(text, width)) <= lines:
+            return text
+    more = f"{joint}{len(sentences) - 1} more in the report" if len(sentences) > 1 else ""
+    return f"{_cut(f'{heading}{sentences[0]}', width, lines)}{more}."
 
 
 def _cut(text: str, width: int, lines: int) -> str:
@@ -80,14 +95,14 @@ def some_of(sentences: Sequence[str], width: int, lines: int) -> list[str]:
 
 def deciding_table(summary: Summary) -> Table | None:
     """Return what decides, before and after: what is bounded with its worst single case, and what is optimised."""
-    changes, kept, bounded = summary.verdict.changes, [], False
+    changes, kept, bounded, shown_above = summary.verdict.changes, [], False, False
     titles = {summary.measure(key).title for key in (summary.risk, summary.utility) if key is not None}
     for change in changes:
         if not change.part:
             bounded = bool(change.bound)
-            shown = bounded or change.what in titles
+            shown = shown_above = bounded or change.what in titles
         else:
-            shown = (bounded and change.what.startswith(LARGEST)) or change.what == GOES_OUT
+            shown = (bounded and change.what.startswith(LARGEST)) or (shown_above and change.what == GOES_OUT)
         if shown:
             kept.append(change)
     return _changes_table(kept)
@@ -121,7 +136,7 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
     that cannot be told apart from the chosen one. Standard errors are left out where there is no room for them.
     """
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
-    shown = summary.candidates[:most]
+    shown = _first_ones(summary, most)
     names_used = [m.name.partition("(")[0] for m in summary.measures]
     headings = {m.key: _heading(m, alone=names_used.count(m.name.partition("(")[0]) == 1) for m in summary.measures}
     deciding = {summary.utility, summary.risk, *(bound.key for bound in summary.bounds)}
@@ -142,6 +157,12 @@ def candidates_table(summary: Summary, width: int = 80, most: int = ROWS) -> Tab
         cells = (_sign(line) + _doubt(line), _middle(line.name, room), *figures)
         table.add_row(*(Text(cell) for cell in cells), style=_style(line))
     return table
+
+
+def _first_ones(summary: Summary, most: int) -> tuple[CandidateLine, ...]:
+    """Return the first candidates, the chosen one among them."""
+    shown, chosen = summary.candidates[:most], summary.chosen
+    return shown if not shown or chosen is None or chosen in shown else (*shown[:-1], chosen)
 
 
 def _columns(

@@ -37,6 +37,7 @@ CONFIG: Spec = {
         "titleFontWeight": "normal",
         "titleFontSize": 12,
         "labelFontSize": 11,
+        "labelSeparation": 6,  # or numbers run together
         "gridColor": PALE,
         "domainColor": GREY,
         "tickColor": GREY,

@@ -5,7 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sfumato.about import MeasureAbout, keeps_bound
 from sfumato.compare.choose import Choice, Shortfall, asks_for_all, keeps, left_open
-from sfumato.compare.examine.findings import Examination, FewLeft, MoreKnown, ReleaseFacts, VariableDetail
+from sfumato.compare.examine.findings import (
+    Examination,
+    FewLeft,
+    Merged,
+    MoreKnown,
+    ReleaseFacts,
+    VariableDetail,
+)
 from sfumato.compare.figures import listed, written
 from sfumato.compare.results import Results, Row
 from sfumato.compare.rows import half_width
@@ -20,12 +27,29 @@ from sfumato.show.wording import count, lower_first, number, percentage
 
 EXPECTED = "expected re-identifications"
 BY_CHANCE = ("by chance", "baseline")  # parts that say how often an intruder would be right without the file
-COARSER, UNTRUE = ("grouped", "ends coded", "rounded"), ("perturbed",)
+COARSER, ENDS, UNTRUE = ("grouped", "rounded"), ("ends coded",), ("perturbed",)
 LABEL = 24  # characters of a category's label
+SUMS = 3  # that no longer hold and are told with their figures
+GROUPS = 3  # of categories put together that are told for one variable
 REASONS = 3  # told where nothing could be measured
 GOES_OUT = "of the file that goes out"
 PERSONS_FOUND = "Re-identification under the worst scenario"
 KNOWING_ALL = "by who knows all variables, too"  # beyond the scenarios
+EXPLAINED: Mapping[str, str] = {  # lines of the table before / after, by how they end
+    KNOWING_ALL: "an intruder who knows every variable of a person, amounts and answers too, and not only the keys of "
+    "a scenario, would find so many records: what the scenarios leave out, on which there is no bound unless it is "
+    "asked for",
+    "if the file told who lives together": "the file holds no number of the household, and an intruder puts families "
+    "together by what their members share; with the number, if it were published, he would find so many",
+    "largest chance of a record": "how likely the single record that is easiest to find is found; the bound is on the "
+    "mean over all records",
+    "largest chance of a household": "how likely the single household that is easiest to find is found; the bound is "
+    "on the mean over all households",
+    "violating k": "protected records that fewer than k records agree with, where a blank may be any value; "
+    "KAnonymity counts blanks by its own rule, told below, so that the two may differ",
+    GOES_OUT: "figures of a random method are means over its draws, and repairs come after them; this is the figure of "
+    "the one file that is written, as sfumato compare finds it",
+}
 DEAR: Mapping[str, float] = {"share": 0.02, "percent": 2.0}  # by unit of utility: a loss that is worth saying
 MOSTLY = 0.8  # of what a wider bound gains
 MANY = 100  # different numbers from which on they tell records apart
@@ -46,6 +70,7 @@ def verdict_of(
     despite_audit: bool = False,
     undeclared: Undeclared | None = None,
     in_the_way: Sequence[str] = (),
+    widest: bool = False,
     file: str = "",
     distinct: Mapping[str, int] | None = None,
 ) -> Verdict:
@@ -78,12 +103,15 @@ def verdict_of(
         publish = False
     else:
         publish, words = True, f"Publish: {name}{', chosen by hand' if choice.by_hand else ''}{_without(checked)}"
+    changes = tuple(
+        _changes(results, row, measures, bounds, checked, None if examination is None else examination.knowing)
+    )
     return Verdict(
         publish=publish,
         words=words,
         done=done,
         found=_against_chance(results, row) or _found(results, row, bounds),
-        basis=basis_of(results, row) if row is not None else basis_of(results, *results.rows),
+        basis=" ".join(filter(None, (basis_of(results, *([row] if row is not None else results.rows)), _draws(row)))),
         price=(
             *(_losses(examination) if examination is not None else ()),
             *(_price_of_bounds(results, row, choice, called) if choice is not None and row is not None else ()),
@@ -96,13 +124,15 @@ def verdict_of(
             *(_left_out(results, checked) if row is not None else ()),
             *(_by_hand(results, row, choice, called) if choice is not None else ()),
             *(_warnings(results, row, choice, bounds, measures) if choice is not None else ()),
+            *(_unlucky(results, row, choice, called) if choice is not None and row is not None else ()),
             *(_membership(results, row) if row is not None else ()),
             *(_units_found(examination) if examination is not None else ()),
+            *(_broken_sums(examination) if examination is not None else ()),
             *(_level_weights(examination.release) if examination is not None else ()),
             *_given_back(checked),
             *(silent.sentences if silent is not None and choice is not None else ()),
         ),
-        advice=(*_advice(results, choice, measures, bounds, called), *in_the_way)
+        advice=(*_advice(results, choice, measures, bounds, called, widest=widest), *in_the_way)
         if choice is not None and row is None
         else (
             *(silent.advice(file) if silent is not None else ()),
@@ -110,8 +140,11 @@ def verdict_of(
         )
         if publish is False
         else (),
-        changes=tuple(
-            _changes(results, row, measures, bounds, checked, None if examination is None else examination.knowing)
+        changes=changes,
+        explained=tuple(
+            f"{words[:1].upper()}{words[1:]}: {what}."
+            for words, what in EXPLAINED.items()
+            if any(change.part and change.what.endswith(words) for change in changes)
         ),
     )
 
@@ -134,6 +167,13 @@ def basis_of(results: Results, *rows: Row | None) -> str:
             f"{results.sampled:,}, the audit of as many, with suppressed values first.",
         )
     return " ".join(said)
+
+
+def _draws(row: Row | None) -> str:
+    """Say of a random candidate that its figures are means over several tables, of which one goes out."""
+    if row is None or row.method is None or not row.method.about.random or row.replicates < 2:
+        return ""
+    return f"Figures are means over {row.replicates} draws; the first of them is the file that goes out."
 
 
 def _estimate(results: Results, key: str, error: float) -> str:
@@ -189,6 +229,18 @@ def _units_found(examination: Examination) -> Iterator[str]:
         )
 
 
+def _broken_sums(examination: Examination) -> Iterator[str]:
+    """Warn that totals are no longer what their parts make."""
+    broken = examination.cautions.broken_sums if examination.cautions is not None else ()
+    if broken:
+        told = [
+            f"{one.name} = {one.formula} ({percentage(one.after)} of the records, before {percentage(one.before)})"
+            for one in sorted(broken, key=lambda one: one.after)
+        ]
+        more = f" and {count(len(told) - SUMS, 'other sum')}" if len(told) > SUMS else ""
+        yield f"No longer adds up after protection: {', '.join(told[:SUMS])}{more}."
+
+
 def _level_weights(release: ReleaseFacts | None) -> Iterator[str]:
     """Warn that the weights are all the same now, so that they weigh nothing."""
     for variable in release.variables if release is not None else ():
@@ -231,8 +283,8 @@ def _price_of_bounds(results: Results, row: Row, choice: Choice, names: Mapping[
         has, would = (written(r.means[choice.objective], about.unit) for r in (row, best))
         yield (
             f"the bound on {lower_first(bounded.title)} costs {about.title} {has} instead of {would}: with "
-            f"{written(best.means[key], bounded.unit)} in place of {written(choice.bounds[key], bounded.unit)} "
-            f"{names.get(best.candidate, best.candidate)} would do"
+            f"{written(best.means[key], bounded.unit)} in place of {written(choice.bounds[key], bounded.unit)} it "
+            f"would be {names.get(best.candidate, best.candidate)}"
         )
 
 
@@ -285,6 +337,25 @@ def _warnings(
         yield "The chosen one is random and was drawn once, so its spread is unknown. Run several replicates."
 
 
+def _unlucky(results: Results, row: Row, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+    """Warn that the draw that goes out is worse than the mean it was chosen by, and than another candidate's table."""
+    key, about = choice.objective, results.figures[choice.objective]
+    own = row.values.get(key, ())
+    able = set(choice.feasible) - {row.candidate, *choice.passed_over}
+    others = [r for r in results.rows if r.candidate in able and r.values.get(key)]
+    if len(own) < 2 or not others or math.isnan(own[0]):
+        return
+    best = min(others, key=lambda r: _worse(r.values[key][0], about))
+    if _worse(own[0], about) - _worse(best.values[key][0], about) < DEAR.get(about.unit, math.inf):
+        return
+    has, mean, would = (written(value, about.unit) for value in (own[0], row.means[key], best.values[key][0]))
+    yield (
+        f"The draw that goes out has {about.title} {has}, and the mean of the draws is {mean}: "
+        f"{names.get(best.candidate, best.candidate)} would go out with {would}. Choose it with --choose, or draw "
+        "again with another seed."
+    )
+
+
 def _membership(results: Results, row: Row) -> Iterator[str]:
     """Say of records drawn anew that nothing was measured of who took part."""
     if _drawn_anew(results, row):
@@ -317,19 +388,22 @@ def _against_chance(results: Results, row: Row | None) -> str:
 
 def _intruder(results: Results, row: Row | None) -> Iterator[str]:
     """Say which intruder decides and what the other finds, and how sure an estimate of the population is."""
-    for key in results.figures:
+    known = [key for key in results.figures if row is not None and key in row.means]
+    silent = [k for k in known if row is not None and WITH_REGISTER in row.parts.get(k, {})]
+    if row is not None and silent and not results.table.schema.scenarios:
+        units = ["households" if "household" in results.figures[key].title else "records" for key in silent]
+        finds, others = (
+            " and ".join(f"{percentage(share)} of the {unit}" for share, unit in zip(shares, units, strict=True))
+            for shares in ([row.means[key] for key in silent], [row.parts[key][WITH_REGISTER] for key in silent])
+        )
+        yield (
+            f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
+            f"finds {finds}. One with a register of the population, who does not know it, finds {others}. Declare who "
+            "the intruder is, by membership in a scenario."
+        )
+    for key in known:
         parts = {} if row is None else row.parts.get(key, {})
-        found = None if row is None else row.means.get(key)
-        if found is None:
-            continue
-        if WITH_REGISTER in parts and not results.table.schema.scenarios:
-            units = "households" if "household" in results.figures[key].title else "records"
-            yield (
-                f"No scenario is declared, and the file has weights: the intruder who knows who took part decides, and "
-                f"finds {percentage(found)} of the {units}. One with a register of the population, who does not know "
-                f"it, finds {percentage(parts[WITH_REGISTER])}. Declare who the intruder is, by membership in a "
-                "scenario."
-            )
+        found = 0.0 if row is None else row.means[key]
         by_model = {name.removeprefix(BY_MODEL): share for name, share in parts.items() if name.startswith(BY_MODEL)}
         if not by_model:
             continue
@@ -431,8 +505,9 @@ def _changes(
         bound = bounded.get(line.key)
         kept = None if bound is None or row is None else _kept(sides[1], bound, line)
         yield Change(line.title, texts[0], texts[1], bound=bound.text if bound else "", kept=kept)
-        if checked is not None and line.key in checked.after:
-            yield Change(GOES_OUT, texts[0], written(checked.after[line.key], line.unit), part=True)
+        own = _going_out(row, line.key, checked)
+        if own is not None and (checked is None or line.key in checked.after or written(own, line.unit) != texts[1]):
+            yield Change(GOES_OUT, texts[0], written(own, line.unit), part=True)
         about = results.figures[line.key]
         known = dict.fromkeys(name for r in (before, row) if r is not None for name in r.parts.get(line.key, {}))
         for part in (name for name in known if about.beside and name.endswith(about.beside)):
@@ -443,6 +518,14 @@ def _changes(
                 yield Change(part, told[0], told[1], part=True)
         if knowing is not None and about.title == PERSONS_FOUND:
             yield Change(KNOWING_ALL, "–", written(knowing.share, "share"), part=True)
+
+
+def _going_out(row: Row | None, key: str, checked: Checked | None) -> float | None:
+    """Return the figure of the one table that goes out: after repairs, or of the first draw; None if it is the mean."""
+    if checked is not None and key in checked.after:
+        return checked.after[key]
+    drawn = row.values.get(key, ()) if row is not None else ()
+    return drawn[0] if len(drawn) > 1 else None
 
 
 def _kept(value: float | None, bound: Bound, line: MeasureLine) -> bool:
@@ -576,12 +659,37 @@ def _deeds(found: Examination) -> Iterator[str]:
     if found.release is None:
         return
     variables, removed = found.release.variables, found.release.removed
-    for words, deeds in (("coarser", COARSER), ("values changed, so that a single one need not be true", UNTRUE)):
-        named = tuple(v.name for v in variables if set(v.done) & set(deeds) and not (v.one_left or v.few_left))
+    for words, deeds in (
+        ("coarser", COARSER),
+        ("extremes given as one value", ENDS),
+        ("values changed, so that a single one need not be true", UNTRUE),
+    ):
+        # what was grouped is told by what is left of it, or what became what
+        there = [v for v in variables if not v.one_left and (deeds != COARSER or not (v.few_left or v.merged))]
+        named = tuple(v.name for v in there if set(v.done) & set(deeds))
         if named:
             yield f"{words}: {listed(named, 8)}"
+    for variable in variables:
+        if variable.merged:
+            yield merged_in_words(variable.name, variable.merged)
     if removed:
         yield f"removed: {listed(removed, 8)}"
+
+
+def merged_in_words(name: str, merged: Sequence[Merged]) -> str:
+    """Say which categories became one, and how many records they are.
+
+    >>> merged_in_words("region", [Merged("other", 5, 0.31, (("Opole", 0.1), ("Lubusz", 0.09)))])
+    'merged in region: Opole 10 %, Lubusz 9 % and 3 more are now other (31 %)'
+    """
+    told = []
+    for one in merged[:GROUPS]:
+        named = [f"{word} {percentage(share)}" for word, share in one.largest]
+        rest = one.number - len(named)
+        members = f"{', '.join(named)} and {rest:,} more" if rest else listed(tuple(named))
+        told.append(f"{members} are now {one.into} ({percentage(one.share)})")
+    more = f", and {count(len(merged) - GROUPS, 'group')} more" if len(merged) > GROUPS else ""
+    return f"merged in {name}: {', '.join(told)}{more}"
 
 
 def few_in_words(name: str, left: FewLeft) -> str:
@@ -601,6 +709,8 @@ def _advice(
     measures: Mapping[str, MeasureLine],
     bounds: Sequence[Bound],
     names: Mapping[str, str],
+    *,
+    widest: bool = False,
 ) -> Iterator[str]:
     """Say which bound fails, how near the candidates come, and what to change."""
     by_key = {bound.key: bound for bound in bounds}
@@ -628,10 +738,8 @@ def _advice(
             "Add records, or accept that risk."
         )
     elif risks:
-        yield (
-            "Try more ways with --breadth 3, coarsen or leave out the key that makes most records rare, or accept more "
-            "risk."
-        )
+        more = "Coarsen" if widest else "Try more ways with --breadth 3, coarsen"
+        yield f"{more} or leave out the key that makes most records rare, or accept more risk."
     else:
         yield "Accept a larger loss, or ask for less protection."
 

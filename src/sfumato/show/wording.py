@@ -44,14 +44,16 @@ def spread(value: float, kind: str) -> str:
 def percentage(share: float) -> str:
     """Write a share as a percentage.
 
-    >>> percentage(0.042), percentage(0.00123), percentage(1.0), percentage(0.0)
-    ('4.2 %', '0.12 %', '100 %', '0 %')
+    >>> percentage(0.042), percentage(0.00123), percentage(1.0), percentage(0.0), percentage(0.00001)
+    ('4.2 %', '0.12 %', '100 %', '0 %', 'less than 0.01 %')
     """
     if not math.isfinite(share):
         return number(share)
     value = 100 * share
     if value == 0 or value == 100:
         return f"{value:.0f} %"
+    if 0 < value < 0.005:
+        return "less than 0.01 %"
     return f"{value:.2f} %" if abs(value) < 1 else f"{value:.1f} %"
 
 

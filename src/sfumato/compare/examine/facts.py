@@ -1,16 +1,19 @@
 """Facts of the two tables that a release tells of, and that warnings rest on."""
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.compare.examine.findings import (
+    BrokenSum,
     CautionFacts,
     Deed,
     FewLeft,
     Gap,
+    Merged,
     ReleasedVariable,
     ReleaseFacts,
     SpecialColumn,
@@ -21,13 +24,16 @@ from sfumato.data import bands
 from sfumato.data.behaviour import behaviours
 from sfumato.data.dates import spelled
 from sfumato.data.microdata import Microdata
+from sfumato.data.sums import held_by, relation
 from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
-from sfumato.restoration.dependencies import dependencies
+from sfumato.restoration.dependencies import Dependency, dependencies
 
 LITTLE = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
 CLASSES = 20  # of equal size: how much a number is taken to tell at most, so that deciles are not called little
 NAMED = 4  # categories left that are named
+MEMBERS = 3  # of categories put together, those that are named
+BROKEN = 0.02  # share of the records in which a sum no longer holds, before it is worth a warning
 
 
 def release_facts(original: Microdata, protected: Microdata) -> ReleaseFacts:
@@ -57,6 +63,7 @@ def _released(original: Microdata, protected: Microdata, name: str) -> ReleasedV
         same=same(original, protected, name),
         one_left=_one_left(original, protected, name),
         few_left=_few_left(original, protected, name),
+        merged=_merged(original, protected, name),
     )
 
 
@@ -94,6 +101,32 @@ def _few_left(original: Microdata, protected: Microdata, name: str) -> FewLeft |
         words = spelled_categories(variable)
         shown = [words[code] for code in common.tolist()]
     return FewLeft(len(before), len(after), share, tuple(shown))
+
+
+def _merged(original: Microdata, protected: Microdata, name: str) -> tuple[Merged, ...]:
+    """Say which categories that occur in the original became one in the protected table, as its treatment states."""
+    into = dict(protected.schema[name].treatment.groups)
+    if not into or name not in original.schema or original.schema[name].quantitative:
+        return ()
+    before, after, codes = original.schema[name], protected.schema[name], original.columns[name]
+    counts = np.bincount(codes[codes >= 0], minlength=len(before.categories))
+    words, whole = spelled_categories(before), max(int(counts.sum()), 1)
+    called = dict(zip(after.categories, spelled_categories(after), strict=True))
+    groups: dict[object, list[int]] = {}
+    for code in np.argsort(-counts, kind="stable").tolist():
+        if counts[code] and before.categories[code] in into:
+            groups.setdefault(into[before.categories[code]], []).append(code)
+    found = [
+        Merged(
+            into=called.get(group, str(group)),
+            number=len(members),
+            share=float(counts[members].sum() / whole),
+            largest=tuple((words[code], float(counts[code] / whole)) for code in members[:MEMBERS]),
+        )
+        for group, members in groups.items()
+        if len(members) > 1
+    ]
+    return tuple(sorted(found, key=lambda one: -one.share))
 
 
 def entropy(counts: NDArray[np.intp]) -> float:
@@ -135,6 +168,7 @@ def caution_facts(original: Microdata, protected: Microdata) -> CautionFacts:
         for name in schema.analysed(role="key")
         if schema[name].kind != "numeric" and same(original, protected, name)
     )
+    found = dependencies(original).found
     return CautionFacts(
         gaps=_gaps(original, protected),
         recoded=tuple(
@@ -147,9 +181,28 @@ def caution_facts(original: Microdata, protected: Microdata) -> CautionFacts:
         untouched_keys=bare,
         unique=_unique(protected, bare) if bare else None,
         special=_special(original, protected),
-        known_too=_known_too(original, protected),
+        known_too=_known_too(original, protected, found),
         units_found=_units_found(original),
+        broken_sums=tuple(_broken_sums(original, protected, found)),
     )
+
+
+def _broken_sums(original: Microdata, protected: Microdata, found: Iterable[Dependency]) -> Iterator[BrokenSum]:
+    """Find sums of linked variables, or such as were found, that hold in the original and no longer in the other."""
+    asked = {v.name: v.sources for v in original.schema if v.sources} | {o.name: o.sources for o in found if o.formula}
+    for name, parts in asked.items():
+        there = [n for n in (name, *parts) if n in protected.schema]
+        if len(there) <= len(parts) or len(parts) < 2:
+            continue
+        if {table.schema[n].kind for table in (original, protected) for n in there} != {"numeric"}:
+            continue  # classes cannot be added up, which is no secret
+        sums = relation(original.columns[name], {part: original.columns[part] for part in parts}, set(), parts)
+        if sums is None:
+            continue
+        before = held_by(sums, original.columns, name, original.columns)
+        after = held_by(sums, protected.columns, name, original.columns)
+        if before - after > BROKEN:
+            yield BrokenSum(name, str(sums), sums.parts, before, after)
 
 
 def _units_found(original: Microdata) -> tuple[tuple[str, str], ...]:
@@ -160,14 +213,14 @@ def _units_found(original: Microdata) -> tuple[tuple[str, str], ...]:
     return tuple((one.name, one.evidence) for one in found)
 
 
-def _known_too(original: Microdata, protected: Microdata) -> tuple[tuple[str, str], ...]:
+def _known_too(original: Microdata, protected: Microdata, found: Iterable[Dependency]) -> tuple[tuple[str, str], ...]:
     """Find what whoever knows a key knows as well, such as the age group beside an age, and is published as it is."""
     keys = {name for intruder in original.schema.intruders() for name in intruder.keys}
     if not keys:
         return ()
     return tuple(
         (one.name, " and ".join(one.sources))
-        for one in dependencies(original).found
+        for one in found
         if one.name not in keys
         and set(one.sources) <= keys
         and one.name in protected.schema

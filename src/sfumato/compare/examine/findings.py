@@ -302,6 +302,30 @@ class FewLeft:
 
 
 @dataclass(frozen=True)
+class Merged:
+    """Categories that became one: its name, how many they were, their share of the values, and the largest of them."""
+
+    into: str
+    number: int
+    share: float
+    largest: tuple[tuple[str, float], ...]  # each with its share of the values
+
+
+@dataclass(frozen=True)
+class BrokenSum:
+    """A sum of variables that held in the original and no longer does: in which share of the records, before and after.
+
+    Records are counted that have all its values.
+    """
+
+    name: str
+    formula: str
+    parts: tuple[str, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
 class ReleasedVariable:
     """One variable of the protected file: what was done to it, and how much of it is missing and was before."""
 
@@ -315,6 +339,7 @@ class ReleasedVariable:
     same: bool = False  # record by record as in the original
     one_left: bool = False  # made so coarse that all records show the same
     few_left: FewLeft | None = None  # made so coarse that little information is left
+    merged: tuple[Merged, ...] = ()  # categories that became one, the largest group first
 
 
 @dataclass(frozen=True)
@@ -359,6 +384,7 @@ class CautionFacts:
     units_found: tuple[
         tuple[str, str], ...
     ] = ()  # what looks like the number of a household, if none is named, and why
+    broken_sums: tuple[BrokenSum, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,15 @@ tells how much chance moves the figures; then two values to either side, as far 
 through these gives the crossing and, from the spread of its height over the replicates, the standard error of the
 crossing: replicates share their draws over all values, so that they, not the tables, are what is independent. What is
 left of the budget adds replicates there. Where nothing is random, halving finds the exact value instead.
+
+What is found is then tried against what lies next to it: between a value that keeps the bounds and one of better
+utility that breaks them, values are tried until the two are one step apart, and where nothing is random so are the
+values a step to either side of the best. A part of the budget is put aside for it where figures are random.
 """
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,7 +29,7 @@ from sfumato.compare.search.tried import Finding, Tried
 __all__ = ["Finding", "Search"]
 
 PROBES = 5  # values over the whole range that are tried first
-SHORT = 10  # values of a range that is tried whole where halving cannot be trusted
+BETWEEN = 0.4  # of the budget is put aside for values between those found, where they cannot be told beforehand
 
 
 class Search:
@@ -42,13 +48,21 @@ class Search:
         self.tried = Tried.on(curve, objective, bounds, figures)
 
     def run(self) -> Finding:
-        """Find the value; a short range where nothing is random is tried whole, if the figures go up and down in it."""
-        finding = self._searched()
+        """Find the value; where nothing is random and figures go up and down, the budget goes over the whole range."""
         curve, tried = self.curve, self.tried
+        finding = self._searched()
         rest = [place for place in range(len(curve.values)) if place not in curve.rows]
-        short = curve.certain and len(curve.values) <= SHORT and len(rest) <= curve.left
-        if rest and short and not all(map(tried.monotone, (tried.objective, *tried.bounds))):
-            curve.at(rest)
+        if curve.certain and not all(map(tried.monotone, (tried.objective, *tried.bounds))):
+            most = curve.left if len(rest) <= curve.left else math.floor((1 - BETWEEN) * curve.left)
+            at = np.linspace(0, len(rest) - 1, min(most, len(rest))).round().astype(int)
+            curve.at(rest[i] for i in at.tolist())
+        near, active = finding.near, tried.violated(0)
+        finding = self._best_tried(finding)
+        if finding.why != "none":
+            self._try_between(finding)
+        if near and active and min(map(curve.draws, near)) > 1:
+            finding = Narrowing(tried, active, self.draws, reserve=2 * self.draws).again(near)
+            self._try_between(finding)
         return self._best_tried(finding)
 
     def _searched(self) -> Finding:
@@ -66,27 +80,72 @@ class Search:
         first = next((place for place in sorted(curve.rows) if not tried.violated(place, active)), None)
         if first is None:
             return self._none(active)
-        found = halve(tried, active) if curve.certain else Narrowing(tried, active, self.draws).run()
+        found = halve(tried, active) if curve.certain else self._narrowing(active).run()
         return peak(tried, found, self.draws)
 
+    def _try_between(self, finding: Finding) -> None:
+        """Try the values between the best and what was tried around it, as long as the budget lasts."""
+        curve, stride = self.curve, 1
+        best, often = self._best(finding)
+        while best is not None:
+            wanted, draws = self._untried(best, often, stride)
+            if not wanted and stride > 1:
+                stride = 1
+                continue
+            if not wanted or curve.affordable(wanted, draws) < draws:
+                return
+            curve.at(wanted, draws)
+            before = best
+            best, often = self._best(finding)
+            stride = 1 if best == before else 2 * stride  # far from the best of its neighbourhood, in longer steps
+
+    def _untried(self, best: int, often: int, stride: int) -> tuple[list[int], int]:
+        """Return values to try next, and how often: where a bound bars a better value, or beside the best one."""
+        curve, tried = self.curve, self.tried
+        places, gaps = sorted(curve.rows), []
+        for low, high in pairwise(places):
+            breaks = [place for place in (low, high) if not tried.keeps(place)]
+            if high - low > 1 and len(breaks) == 1 and self._promises(breaks[0], best):
+                gaps.append((abs((low + high) / 2 - best), low, high))
+        if gaps:
+            _, low, high = min(gaps)
+            seldom = [place for place in (low, high) if curve.draws(place) < often and not curve.certain]
+            return (seldom or [(low + high) // 2]), often
+        beside = [best - stride, best + stride] if curve.certain else []
+        return [place for place in beside if 0 <= place <= curve.far and place not in curve.rows], often
+
+    def _promises(self, place: int, best: int) -> bool:
+        """Tell whether utility at a value that breaks a bound is better than at the best one that keeps them."""
+        return self.tried.cost(place, self.tried.objective) < self.tried.cost(best, self.tried.objective)
+
+    def _best(self, finding: Finding) -> tuple[int | None, int]:
+        """Return the best value that keeps the bounds, of those drawn as often as the one found, and how often."""
+        curve, tried, place = self.curve, self.tried, finding.place
+        often = max(min(curve.draws(place), self.draws), min(2, self.draws))
+        kept = [p for p in curve.rows if tried.keeps(p)]
+        firm = [p for p in kept if curve.draws(p) >= often] or [p for p in kept if curve.draws(p) > 1] or kept
+        return min(firm, key=lambda p: (tried.cost(p, tried.objective), abs(p - place)), default=None), often
+
     def _best_tried(self, finding: Finding) -> Finding:
-        """Return the best of the values tried that keep the bounds, of those drawn as often as the one found.
+        """Return the best of the values tried that keep the bounds.
 
         The search goes where a bound is met; a value it passed on the way may have turned out better.
         """
         curve, tried, place = self.curve, self.tried, finding.place
         if curve.draws(place) < 2 and not curve.certain:
             curve.at([place], curve.affordable([place], self.draws))
-        often = max(min(curve.draws(place), self.draws), min(2, self.draws))
-        kept = [p for p in curve.rows if tried.keeps(p)]
-        firm = [p for p in kept if curve.draws(p) >= often] or [p for p in kept if curve.draws(p) > 1] or kept
-        if not firm:
+        best, _ = self._best(finding)
+        if best is None:
             return Finding(place=place, why="none", open=finding.open, known=tried.known(place))
-        best = min(firm, key=lambda p: (tried.cost(p, tried.objective), abs(p - place)))
         why = self._reason(finding, best)
         open_ = (min(finding.open[0], best), max(finding.open[1], best))
-        if curve.certain and (len(curve.rows) == len(curve.values) or finding.open[0] == finding.open[1]):
-            open_ = (best, best)  # it was tried, and the value of the search was decided
+        if curve.certain:
+            low, high = tried.beside(best)
+            near = max(0, best - 1) in (best, low) and min(curve.far, best + 1) in (best, high)
+            if near:
+                open_ = (best, best)
+            elif finding.open[0] == finding.open[1]:
+                open_ = (best if low is None else low + 1, best if high is None else high - 1)
         return Finding(place=best, why=why, open=open_, known=finding.known and tried.known(best))
 
     def _reason(self, finding: Finding, best: int) -> str:
@@ -100,6 +159,9 @@ class Search:
             return finding.why
         return "barred"
 
+    def _narrowing(self, active: list[str]) -> Narrowing:
+        return Narrowing(self.tried, active, self.draws, math.floor(BETWEEN * self.curve.budget))
+
     def _none(self, active: list[str]) -> Finding:
         """Make sure that no value keeps the bounds: the one that comes nearest is drawn several times."""
         curve, tried = self.curve, self.tried
@@ -110,5 +172,5 @@ class Search:
         place = min(sorted(curve.rows, reverse=True), key=worst)
         curve.at([place], curve.affordable([place], self.draws))
         if not tried.violated(place, active):
-            return Narrowing(tried, active, self.draws).run()
+            return self._narrowing(active).run()
         return Finding(place=place, why="none", open=(place, place), known=tried.known(place))

@@ -22,11 +22,15 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Narrowing:
-    """A search for the crossing of the bounds that the first value does not keep, ``draws`` replicates at a time."""
+    """A search for the crossing of the bounds that the first value does not keep, ``draws`` replicates at a time.
+
+    ``reserve`` tables are not spent on further replicates.
+    """
 
     tried: Tried
     active: list[str]
     draws: int
+    reserve: int = 0
 
     def run(self) -> Finding:
         """Find the crossing, and the value to take there."""
@@ -52,6 +56,10 @@ class Narrowing:
             if near[0] <= self.tried.safe(crossing.at) <= near[-1]:
                 break
         return self._sharpen(near, crossing)
+
+    def again(self, near: tuple[int, ...]) -> Finding:
+        """Spend what is left on replicates of values that were found to lie next to the crossing."""
+        return self._sharpen(list(near), self._crossing(near))
 
     def _ahead(self, place: int, falls: Mapping[str, float]) -> Crossing:
         """Guess the crossing from one place and how steeply the figures fall over the bracket around it."""
@@ -96,7 +104,7 @@ class Narrowing:
         curve = self.tried.curve
         while len(near) > 1 and not self._decided(crossing):
             draws = min(map(curve.draws, near))
-            more = curve.affordable(near, 2 * draws, keep=draws)
+            more = curve.affordable(near, 2 * draws, keep=draws + self.reserve)
             if more <= draws:
                 break
             curve.at(near, more)
@@ -120,7 +128,7 @@ class Narrowing:
         known = math.isfinite(crossing.margin)
         ends = [self.tried.safe(crossing.at + side * crossing.margin) for side in (-1, 1)] if known else near
         open_ = (min(*ends, place), max(*ends, place))
-        return self.tried.settled(Finding(place=place, why="bound", open=open_, known=known))
+        return self.tried.settled(Finding(place=place, why="bound", open=open_, known=known, near=tuple(near)))
 
     def _decided(self, crossing: Crossing) -> bool:
         """Tell whether one value only is left open."""

@@ -23,6 +23,7 @@ class Finding:
     why: str
     open: tuple[int, int]
     known: bool = True  # whether there are replicates to tell how sure it is
+    near: tuple[int, ...] = ()  # the places next to a bound that further replicates would tell most of
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +132,14 @@ class Tried:
         distances = self.curve.distances
         return int(min(np.searchsorted(distances, distance - 1e-9 * distances[-1]), self.curve.far))
 
+    def beside(self, place: int) -> tuple[int | None, int | None]:
+        """Return the values tried next to one, before and behind it."""
+        others = self.curve.rows
+        return (
+            max((p for p in others if p < place), default=None),
+            min((p for p in others if p > place), default=None),
+        )
+
     def step(self, place: int) -> float:
         """The distance from a place to the next."""
         distances = self.curve.distances
@@ -141,7 +150,7 @@ class Tried:
         """Say so if bounds of opposite directions leave no value, or the budget ended before one was found."""
         if self.keeps(finding.place):
             return finding
-        return Finding(place=finding.place, why="none", open=finding.open, known=finding.known)
+        return Finding(place=finding.place, why="none", open=finding.open, known=finding.known, near=finding.near)
 
 
 def quantile(draws: int) -> float:
