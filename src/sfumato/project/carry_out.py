@@ -85,6 +85,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         seed=plan.seed,
         candidates=plan.candidates,
         sample=max(len(plan.data), FEWEST),
+        rounded=True,
     )
     Record.of(plan).save(plan.out)
     store = plan.out / STORE
