@@ -117,7 +117,8 @@ def tune(
         wish = {"utility": utility, "at_most": limits, "at_least": floors}
         spend = {"replicates": replicates, "budget": budget, "seed": seed, "workers": workers_or_default(workers)}
         table = data if whole is None else whole
-        found = _search(asked, table, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
+        several = ranges if len(ranges) > 1 else {}
+        found = _search(asked, table, several, over, ends, **wish, **spend, rounded=True)
         _tell(found, seed, json=json)
         if not found.keeps:
             raise typer.Exit(1)

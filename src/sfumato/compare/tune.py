@@ -67,6 +67,7 @@ def tune(
     seed: int | None = None,
     workers: int = 1,
     store: str | os.PathLike[str] | None = None,
+    rounded: bool = False,
 ) -> Tuning:
     """Find the value of one parameter that makes ``utility`` best (or ``risk`` least) while the bounds are kept.
 
@@ -82,8 +83,8 @@ def tune(
     where else the bound may be met, by Student's t over the replicates. That is where the best value lies if the
     bounded figures and utility rise or fall all along the range; the values tried are checked for that, and the
     sentence says what was seen. ``alike`` tells over which values utility differs by no more than chance: where it is
-    wide, a safer value costs nothing that could be measured. ``seed``, ``workers`` and ``store`` are those of
-    :class:`Experiment`.
+    wide, a safer value costs nothing that could be measured. ``seed``, ``workers``, ``store`` and ``rounded``
+    are those of :class:`Experiment`.
 
     >>> import sfumato
     >>> survey = sfumato.household_survey(households=150, seed=1)
@@ -107,6 +108,7 @@ def tune(
         workers=workers,
         store=store,
         budget=budget,
+        rounded=rounded,
     )
     search = Search(curve, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates)
     finding = search.run()
