@@ -1,6 +1,7 @@
 """Masked numbers and dates have the decimals of the original: by hand, and the laws that hold of any table."""
 
 import datetime as dt
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato import Microdata, Schema, Variable
-from sfumato.data.resolution import FINER, at_resolution_of, resolution, rounded
+from sfumato.data.resolution import FINER, Resolution, at_resolution_of, resolution, rounded
 from tables import numbers
 
 WHOLE = st.integers(-(10**9), 10**9)
@@ -71,11 +72,28 @@ def test_what_is_left_as_it_is() -> None:
     assert at_resolution_of(data, data) is data
 
 
+def test_numbers_in_single_precision_keep_it_and_their_decimals() -> None:
+    # the float of Stata, R's packages and many Parquet files: 12.35 is 12.350000381469727 when it is read
+    table = pa.table({"x": pa.array(np.array([12.35, 7.1, 3.3, 8.25], dtype=np.float32))})
+    made = sfumato.Noise(0.2).protect(table, rng=1, rounded=True)["x"]
+    assert made.type == pa.float32() and made != table["x"]
+    np.testing.assert_array_equal(made.to_numpy(), np.round(made.to_numpy().astype(float), 2).astype(np.float32))
+    data = Microdata.from_frame(table)
+    np.testing.assert_array_equal(rounded(data.columns["x"], 22), data.columns["x"])
+
+
 def test_numbers_rounded_to_a_base_keep_it() -> None:
     data = numbers(x=[1.0, 2.0, 4.0, 5.0])
     made = sfumato.Rounding(1.5, random=True).protect(data, rng=1, rounded=True)  # whole numbers would be no multiples
     np.testing.assert_array_equal(made.columns["x"] % 1.5, 0)
     assert (made.columns["x"] % 1 != 0).any()
+
+
+def test_a_base_tells_the_decimals_of_what_has_too_many() -> None:
+    data = numbers(rate=np.random.default_rng(1).random(50))
+    made = (sfumato.Rounding({"rate": 0.01}) + sfumato.Noise(0.1)).protect(data, rng=1, rounded=True)
+    np.testing.assert_array_equal(made.columns["rate"], np.round(made.columns["rate"], 2))
+    assert made.notes[-1] == "rounded to the decimals of the original: rate to 2 decimals"
 
 
 def test_the_mean_beyond_a_limit_is_rounded_and_nothing_else() -> None:
@@ -131,9 +149,14 @@ def test_laws_of_rounding(data: st.DataObject, ticks: list[int], decimals: int) 
 def test_the_resolution_of_a_table_is_the_finest_of_its_parts(
     data: st.DataObject, values: list[tuple[int, int]]
 ) -> None:
+    single = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)))
     x = np.array([float(f"{tick}e-{decimals}") for tick, decimals in values])
+    x = np.where(single, x.astype(np.float32), x)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(x)), max_size=4)))
     assert resolution(x) == max(resolution(part) for part in np.split(x, cuts))
+    halves = [numbers(x=part) for part in np.split(x, cuts) if len(part)]
+    found = [Resolution.of(part, "x") for part in halves]
+    assert reduce(Resolution.merge, found) == Resolution.of(numbers(x=x), "x")
 
 
 @given(st.lists(st.integers(0, 86_400 * 20_000), min_size=1, max_size=20), st.floats(0, 1))

@@ -1,11 +1,13 @@
 """Methods in parts: the protected table does not depend on how it was cut, nor on where it was computed."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import stats
 
 import sfumato
@@ -79,6 +81,20 @@ def test_what_draws_nothing_is_rounded_alike_in_memory_and_in_parts(tmp_path: Pa
         parts = method.protect(scanned(data, tmp_path / "original", 4), folder=tmp_path / "made", rounded=True)
     np.testing.assert_array_equal(whole.columns["age"], parts.loaded().columns["age"])
     assert (np.nan_to_num(whole.columns["age"]) % 1 == 0).all()
+
+
+def test_a_variable_masked_before_and_not_now_comes_back_digit_by_digit(tmp_path: Path) -> None:
+    pay = pa.array([Decimal("1234567890123456.789"), Decimal("2.5")] * 20, pa.decimal128(38, 3))
+    (tmp_path / "original").mkdir()
+    parquet.write_table(pa.table({"pay": pay, "age": list(range(40))}), tmp_path / "original" / "a.parquet")
+    parquet.write_table(pa.table({"pay": pay, "age": list(range(40))}), tmp_path / "original" / "b.parquet")
+    noised = sfumato.Treatment(perturbed=True)
+    schema = sfumato.Schema((sfumato.Variable("pay", treatment=noised), sfumato.Variable("age")))
+    parts = sfumato.scan(tmp_path / "original", schema)
+    with Engine("here"):
+        sfumato.Noise(0.5, variables=("age",)).protect(parts, rng=1, folder=tmp_path / "made", rounded=True)
+    made = parquet.read_table(tmp_path / "made")
+    assert made["pay"].to_pylist() == pay.to_pylist() * 2 and made["age"].type == pa.int64()
 
 
 def test_processes_write_the_same(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def test_a_sweep_writes_what_it_measured_and_makes_it_again(
     shutil.copy(out / "reproduce.py", beside)
     monkeypatch.chdir(beside)
     runpy.run_path("reproduce.py", run_name="__main__")
-    name = Path("release") / "staff.protected.csv"
-    assert (beside / "sweep" / name).read_bytes() == (out / name).read_bytes()
+    file = Path("release") / "staff.protected.csv"
+    assert (beside / "sweep" / file).read_bytes() == (out / file).read_bytes()
 
 
 def test_protect_rounds_unless_the_table_is_asked_for_as_it_is(staff: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ as it is, equal values stay equal, order is kept, and no value leaves the range 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,25 +30,69 @@ TIMES = (
     ("seconds", dates.DAY // 86_400),
     ("milliseconds", dates.DAY // 86_400_000),
 )
+SINGLE = 20  # and so many decimals: of numbers that came in single precision, such as Stata's float, 0.1 as 0.100000001
 FINER = 99  # than any of them: values stay as they are
 PROBE = 1_000  # records that tell most columns of computed numbers
-_KNOWN: "WeakKeyDictionary[Microdata, dict[str, int]]" = WeakKeyDictionary()  # of tables that are masked many times
+_KNOWN: "WeakKeyDictionary[Microdata, dict[str, Resolution]]" = (
+    WeakKeyDictionary()
+)  # of tables that are masked many times
 
 
 def resolution(values: Floats, *, date: bool = False, least: int = 0) -> int:
     """Return the decimals that hold all values, or the place of the unit in ``TIMES``; ``FINER`` where none does.
 
+    From ``SINGLE`` on ``least`` asks for those that hold all values in single precision.
+
     >>> resolution(np.array([1.0, 2.25, np.nan])), resolution(np.array([1 / 3])), resolution(np.array([0.5]), date=True)
     (2, 99, 1)
+    >>> resolution(np.array([2.25, np.float32(0.1)])), resolution(np.array([2.25, np.float32(0.1)]), least=SINGLE)
+    (99, 22)
     """
     left = values[~np.isnan(values)]
     if len(left) > PROBE:
         least = resolution(left[:PROBE], date=date, least=least)
-    for level in range(least, len(TIMES) if date else MAX_DECIMALS + 1):
+    last = len(TIMES) if date else MAX_DECIMALS + 1 + (SINGLE if least >= SINGLE else 0)
+    for level in range(least, last):
         left = left[rounded(left, level, date=date) != left]
         if not left.size:
             return level
     return FINER
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """What holds every value of a variable, and what does in single precision: of all parts the finest of any."""
+
+    double: int
+    single: int
+
+    @classmethod
+    def of(cls, data: Microdata, name: str) -> "Resolution":
+        """Find it in one table, or in one part of it."""
+        column, date = data.columns[name], data.schema[name].kind == "date"
+        return cls(resolution(column, date=date), FINER if date else resolution(column, least=SINGLE))
+
+    def merge(self, other: "Resolution") -> "Resolution":
+        """Take the finer of both."""
+        return Resolution(max(self.double, other.double), max(self.single, other.single))
+
+    def level_for(self, variable: Variable) -> int:
+        """Return what a masked variable is rounded to: no coarser than the base of its own that it was rounded to.
+
+        Where the original has more decimals than any resolution, the base tells how many are wanted.
+
+        >>> from sfumato.data.treatment import Treatment
+        >>> rate, cents = Variable("rate", treatment=Treatment(base=0.05, perturbed=True)), Resolution(2, FINER)
+        >>> [Resolution(level, FINER).level_for(rate) for level in (0, 3, FINER)], cents.level_for(Variable("pay"))
+        ([2, 3, 2], 2)
+        """
+        level = self.double if self.double != FINER else self.single
+        base = variable.treatment.base
+        if base is None:
+            return level
+        start = SINGLE if SINGLE <= level < FINER else 0
+        least = resolution(np.array([base]), date=variable.kind == "date", least=0 if level == FINER else level - start)
+        return FINER if least == FINER else start + least
 
 
 def rounded(values: Floats, level: int, *, date: bool = False) -> Floats:
@@ -58,6 +103,10 @@ def rounded(values: Floats, level: int, *, date: bool = False) -> Floats:
     """
     if level == FINER:
         return values
+    if level >= SINGLE:
+        with np.errstate(over="ignore"):
+            found = rounded(values, level - SINGLE).astype(np.float32).astype(np.float64)
+        return np.where(np.isinf(found), values, found)
     with np.errstate(over="ignore", invalid="ignore"):
         if not date or level == 0:
             found = np.round(values, 0 if date else level) + 0.0  # which turns -0 into 0
@@ -90,7 +139,7 @@ def published(column: Floats, variable: Variable, level: int) -> Floats:
     """Return a masked column at the resolution of its original.
 
     Of a variable whose ends alone were coded only what lies beyond a limit is rounded, such as the mean of these
-    values: the limit itself was stated. What was rounded to multiples of a base is no coarser than that.
+    values: the limit itself was stated.
 
     >>> from sfumato.data.treatment import Treatment
     >>> pay = Variable("pay", treatment=Treatment(top=49.5))
@@ -98,8 +147,6 @@ def published(column: Floats, variable: Variable, level: int) -> Floats:
     [12.0, 49.5, 61.0]
     """
     done, date = variable.treatment, variable.kind == "date"
-    if done.base is not None:
-        level = resolution(np.array([done.base]), date=date, least=level) if level != FINER else level
     found = rounded(column, level, date=date)
     if done.perturbed:
         return found
@@ -118,21 +165,21 @@ def at_resolution_of(original: Microdata, protected: Microdata) -> Microdata:
     ([15.0, 15.0, 30.0], ('rounded to the decimals of the original: pay to whole numbers',))
     """
     names = masked_quantities(original.schema, protected.schema)
-    levels = _KNOWN.setdefault(original, {})
+    known = _KNOWN.setdefault(original, {})
     changed: dict[str, tuple[Variable, Floats]] = {}
-    finer = []
+    told: dict[str, int] = {}
     for name in names:
         variable, column = protected.schema[name], protected.columns[name]
         if column is original.columns[name]:
             continue
-        if name not in levels:
-            levels[name] = resolution(original.columns[name], date=variable.kind == "date")
-        found = published(column, variable, levels[name])
-        if levels[name] == FINER:
-            finer.append(name)
-        elif not np.array_equal(found, column, equal_nan=True):
+        if name not in known:
+            known[name] = Resolution.of(original, name)
+        level = known[name].level_for(variable)
+        found = published(column, variable, level)
+        if level == FINER or not np.array_equal(found, column, equal_nan=True):
+            told[name] = level
             changed[name] = variable, found
-    note = in_words(protected.schema, {name: levels[name] for name in (*changed, *finer)})
+    note = in_words(protected.schema, told)
     return protected.recast(changed, note) if note else protected
 
 
@@ -147,11 +194,11 @@ def in_words(schema: Schema, levels: Mapping[str, int]) -> str:
         by_words.setdefault(_words(level, date=schema[name].kind == "date"), []).append(name)
     if not levels or all(level == FINER for level in levels.values()):
         return ""
-    said = "; ".join(f"{', '.join(names)} {words}" for words, names in sorted(by_words.items(), key=_not_last))
+    said = "; ".join(f"{', '.join(names)} {words}" for words, names in sorted(by_words.items(), key=_is_left))
     return f"rounded to the decimals of the original: {said}"
 
 
-def _not_last(entry: tuple[str, Iterable[str]]) -> bool:
+def _is_left(entry: tuple[str, Iterable[str]]) -> bool:
     return entry[0].startswith("not")
 
 
@@ -160,4 +207,5 @@ def _words(level: int, *, date: bool) -> str:
         return "not, it is finer than milliseconds" if date else f"not, it has more than {MAX_DECIMALS} decimals"
     if date:
         return f"to whole {TIMES[level][0]}"
-    return "to whole numbers" if level == 0 else f"to {level} decimal{'s' if level > 1 else ''}"
+    decimals = level % SINGLE
+    return "to whole numbers" if decimals == 0 else f"to {decimals} decimal{'s' if decimals > 1 else ''}"

@@ -21,7 +21,7 @@ from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.parts import TableInParts, scan
-from sfumato.data.resolution import FINER, in_words, masked_quantities, published, resolution
+from sfumato.data.resolution import FINER, Resolution, in_words, masked_quantities, published
 from sfumato.data.schema import Schema
 from sfumato.data.weights import refuse_weights
 from sfumato.engine import current
@@ -32,7 +32,7 @@ from sfumato.pair.households import Households
 from sfumato.pair.place import Place
 from sfumato.pair.statistics import Statistic, Sums
 
-_KNOWN: "WeakKeyDictionary[TableInParts, dict[str, int]]" = WeakKeyDictionary()  # resolutions of originals
+_KNOWN: "WeakKeyDictionary[TableInParts, dict[str, Resolution]]" = WeakKeyDictionary()  # resolutions of originals
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
 
 
@@ -160,16 +160,16 @@ def masked_parts(
 class _Resolutions(Statistic):
     """The resolution of some variables of a part; that of all parts is the finest of any."""
 
-    levels: Mapping[str, int]
+    found: Mapping[str, Resolution]
 
     def merge(self, other: "_Resolutions") -> "_Resolutions":
         """Take the finer of both, variable by variable."""
-        return _Resolutions({name: max(level, other.levels[name]) for name, level in self.levels.items()})
+        return _Resolutions({name: one.merge(other.found[name]) for name, one in self.found.items()})
 
 
 def _resolutions(names: tuple[str, ...], part: Microdata) -> _Resolutions:
     """Find the resolution of some variables of a part."""
-    return _Resolutions({n: resolution(part.columns[n], date=part.schema[n].kind == "date") for n in names})
+    return _Resolutions({name: Resolution.of(part, name) for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,14 +189,23 @@ class _Rounding(Masking):
         return published(part.columns[name], self.schema[name], self.levels[name])
 
 
+def _untouched(before: Microdata, after: Microdata, name: str) -> bool:
+    """Tell whether no step masked a variable, so that it is handed on as it lies on disk; False if that is unknown."""
+    columns = after.columns
+    while isinstance(columns, MaskedColumns) and name not in columns.masking.changes:
+        columns = columns.part.columns
+    return columns is before.columns
+
+
 def _at_resolution_of(original: TableInParts, table: TableInParts, draws: Draws) -> TableInParts:
     """Return masked numbers and dates of a table in parts at the resolution of the original, and say so."""
-    names = masked_quantities(original.schema, table.schema)
+    quantities = masked_quantities(original.schema, table.schema)
+    names = [name for name in quantities if not _untouched(original.parts[0], table.parts[0], name)]
     known = _KNOWN.setdefault(original, {})
     asked = tuple(name for name in names if name not in known)
     if asked:
-        known |= Half.of(original).total(partial(_resolutions, asked)).levels
-    levels = {name: known[name] for name in names}
+        known |= Half.of(original).total(partial(_resolutions, asked)).found
+    levels = {name: known[name].level_for(table.schema[name]) for name in names}
     note = in_words(table.schema, levels)
     rounding = _Rounding(table.schema, {name: level for name, level in levels.items() if level != FINER})
     return rounding.applied(table, draws, note) if note else table
