@@ -69,7 +69,8 @@ def protect(
     As in a sweep, the table is made ready to go out: ids are left out, records stand in random order, and what the
     rest of the file gives back is audited and repaired. A table that still gives values back is not written, and the
     exit code is 1, unless you say --despite-audit; nor is one with variables of which nobody has said the role, unless
-    you say --on-undeclared. With a sweep's seed it is the very table of that candidate.
+    you say --on-undeclared. Masked numbers are rounded to the decimals of the original. With a sweep's seed it is the
+    very table of that candidate.
 
     A table in parts, `"register/*.parquet"` or a folder, need not fit into memory: it is masked part by part, audited
     in some of its records and written as a folder of Parquet files, in random order over all of them.
@@ -122,7 +123,7 @@ def protect(
     data, _, without = settled_columns(read(file, schema, **dialect), None, "accept" if as_is else on_undeclared, file)
     with speaking(found[0]):
         masked = found[0].masked(data)
-    protected = found[0].protect(data, rng=generator(seed, found[0], 0))
+    protected = found[0].protect(data, rng=generator(seed, found[0], 0), rounded=not as_is)
     ready = Prepared(protected, None, Checked())
     if not as_is:
         key = release_name(data, found[0], "")

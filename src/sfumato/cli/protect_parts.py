@@ -63,7 +63,7 @@ def protect_in_parts(
     assert whole is not None  # the caller asked
     with speaking(method):
         masked = method.masked(data)
-    protected = protected_parts(method, whole, generator(seed, method, 0))
+    protected = protected_parts(method, whole, generator(seed, method, 0), rounded=not as_is)
     both = at_hand_of_both(whole, protected, sample)
     made = both.protected
     key, checked, written = release_name(whole, method, ""), Checked(), made

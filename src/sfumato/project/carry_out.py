@@ -85,6 +85,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         seed=plan.seed,
         candidates=plan.candidates,
         sample=max(len(plan.data), FEWEST),
+        rounded=True,
     )
     from sfumato.project.plan import WIDEST, wider
 

@@ -138,6 +138,7 @@ class Record:
             seed=self.seed,
             candidates={name: table for name, table in (tables or {}).items() if name in self.elsewhere},
             sample=max(self.sample, FEWEST),
+            rounded=True,
         )
         return experiment.finished(store=Path(folder) / STORE)
 

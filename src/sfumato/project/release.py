@@ -92,7 +92,7 @@ def release_key(results: "Results", table: "ProtectedTable", summary: "Summary")
     from sfumato.compare.plain import to_json
 
     row = results.row(table.candidate)
-    made = identify(row.method or results.tables[row.candidate])
+    made = identify(row.method or results.tables[row.candidate], rounded=results.rounded)
     told = (results.table.fingerprint, made, results.seed, row.values, summary.cautions, summary.checked)
     return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
 
