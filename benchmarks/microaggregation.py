@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.microaggregation import plain
+from sfumato.kernels.microaggregation import plain_mdav_groups
 
 Floats = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def main() -> None:
     print(f"  {'kernel':<30}{kernel[0]:10.2f}{kernel[1]:10.2f}")
     for name, groups in [
         ("numpy, usual", usual_numpy),
-        ("numpy, of small tables", plain.mdav_groups),
+        ("numpy, of small tables", plain_mdav_groups),
     ]:
         cpu, wall = timed(lambda groups=groups: labels.append(groups(table, K)))  # type: ignore[misc]
         same = "same groups" if np.array_equal(labels[0], labels[-1]) else "OTHER GROUPS"
