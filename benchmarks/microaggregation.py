@@ -77,8 +77,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def doubling(sizes: list[int]) -> None:
     """Print what both heuristics cost as the table doubles, in 2, 6 and 13 variables."""
-    from sfumato.kernels.microaggregation.compiled import mdav_groups
-    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+    from sfumato.kernels.microaggregation.compiled import maximum_distance_groups, mdav_groups
 
     maximum_distance_groups(incomes(100), K)
     print(f"\nlog-normal, k = {K}              MDAV    growth   maximum distance    growth   ratio   (CPU s)")
@@ -156,7 +155,7 @@ def main() -> None:
 
     doubling([10_000, 20_000, 40_000, 80_000])
 
-    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+    from sfumato.kernels.microaggregation.compiled import maximum_distance_groups
 
     print("\n20,000 records with ties, maximum distance      CPU s    wall s")
     for name, table in hard_tables(20_000).items():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from sfumato.kernels import WORTH_COMPILING, boxes
-from sfumato.kernels.average_linkage import Merges, cut, plain_merges, partition
+from sfumato.kernels.average_linkage import Merges, cut, partition, plain_merges
 from sfumato.kernels.average_linkage.compiled import merges as compiled_merges
 
 Floats = NDArray[np.float64]

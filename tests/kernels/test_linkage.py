@@ -19,11 +19,13 @@ from sfumato.kernels.probabilistic_linkage import (
     agreeing_within,
     agreement_bins,
     bin_cuts,
+    graded_assignment,
+    graded_linkage,
+    likeness,
     nested_linkage,
     pattern_counts,
     raked,
 )
-from sfumato.kernels.probabilistic_linkage.graded import graded_assignment, graded_linkage, likeness
 
 Floats = NDArray[np.float64]
 

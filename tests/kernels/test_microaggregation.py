@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.microaggregation import (
     compiled,
-    maximum_distance,
     maximum_distance_groups,
     plain_maximum_distance_groups,
     plain_mdav_groups,
@@ -24,7 +23,7 @@ Groups = Callable[[Floats, int], NDArray[np.intp]]
 
 both = pytest.mark.parametrize("groups", [compiled.mdav_groups, plain_mdav_groups])
 most_distant = pytest.mark.parametrize(
-    "groups", [maximum_distance.maximum_distance_groups, plain_maximum_distance_groups], ids=["compiled", "plain"]
+    "groups", [compiled.maximum_distance_groups, plain_maximum_distance_groups], ids=["compiled", "plain"]
 )
 
 
@@ -234,7 +233,7 @@ def test_of_pairs_that_tie_the_lowest_rows_are_taken(groups: Groups) -> None:
 def test_both_versions_equal_the_definition(table: tuple[Floats, int]) -> None:
     X, k = table
     expected = distant_twin(X, k)
-    assert maximum_distance.maximum_distance_groups(X, k).tolist() == expected
+    assert compiled.maximum_distance_groups(X, k).tolist() == expected
     assert plain_maximum_distance_groups(X, k).tolist() == expected
 
 
@@ -242,7 +241,7 @@ def test_both_versions_equal_the_definition(table: tuple[Floats, int]) -> None:
 @given(tables(most_rows=1500))
 def test_both_versions_agree_in_deeper_trees(table: tuple[Floats, int]) -> None:
     X, k = table
-    labels = maximum_distance.maximum_distance_groups(X, k)
+    labels = compiled.maximum_distance_groups(X, k)
     np.testing.assert_array_equal(labels, plain_maximum_distance_groups(X, k))
     sizes = np.bincount(labels)
     assert (sizes[:-1] == k).all()
@@ -271,7 +270,7 @@ def test_sizes_of_most_distant_groups_at_the_edges(
 
 def test_most_distant_in_many_columns_far_from_the_origin() -> None:
     X = np.random.default_rng(5).normal(size=(700, 30)) + 1e6
-    found = maximum_distance.maximum_distance_groups(X, 3)
+    found = compiled.maximum_distance_groups(X, 3)
     np.testing.assert_array_equal(found, plain_maximum_distance_groups(X, 3))
 
 

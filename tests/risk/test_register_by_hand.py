@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Microdata, Scenario, Schema, Variable
-from sfumato.kernels.population.pitman import Spectrum, fitted
+from sfumato.kernels.population import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged

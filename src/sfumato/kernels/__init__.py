@@ -1,8 +1,8 @@
 """Numerical routines, one folder per idea: arrays in, arrays out, nothing of the rest of the package imported.
 
-A folder's own name offers the functions that callers use. Inside, ``compiled.py`` holds what numba turns into machine
-code and ``plain.py`` the same in numpy and scipy; the folder chooses by ``worth_compiling``, and only then imports
-numba.
+A folder's own name offers the functions that callers use, and holds what does the work in numpy and scipy. Beside it,
+``compiled.py`` holds the same for large tables, as numba turns it into machine code; where both have one name, the
+plain one is called ``plain_...``. The folder chooses by ``worth_compiling``, and only then imports numba.
 """
 
 import os

@@ -1,15 +1,14 @@
 """Records that agree in every key if a missing value matches any value: which they are, and sums over them.
 
-How many records agree with each one when a missing value matches any value.
 Two records agree in a key when their values are equal or either is missing. Agreement is then not transitive, so there
 are no classes, only a frequency for each record. It is counted exactly: records are grouped by which keys they show,
 and for each pair of such patterns the keys that both show are compared by hashing; where a large table has patterns of
 a few records, those are compared with all.
 
-How many rows of a table agree with each of its own, where a missing value matches any value: by a sorted table.
-Rows that show every key agree with those equal to them, and with rows that have gaps. So only rows with gaps ask: they
-go down the sorted table key by key, into the one value that they show and into what is missing there, or into every
-value where they have a gap. What they meet is added to them, and they to what they meet.
+The rows of a table agree with its own by way of a sorted table (``own_sums``). Rows that show every key agree with
+those equal to them, and with rows that have gaps. So only rows with gaps ask: they go down the sorted table key by key,
+into the one value that they show and into what is missing there, or into every value where they have a gap. What they
+meet is added to them, and they to what they meet.
 """
 
 import numpy as np

@@ -50,9 +50,9 @@ def maximum_distance_groups(X: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     k : least number of records in a group; the caller refuses fewer than k records.
     """
     if worth_compiling(len(X), LEAST_RECORDS):
-        from sfumato.kernels.microaggregation import maximum_distance
+        from sfumato.kernels.microaggregation import compiled
 
-        labels = maximum_distance.maximum_distance_groups(X, k)
+        labels = compiled.maximum_distance_groups(X, k)
     else:
         labels = plain_maximum_distance_groups(X, k)
     groups = len(X) // (2 * k) * 2  # of the pairs
@@ -66,7 +66,7 @@ def maximum_distance_groups(X: NDArray[np.float64], k: int) -> NDArray[np.intp]:
 
 
 def plain_mdav_groups(X: Floats, k: int) -> NDArray[np.intp]:
-    """Group labels of MDAV microaggregation; see ``kernels.microaggregation.mdav_groups``."""
+    """Group labels of MDAV microaggregation; see ``mdav_groups``."""
     labels = np.empty(len(X), dtype=np.intp)
     remaining = _Remaining(X)
     label = 0
@@ -82,7 +82,7 @@ def plain_mdav_groups(X: Floats, k: int) -> NDArray[np.intp]:
 
 
 def plain_maximum_distance_groups(X: Floats, k: int) -> NDArray[np.intp]:
-    """Group labels, the rest as a group whatever its size; see ``kernels.microaggregation.maximum_distance_groups``."""
+    """Group labels, the rest as a group whatever its size; see ``maximum_distance_groups``."""
     columns = np.ascontiguousarray(X.T)
     squared = np.stack([_squared_distances(columns, record) for record in X])
     np.fill_diagonal(squared, -1.0)

@@ -136,7 +136,7 @@ def rank_sums(columns: Ranked, group: Places, groups: int, which: Indices) -> tu
         in_chunks(work, len(which), AT_ONCE)
     else:
         for k, j in enumerate(which.tolist()):
-            counts[k], sums[k], squares[k] = sums_by_group(columns, j, group, groups, gone)
+            counts[k], sums[k], squares[k] = _sums_by_group(columns, j, group, groups, gone)
     return counts[:, :groups], sums[:, :groups], squares
 
 
@@ -204,7 +204,7 @@ def correlation(columns: Ranked, i: int, j: int) -> tuple[int, float, float, flo
     return n, float(ranks[columns.places[i]] @ others[columns.places[j]]), squares, other_squares
 
 
-def sums_by_group(columns: Ranked, j: int, group: Places, groups: int, gone: Codes) -> tuple[Counts, Floats, float]:
+def _sums_by_group(columns: Ranked, j: int, group: Places, groups: int, gone: Codes) -> tuple[Counts, Floats, float]:
     """Sum the ranks of one column by group, those ``gone`` not ranked: counts, sums and the sum of squares."""
     ranks, _, squares = columns.table(j, gone)
     here = columns.places[j] < len(ranks) - 1
