@@ -186,7 +186,7 @@ class SweepOptions:
             self._check(declared.name, declared.default, declared.metadata.get("least"))
         object.__setattr__(self, "out", a_path(self.out))
 
-    def _check(self, name: str, default: Any, least: float | None) -> None:
+    def _check(self, name: str, default: Any, least: int | None) -> None:
         given = {name: getattr(self, name)}
         if isinstance(default, bool):
             require("sweep", bool, YES_OR_NO, **given)
@@ -207,11 +207,11 @@ class SweepOptions:
         """Return every option by its name."""
         return {name: getattr(self, name) for name in DEFAULTS}
 
-    def kept(self) -> dict[str, bool]:
+    def kept(self) -> dict[str, Any]:
         """Return what the repairs before a release are told to leave as it is."""
         return {name: getattr(self, name) for name in named("repair")}
 
-    def dialect(self) -> dict[str, str | None]:
+    def dialect(self) -> dict[str, Any]:
         """Return how text files are written, where it cannot be told."""
         return {name: getattr(self, name) for name in DIALECT}
 

@@ -240,7 +240,7 @@ def _whys(ways: "Iterable[Candidate]", labels: Mapping[str, Any], out: Path) -> 
 
 
 def _protected_elsewhere(
-    paths: Iterable[str | Path], data: "Microdata", dialect: Mapping[str, str | None], tell: Tell
+    paths: Iterable[str | Path], data: "Microdata", dialect: Mapping[str, Any], tell: Tell
 ) -> "dict[str, Microdata]":
     """Read the files that were protected elsewhere, by their names."""
     from sfumato.project.tables import read_protected

@@ -1,6 +1,6 @@
 """A whole sweep in one call: what ``sfumato sweep`` does, from Python."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -11,6 +11,7 @@ from sfumato.data.file_names import a_path
 from sfumato.project.options import DEFAULTS, SweepOptions, options_of
 
 if TYPE_CHECKING:
+    from sfumato.project.plan import Plan
     from sfumato.project.progress import Hears
     from sfumato.project.tell import Tell
     from sfumato.show.summary import Summary
@@ -44,19 +45,46 @@ def sweep(
     require("sweep", str | None, TEXT, engine=engine, memory=memory)
     require("sweep", bool, YES_OR_NO, bars=bars)
     asked = options_of("sweep", options)
+
+    def called(plan: "Plan") -> str:
+        where = {"engine": engine, "memory": memory}
+        return _called(plan.file, {"schema": schema, **asked.given(), **where, "seed": plan.seed})
+
+    _, summary = swept(
+        file, schema, asked, engine=engine, memory=memory, tell=tell, watch=watch, bars=bars, command=called
+    )
+    return summary
+
+
+def swept(
+    file: str | Path,
+    schema: str | Path | None,
+    options: SweepOptions,
+    *,
+    engine: str | None,
+    memory: str | None,
+    command: "Callable[[Plan], str]",
+    tell: "Tell | None" = None,
+    watch: "Hears | None" = None,
+    parts_watch: Any = None,
+    bars: bool = False,
+) -> "tuple[Plan, Summary]":
+    """Plan a sweep and carry it out; ``command`` says what it was called by, for the report."""
     from sfumato.project.carry_out import carry_out
     from sfumato.project.in_parts import engine_for
     from sfumato.project.place import refuse_place
     from sfumato.project.plan import planned
     from sfumato.project.tell import unheard
+    from sfumato.show.wording import count
 
-    file, out, said = a_path(file), a_path(asked.out), tell or unheard
+    file, out, said = a_path(file), a_path(options.out), tell or unheard
     refuse_place(out, file)
-    with engine_for(file, engine=engine, memory=memory, workers=asked.workers, out=out, tell=said):
-        plan = planned(file, schema, tell=said, **asked.settings())
-        where = {"engine": engine, "memory": memory}
-        told = {"schema": schema, **asked.given(), **where, "seed": plan.seed}
-        return carry_out(plan, tell=said, watch=watch, bars=bars, command=_called(file, told))
+    where: dict[str, Any] = {"engine": engine, "memory": memory, "workers": options.workers, "out": out}
+    with engine_for(file, **where, progress=parts_watch, tell=said):
+        plan = planned(file, schema, tell=said, **options.settings())
+        ways = f"{count(len(plan.methods), 'way')} ({count(plan.replicates, 'draw')} of random ones)"
+        said(f"protecting {plan.name} in {ways} and measuring each …")
+        return plan, carry_out(plan, tell=said, watch=watch, bars=bars, command=command(plan))
 
 
 def _parameters() -> Signature:
