@@ -10,7 +10,7 @@ import pytest
 
 from sfumato import DataError, Schema, TableInParts, Variable, scan
 from sfumato.data import ids_in_parts
-from sfumato.data.formats.parquet_part import Place
+from sfumato.data.formats.parquet import Place
 
 SCHEMA = Schema((Variable("id", role="identifier"),), id="id")
 TEXTS = Schema((Variable("id", kind="nominal", role="identifier"),), id="id")

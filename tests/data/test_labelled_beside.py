@@ -13,7 +13,7 @@ from labelled_tables import survey
 from sfumato.cli import app
 from sfumato.data.alignment import aligned
 from sfumato.data.files import read, write
-from sfumato.data.formats.labelled.beside import file_beside
+from sfumato.data.formats.labelled.reading import file_beside
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.project.tables import read_protected

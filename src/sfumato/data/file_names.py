@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from sfumato.data.formats.compression import COMPRESSED, inner_name, is_compressed
-from sfumato.data.formats.labelled.families import FAMILIES
+from sfumato.data.formats.labelled import FAMILIES
 from sfumato.errors import FileError, ParameterError
 
 TEXT = (".csv", ".tsv", ".txt")

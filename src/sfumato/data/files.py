@@ -15,10 +15,7 @@ from sfumato.data.columns import still_read_as
 from sfumato.data.file_form import Dialect, row_names_of, stating_row_names
 from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, a_path, located, refuse_unknown
 from sfumato.data.formats.compression import compressing, decompressed, inner_name
-from sfumato.data.formats.csv.cells import MISSING, typed
-from sfumato.data.formats.csv.formulas import formulas
-from sfumato.data.formats.csv.reading import read_csv
-from sfumato.data.formats.csv.writing import write_csv
+from sfumato.data.formats.delimited import MISSING, formulas, read_csv, typed, write_csv
 from sfumato.data.formats.excel import read_excel, sheets_in, write_excel
 from sfumato.data.formats.parquet import read_parquet, write_parquet
 from sfumato.data.microdata import Microdata
@@ -42,7 +39,7 @@ def read(
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
     ``sfumato.data.microdata``. SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt) files say themselves
     what their variables are, by the rule in ``sfumato.data.formats.labelled.reading``; they need ``sfumato[labelled]``.
-    R files (.rds, .rda, .RData) do so too (``sfumato.data.formats.r.reading``), and need ``sfumato[r]``. Excel files
+    R files (.rds, .rda, .RData) do so too (``sfumato.data.formats.r``), and need ``sfumato[r]``. Excel files
     (.xlsx, .xlsm) need ``sfumato[excel]``; their rule is in ``sfumato.data.formats.excel``.
 
     ``table`` names the sheet, or the data frame of R, where a file holds several; ``survey.xlsx#persons`` does so in
@@ -79,7 +76,7 @@ def read(
         _only_for_text(file, f"{file.suffix} files", delimiter=delimiter, decimal=decimal, missing=missing)
         return read_labelled(file, stated, encoding)
     if suffix in R:
-        from sfumato.data.formats.r.reading import read_r
+        from sfumato.data.formats.r import read_r
 
         _only_for_text(file, "R", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
         return read_r(file, _content(file), part, stated)
@@ -117,7 +114,7 @@ def tables_in(path: PathLike) -> tuple[str, ...]:
     if file.suffix.lower() in EXCEL:
         return sheets_in(file, _content(file))
     if file.suffix.lower() in R:
-        from sfumato.data.formats.r.objects import frames_in
+        from sfumato.data.formats.r import frames_in
 
         return tuple(name for name, found in frames_in(file, _content(file)).items() if "data.frame" in found.classes)
     return ()
@@ -134,7 +131,7 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False, private: bool =
     ``overwrite`` says so. A ``private`` file can be read by its owner alone.
 
     Returned is what the format could not hold, in sentences, and what cells of a text file a spreadsheet would compute
-    (``sfumato.data.formats.csv.formulas``); nothing where all of it was kept.
+    (``sfumato.data.formats.delimited``); nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), a_path(path)
     suffix = file.suffix.lower()

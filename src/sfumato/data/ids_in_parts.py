@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.formats.parquet_part import ParquetColumns, Place, bounds, types
+from sfumato.data.formats.parquet import ParquetColumns, Place, bounds, types
 from sfumato.data.learning import Learned
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import DataError

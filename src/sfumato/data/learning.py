@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.data import columns as read_columns
 from sfumato.data.decimals import EXACT
-from sfumato.data.formats.parquet_part import Place, bounds, raw, types
+from sfumato.data.formats.parquet import Place, bounds, raw, types
 from sfumato.data.microdata import check_special
 from sfumato.data.schema import Category, Schema, Variable, a_kind
 from sfumato.errors import DataError, SchemaError

@@ -26,7 +26,7 @@ import pyarrow as pa
 from sfumato.arguments import require, require_whole
 from sfumato.data.file_form import row_names_of, stating_row_names
 from sfumato.data.file_names import PARQUET, PathLike, a_path
-from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, times, types
+from sfumato.data.formats.parquet import ParquetColumns, Place, digests, opened, stated, times, types
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.ids_in_parts import refuse_repeated
 from sfumato.data.learning import Learned, common, learn
@@ -168,8 +168,8 @@ def scan(
         raise FileError(f"{text[0]} is no Parquet file, but others of the table are; give files of one kind")
     if text:
         from sfumato.data.files import check_options
-        from sfumato.data.formats.csv.cells import MISSING
-        from sfumato.data.formats.csv.streaming import TextOptions, converted
+        from sfumato.data.formats.delimited import MISSING
+        from sfumato.data.formats.delimited_stream import TextOptions, converted
 
         check_options("scan", delimiter, decimal, None, missing)
         numeric = frozenset(v.name for v in told or () if v.kind == "numeric" and not v.kind_by_rule)

@@ -40,7 +40,7 @@ def read_protected(
     A release of ours is put back into the order of the original, if its note is there, unless ``as_written``.
     """
     from sfumato.data.files import read
-    from sfumato.data.formats.labelled.beside import file_beside
+    from sfumato.data.formats.labelled.reading import file_beside
 
     if schema is None:
         schema = schema_beside(path, tell)

@@ -22,8 +22,7 @@ from sfumato.data.columns import short
 from sfumato.data.dates import is_moment
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import named_table, with_row_names
-from sfumato.data.formats.csv.cells import typed, without_markers
-from sfumato.data.formats.csv.reading import checked_names
+from sfumato.data.formats.delimited import checked_names, typed, without_markers
 from sfumato.errors import DataError, FileError, SfumatoError
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767

@@ -10,7 +10,7 @@ from sfumato.data.describe import Finding, describe
 from sfumato.data.file_names import EXCEL, PARQUET, TEXT, R, located, refuse_unknown
 from sfumato.data.files import tables_in
 from sfumato.data.formats.compression import is_compressed
-from sfumato.data.formats.labelled.families import FAMILIES
+from sfumato.data.formats.labelled import FAMILIES
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError, SchemaError, SfumatoError
