@@ -58,8 +58,7 @@ from sfumato.data.file_names import a_path
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
+from sfumato.data.schema import Kind, Level, Role, Scenario, Schema, Special, Variable
 from sfumato.data.treatment import WRITTEN, Treatment
 from sfumato.errors import FileError, SchemaError
 

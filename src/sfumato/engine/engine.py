@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from sfumato.data.leftovers import mark, remove_leftovers
+from sfumato.data.atomic import mark, remove_leftovers
 from sfumato.engine.executors import opened
 from sfumato.engine.memory import in_bytes
 from sfumato.engine.summaries import Summaries, key_of, packages_of

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import dates
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
-from sfumato.data.units import units
 from sfumato.engine import current
 from sfumato.errors import DataError, NotApplicable
 from sfumato.pair.kept import Kept

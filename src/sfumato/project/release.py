@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sfumato.data.leftovers import remove
+from sfumato.data.atomic import remove
 from sfumato.errors import OF_THE_RUN, FileError, unexpected
 from sfumato.project.tell import Tell
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from sfumato.data.atomic import reason, replacing
+from sfumato.data.atomic import mark, reason, remove_leftovers, replacing
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import named_table
 from sfumato.data.formats.compression import inner_name
@@ -36,7 +36,6 @@ from sfumato.data.formats.delimited import (
     with_more_digits,
     without_markers,
 )
-from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.errors import FileError
 
 # The digits of a column of text that is read a block at a time: which decimals hold them, where floats do not.

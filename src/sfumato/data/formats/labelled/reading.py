@@ -25,9 +25,8 @@ import pyarrow.compute as pc
 
 from sfumato.data import columns as read_columns
 from sfumato.data import frames
-from sfumato.data.columns import inferred_kind, short
+from sfumato.data.columns import as_values, inferred_kind, short
 from sfumato.data.decimals import EXACT
-from sfumato.data.declared_missing import as_values
 from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.data.formats.labelled import FAMILIES, NAMES, raw_file
 from sfumato.data.formats.labelled.variables import (

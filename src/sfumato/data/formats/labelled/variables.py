@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data import dates
-from sfumato.data.columns import short
+from sfumato.data.columns import as_values, declared, short
 from sfumato.data.decimals import EXACT
-from sfumato.data.declared_missing import as_values, declared
 from sfumato.data.file_form import Cells, Family, Labelled, LabelledForm, Moment
 from sfumato.data.schema import Category, Variable
 
