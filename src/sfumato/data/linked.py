@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import bands
-from sfumato.data.alignment import aligned
 from sfumato.data.households import household_level, units
 from sfumato.data.merging import merged
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing, only_present
+from sfumato.data.recoding import aligned
 from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import NotApplicable
