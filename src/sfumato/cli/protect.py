@@ -79,8 +79,8 @@ def protect(
     from sfumato.cli.protect_parts import folder_for, protect_in_parts
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
-    from sfumato.data.file_names import protected_path
     from sfumato.data.files import read
+    from sfumato.data.formats import protected_path
     from sfumato.project.in_parts import engine_for
     from sfumato.project.parts_watch import PartsWatch
     from sfumato.project.release import release_name

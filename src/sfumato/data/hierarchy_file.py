@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.arguments import require
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_levels import TOP, row_fault
 from sfumato.errors import FileError, ParameterError, SchemaError

@@ -30,8 +30,20 @@ from sfumato.arguments import require, require_whole
 from sfumato.data import columns as read_columns
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import row_names_of, stating_row_names
-from sfumato.data.file_names import PARQUET, PathLike, a_path
-from sfumato.data.formats.parquet import ParquetColumns, Place, bounds, digests, opened, raw, stated, times, types
+from sfumato.data.formats import PathLike, a_path, format_of
+from sfumato.data.formats.format import ReadOptions
+from sfumato.data.formats.parquet import (
+    PARQUET,
+    ParquetColumns,
+    Place,
+    bounds,
+    digests,
+    opened,
+    raw,
+    stated,
+    times,
+    types,
+)
 from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata, check_names, check_special
 from sfumato.data.on_demand import Chosen, OnDemand, Taken, in_one
@@ -428,23 +440,20 @@ def scan(
     require_whole("scan", least=1, records=records)
     require("scan", TableInParts | Microdata | None, "the original, in parts or not", beside=beside)
     files, told = _found(paths), _schema(schema, beside)
-    text = [file for file in files if file.suffix.lower() not in PARQUET]
-    if text and len(text) < len(files):
-        raise FileError(f"{text[0]} is no Parquet file, but others of the table are; give files of one kind")
-    if text:
+    foreign = [file for file in files if format_of(file) is not PARQUET]
+    if foreign and len(foreign) < len(files):
+        raise FileError(f"{foreign[0]} is no Parquet file, but others of the table are; give files of one kind")
+    if foreign:
         from sfumato.data.files import check_options
-        from sfumato.data.formats.delimited import MISSING
-        from sfumato.data.formats.delimited_stream import TextOptions, converted
 
         check_options("scan", delimiter, decimal, None, missing)
-        numeric = frozenset(v.name for v in told or () if v.kind == "numeric" and not v.kind_by_rule)
-        options = TextOptions(delimiter, decimal, MISSING if missing is None else tuple(missing), numeric)
-        files = converted(files, None if folder is None else a_path(folder), records, options)
+        options = ReadOptions(told, delimiter=delimiter, decimal=decimal, missing=missing)
+        files = _streamed(files, None if folder is None else a_path(folder), records, options)
     run = map if executor is None else executor.map
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
     if not cuts:
         raise DataError(f"{files[0]}: the table has no records")
-    origin = _origin(files[0], text=bool(text))
+    origin = _origin(files[0], text=bool(foreign))
     names = tuple(types(files[0]).names)
     told, notes = (told, ()) if beside is not None else stating_row_names(told, row_names_of(types(files[0])))
     if told is not None and beside is None:
@@ -469,6 +478,17 @@ def scan(
     refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin, notes) for place in places))
+
+
+def _streamed(files: list[Path], folder: Path | None, records: int, options: ReadOptions) -> list[Path]:
+    """Turn files of another format into Parquet files."""
+    found = format_of(files[0])
+    if found is None or found.stream is None:
+        from sfumato.data.formats.delimited_stream import in_parts
+
+        raise FileError(f"{files[0]} cannot be read in parts; that can be done with {in_parts()}")
+    found.check(files[0], options)
+    return found.stream(files, folder, records, options)
 
 
 def _chosen(part: Microdata, schema: Schema) -> Microdata:
@@ -508,7 +528,7 @@ def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     for entry in listed:
         path = a_path(entry)
         if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and file.is_file())
+            inside = sorted(file for file in path.iterdir() if format_of(file) is PARQUET and file.is_file())
             if not inside:
                 raise FileError(f"{path} holds no Parquet files; name files of another kind: {path / '*.csv'}")
             found += inside

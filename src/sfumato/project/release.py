@@ -213,7 +213,7 @@ def release_folder(plan: "Plan") -> Path:
 
 def protected_path(plan: "Plan") -> Path:
     """Return where the chosen table goes."""
-    from sfumato.data.file_names import protected_path as named
+    from sfumato.data.formats import protected_path as named
 
     return release_folder(plan) / (named(plan.file).name if plan.whole is None else f"{plan.name}.protected")
 

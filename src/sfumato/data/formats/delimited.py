@@ -6,6 +6,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,8 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from sfumato.data.columns import still_read_as
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import Dialect, TextForm, named_table, with_row_names
+from sfumato.data.formats.compression import compressing, decompressed, inner_name, is_compressed
+from sfumato.data.formats.format import OPTIONS, Format, ReadOptions, content_of, labels_lost, under_schema
+from sfumato.data.frames import to_arrow
+from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError, FileError
 
 # The delimiter and the quotes of a text file, told from its first records.
@@ -73,8 +79,6 @@ def quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:
 
 
 # The cells of a text column: which mark missing values, and whether all others are numbers.
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", ".")
 
 
 def without_markers(text: Any, missing: Sequence[str]) -> tuple[Any, str | None]:
@@ -538,3 +542,71 @@ def _computed(texts: Any, counts: Any = None) -> int:
         return int(pc.sum(computed).as_py() or 0)
     there = computed.take(counts.field("values"))
     return int(pc.sum(counts.field("counts").filter(there)).as_py() or 0)
+
+
+# Delimited text as a format of files.
+
+TEXT = (".csv", ".tsv", ".txt")
+TIMES, TIMES_COMPRESSED = 4.0, 8.0  # the size of a file, that reading takes in memory at least
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    inner, content = decompressed(file, content_of(file))
+    if inner.suffix.lower() not in TEXT:
+        raise FileError(f"{file} holds {inner.name}; of compressed files only text is read ({', '.join(TEXT)})")
+    found, dialect = read_csv(
+        file,
+        content,
+        delimiter="\t" if options.delimiter is None and inner.suffix.lower() == ".tsv" else options.delimiter,
+        decimal=options.decimal,
+        encoding=options.encoding,
+        missing=options.markers,
+        numeric=options.numeric,
+    )
+    return under_schema(file, found, options, dialect)
+
+
+def _write(table: Microdata, file: Path, out: BinaryIO) -> tuple[str, ...]:
+    arrow, dialect = to_arrow(table.to_frame())[0], table.origin.dialect or Dialect()
+    with compressing(file, out) as packed:
+        _write_text(_with_all_digits(arrow, table, dialect), dialect, file, packed)
+    return (*labels_lost(table), *formulas(arrow))
+
+
+def _with_all_digits(arrow: pa.Table, table: Microdata, dialect: Dialect) -> pa.Table:
+    """Return the table with the cells of the file it came from, where they say more than a float and none changed."""
+    for name, text in dialect.exact.items():
+        if name in arrow.column_names:
+            numbers = typed(text, dialect.decimal)[0]
+            if still_read_as(table.schema[name], numbers, table.columns[name]):
+                arrow = arrow.set_column(arrow.column_names.index(name), name, text)
+    return arrow
+
+
+def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:
+    """Write delimited text in this dialect; a .tsv file has tabs whatever the file read had."""
+    if inner_name(file).suffix.lower() == ".tsv":
+        dialect = replace(dialect, delimiter="\t")
+    try:
+        write_csv(table, dialect, out)
+    except UnicodeEncodeError as error:
+        raise FileError(
+            f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "
+            f"{dialect.encoding}, the encoding the table was read with"
+        ) from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
+
+
+def _stream(files: Sequence[Path], folder: Path | None, records: int, options: ReadOptions) -> list[Path]:
+    from sfumato.data.formats.delimited_stream import converted  # which loads more of arrow than reading does
+
+    return converted(files, folder, records, options)
+
+
+def _memory(file: Path) -> float:
+    return file.stat().st_size * (TIMES_COMPRESSED if is_compressed(file) else TIMES)
+
+
+DELIMITED = Format("text", TEXT, _read, _write, stream=_stream, options=OPTIONS, compressed=True, memory=_memory)
+FORMATS = (DELIMITED,)

@@ -21,10 +21,11 @@ from pyarrow import csv as arrow_csv
 from sfumato.data.atomic import mark, reason, remove_leftovers, replacing
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import named_table
+from sfumato.data.formats import every_format
 from sfumato.data.formats.compression import inner_name
 from sfumato.data.formats.delimited import (
-    MISSING,
     SAMPLE_BYTES,
+    TEXT,
     any_true,
     detect_decimal,
     detect_delimiter,
@@ -36,6 +37,7 @@ from sfumato.data.formats.delimited import (
     with_more_digits,
     without_markers,
 )
+from sfumato.data.formats.format import ReadOptions
 from sfumato.errors import FileError
 
 # The digits of a column of text that is read a block at a time: which decimals hold them, where floats do not.
@@ -90,19 +92,8 @@ def to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
 
 BLOCK = 1 << 24  # bytes of text that are looked at at a time
 STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-TEXT = (".csv", ".tsv", ".txt")
 CONVERTED = b"sfumato:converted"  # in the metadata of a file: a copy that may be made anew
 NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """What is said of text files, None: told from the file."""
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    missing: tuple[str, ...] = MISSING
-    numeric: frozenset[str] = frozenset()  # the columns that a schema says are numbers
 
 
 @dataclass(frozen=True)
@@ -127,7 +118,7 @@ class _Found:
     digits: dict[str, Digits]
 
 
-def converted(files: Sequence[Path], folder: Path | None, records: int, options: TextOptions) -> list[Path]:
+def converted(files: Sequence[Path], folder: Path | None, records: int, options: ReadOptions) -> list[Path]:
     """Convert text files to Parquet files of a folder that only its owner can read, with row groups of so many records.
 
     Without a folder a temporary one is made, which goes when the program ends.
@@ -144,8 +135,7 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
     names, decimal = set(), options.decimal
     for file in files:
         if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
-            known = ", ".join(("Parquet", *TEXT, *(f".csv{ending}" for ending in STREAMED)))
-            raise FileError(f"{file} cannot be read in parts; that can be done with {known}")
+            raise FileError(f"{file} cannot be read in parts; that can be done with {in_parts()}")
         target = folder / f"{inner_name(file).stem}.parquet"
         if target.name in names:
             raise FileError(f"two files are called {target.stem}; give them different names")
@@ -159,6 +149,12 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
     return [one.target for one in found]
 
 
+def in_parts() -> str:
+    """List what can be read in parts."""
+    streamed = [suffix for found in every_format() if found.stream for suffix in found.suffixes]
+    return ", ".join(("Parquet", *streamed, *(f".csv{ending}" for ending in STREAMED)))
+
+
 def _is_copy(target: Path) -> bool:
     """Tell whether a file was converted here: one that came from elsewhere is not written over."""
     try:
@@ -167,7 +163,7 @@ def _is_copy(target: Path) -> bool:
         return False
 
 
-def _form(path: Path, options: TextOptions) -> _Form:
+def _form(path: Path, options: ReadOptions) -> _Form:
     """Read the header, and tell the delimiter."""
     with _stream(path) as source:
         sample = source.read(SAMPLE_BYTES)
@@ -194,7 +190,7 @@ def _stream(path: Path) -> Any:
         raise FileError(f"cannot read {path}: {error}") from None
 
 
-def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
+def _blocks(form: _Form, options: ReadOptions) -> Iterator[dict[str, Any]]:
     """Yield the records, a block at a time, as columns of text in which what marks missing values is missing."""
     with _stream(form.path) as source:
         source.read(form.start)
@@ -212,7 +208,7 @@ def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
                 if len(form.columns) > len(form.names):
                     _refuse_more(form, batch.column(NOTHING), seen)
                 seen += len(batch)
-                yield {name: without_markers(batch.column(name), options.missing)[0] for name in form.names}
+                yield {name: without_markers(batch.column(name), options.markers)[0] for name in form.names}
         except FileError:
             raise
         except (pa.ArrowInvalid, OSError) as error:
@@ -230,7 +226,7 @@ def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
         )
 
 
-def _looked_through(form: _Form, target: Path, options: TextOptions, decimal: str | None) -> _Found:
+def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: str | None) -> _Found:
     """Tell the type of each column, and the decimal sign."""
     kinds = dict.fromkeys(form.names, pa.null())
     digits = {name: Digits() for name in form.names}
@@ -255,7 +251,7 @@ def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
     return kinds
 
 
-def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: TextOptions) -> None:
+def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: ReadOptions) -> None:
     """Convert a file."""
     schema = named_table(one.form.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
     with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:

@@ -1,7 +1,7 @@
 """Parquet in and out, through pyarrow; and parts of a table on disk, which are row groups of Parquet files."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 
 from sfumato.data import columns as read_columns
 from sfumato.data.atomic import reason
+from sfumato.data.formats.format import Format, ReadOptions, content_of, labels_lost, under_schema
+from sfumato.data.frames import to_arrow
+from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.schema import Variable
 from sfumato.errors import DataError, FileError
@@ -266,3 +269,40 @@ def bounds(path: Path, groups: tuple[int, ...], name: str) -> tuple[int, int] | 
         low.append(int(told.min))
         high.append(int(told.max))
     return min(low), max(high)
+
+
+# Parquet as a format of files.
+
+PER_CELL = 24  # bytes of memory that reading takes at least, for each number
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    return under_schema(file, read_parquet(file, content_of(file)), options)
+
+
+def _write(table: Microdata, _: Path, out: BinaryIO) -> tuple[str, ...]:
+    if table.origin.dialect is not None:
+        table = _with_dates(table)
+    write_parquet(to_arrow(table.to_frame())[0], out)
+    return labels_lost(table)
+
+
+def _with_dates(table: Microdata) -> Microdata:
+    """Return a table whose dates are dates, though they were text in the file it came from."""
+    dated = [replace(variable, format="") for variable in table.schema if variable.format]
+    native = {name: kind for name, kind in (table.origin.native or {}).items() if name not in {v.name for v in dated}}
+    return replace(table, schema=table.schema.replace(*dated), origin=replace(table.origin, native=native))
+
+
+def _memory(file: Path) -> float:
+    import pyarrow.parquet as pq
+
+    try:
+        told = pq.read_metadata(file)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return file.stat().st_size  # reading it says what is wrong
+    return int(told.num_rows) * int(told.num_columns) * PER_CELL
+
+
+PARQUET = Format("Parquet", (".parquet", ".pq"), _read, _write, memory=_memory)
+FORMATS = (PARQUET,)

@@ -24,6 +24,7 @@ from sfumato.data import frames
 from sfumato.data.columns import short
 from sfumato.data.decimals import EXACT
 from sfumato.data.formats.delimited import checked_names
+from sfumato.data.formats.format import Format, ReadOptions, content_of
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.errors import DataError, FileError, SfumatoError
@@ -34,15 +35,6 @@ _EXTENSIONS = {".rds": ".rds", ".rda": ".rda", ".rdata": ".rda"}  # as the libra
 _ENCODINGS = {4: "latin-1", 8: "utf-8", 64: "ascii"}  # the bits by which R marks a text
 _WORDS = {"STR": "text", "REAL": "numbers", "INT": "whole numbers", "LGL": "truth values", "VEC": "a list",
           "CPLX": "complex numbers", "CLO": "a function", "ENV": "an environment", "S4": "an S4 object"}  # fmt: skip
-
-
-def rdata() -> Any:
-    """Return the library that reads these files."""
-    try:
-        import rdata
-    except ModuleNotFoundError:
-        raise FileError("R files need rdata, which is not installed; run: pip install 'sfumato[r]'") from None
-    return rdata
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +108,10 @@ def text_of(one: Any, encoding: str) -> str | None:
 
 def frames_in(path: Path, content: bytes) -> dict[str, Vector]:
     """Return the objects of a file by name; that of an .rds file has none, and is called by the file's."""
-    library = rdata()
+    import rdata
+
     with damage_told(path):
-        parsed = library.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
+        parsed = rdata.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
         encoding = parsed.extra.encoding or "utf-8"
         if parsed.object.info.type.name != "LIST":
             return {path.stem: Vector.of(parsed.object, encoding)}
@@ -316,3 +309,16 @@ def _overridden(said: Variable | None, stated: Variable | None, column: Any) -> 
         label=stated.label or said.label,
         labels=stated.labels or said.labels,
     )
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    return read_r(file, content_of(file), options.table, options.schema)
+
+
+def _tables(file: Path) -> tuple[str, ...]:
+    found = frames_in(file, content_of(file))
+    return tuple(name for name, held in found.items() if "data.frame" in held.classes)
+
+
+R = Format("R", (".rds", ".rda", ".rdata"), _read, tables=_tables, memory=5.0, library="rdata", extra="r")
+FORMATS = (R,)

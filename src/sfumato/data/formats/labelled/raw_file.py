@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from sfumato.data.atomic import reason
 from sfumato.data.file_form import Family
-from sfumato.data.formats.labelled import pyreadstat
 from sfumato.errors import FileError, ParameterError
 
 # Two facts in the dictionary of an SPSS file that the reading library does not tell: compression and weight.
@@ -287,7 +286,8 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     Text comes as arrow, numbers as floats with NaN beside the letters of Stata's and SAS' special missing values, or
     None where there are none.
     """
-    library = pyreadstat()
+    import pyreadstat as library
+
     suffix = path.suffix.lower()
     _check_content(path)
     if suffix in (".sav", ".zsav"):

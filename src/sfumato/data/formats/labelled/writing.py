@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.file_form import Family, Labelled
-from sfumato.data.formats.labelled import FAMILIES, NAMES, WRITTEN, pyreadstat
+from sfumato.data.formats.labelled import FAMILIES, NAMES, WRITTEN
 from sfumato.data.formats.labelled.raw_file import Compression, without_time, write_weight
 from sfumato.data.formats.labelled.variables import (
     Losses,
@@ -134,7 +134,8 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     suffix = path.suffix.lower()
     if suffix not in WRITTEN:
         raise FileError(f"cannot write {path}: {suffix} files are read only; write one of {', '.join(WRITTEN)}")
-    library = pyreadstat()
+    import pyreadstat as library
+
     if is_protected(table):
         table = _without_words_of_the_file(as_it_leaves(table))
     family, before, losses = FAMILIES[suffix], table.origin.labelled, Losses()
