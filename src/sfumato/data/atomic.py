@@ -26,7 +26,7 @@ def mark() -> str:
 
 def remove_leftovers(folder: Path, pattern: str) -> None:
     """Remove what fits the pattern in a folder and belongs to a process of this machine that is no more."""
-    for found in leftovers(folder, pattern):
+    for found in _leftovers(folder, pattern):
         remove(found)
 
 
@@ -39,12 +39,12 @@ def remove(found: Path) -> None:
         found.unlink()
 
 
-def literally(name: str) -> str:
+def _literally(name: str) -> str:
     """Return a name as a pattern that no other name fits."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
-def leftovers(folder: Path, pattern: str) -> list[Path]:
+def _leftovers(folder: Path, pattern: str) -> list[Path]:
     """Return what fits the pattern in a folder and belongs to a process of this machine that is no more."""
     return [found for found in folder.glob(pattern) if _abandoned(found.name)]
 
@@ -70,6 +70,8 @@ def _alive(process: int) -> bool:
         return True
     return True
 
+
+# Files written whole or not at all.
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space or write elsewhere",
@@ -106,7 +108,7 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {path}: it is a device or pipe, not a file")
         name = target.name[:100]
-        remove_leftovers(target.parent, f".{literally(name)}.*.part")
+        remove_leftovers(target.parent, f".{_literally(name)}.*.part")
         part = target.with_name(f".{name}.{mark()}.{uuid.uuid4().hex[:12]}.part")
         out = open(part, "xb", opener=_private)  # noqa: SIM115 - closed below
     except FileError:
@@ -167,7 +169,7 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
         _refuse_others(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         for ending in ("part", "old", "new"):
-            remove_leftovers(folder.parent, f".{literally(name)}.*.{ending}")
+            remove_leftovers(folder.parent, f".{_literally(name)}.*.{ending}")
         staged.mkdir(mode=0o700)
         yield staged
         if not private:
@@ -185,7 +187,7 @@ def appearing(folder: Path, *, private: bool = False) -> Iterator[Path]:
 
 def _bring_back(folder: Path) -> None:
     """Put back the earlier folder that a killed process had taken away, if nothing took its place."""
-    old = leftovers(folder.parent, f".{literally(folder.name[:100])}.*.old")
+    old = _leftovers(folder.parent, f".{_literally(folder.name[:100])}.*.old")
     if old and not folder.exists():
         max(old, key=lambda found: found.stat().st_mtime).rename(folder)
 

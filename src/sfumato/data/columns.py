@@ -112,6 +112,8 @@ def _as_decimals(codes: Iterable[object]) -> list[Decimal]:
     return found
 
 
+# A column from arrow to numpy, and back.
+
 RECURRING = 5  # times that a text stands among numbers, on average, before it is taken for a class
 
 

@@ -83,6 +83,8 @@ class Suggestion:
         return f"dates? no day is above 12, so the day may be first or the month: {', or '.join(stated)}"
 
 
+# What a look at the table tells.
+
 FEW = 12  # so few distinct whole numbers may be codes
 ENOUGH = 20  # records from which on it says something that all values differ
 MISSING_CODES = (-1, -2, -3, -6, -7, -8, -9, -97, -98, -99, -997, -998, -999, -9999)

@@ -166,7 +166,7 @@ class Hierarchy:
         (20.0, 40.0, 60.0, 80.0)
         """
         made = cls(widths=widths, start=start)
-        return made if ends is None else cls(cuts=band_cuts(made.widths, ends, start))
+        return made if ends is None else cls(cuts=_band_cuts(made.widths, ends, start))
 
     @classmethod
     def nice(cls, column: NDArray[np.float64], levels: int = 3) -> "Hierarchy":
@@ -176,7 +176,7 @@ class Hierarchy:
     @classmethod
     def quantiles(cls, column: NDArray[np.float64], *groups: int) -> "Hierarchy":
         """Return groups of about as many records, level by level fewer: ``quantiles(ages, 10, 5)``."""
-        return cls(cuts=quantile_cuts(column, groups))
+        return cls(cuts=_quantile_cuts(column, groups))
 
     @classmethod
     def dates(cls, *spans: str) -> "Hierarchy":
@@ -202,7 +202,7 @@ class Hierarchy:
         >>> Hierarchy.ordered(["low", "middle", "high"]).rows
         (('low', 'low to middle'), ('middle', 'low to middle'), ('high', 'high'))
         """
-        return cls(rows=tuple(neighbour_rows(categories, sizes)))
+        return cls(rows=tuple(_neighbour_rows(categories, sizes)))
 
     @classmethod
     def truncated(cls, codes: Iterable[object], keep: Sequence[int], *, mask: str = "*") -> "Hierarchy":
@@ -213,7 +213,7 @@ class Hierarchy:
         >>> Hierarchy.truncated(["AT127", "AT130"], keep=(4, 2), mask="").rows
         (('AT127', 'AT12', 'AT'), ('AT130', 'AT13', 'AT'))
         """
-        return cls(rows=tuple(prefix_rows(codes, keep, mask)))
+        return cls(rows=tuple(_prefix_rows(codes, keep, mask)))
 
     @classmethod
     def rare(cls, variable: "Variable", column: NDArray[Any], *shares: float) -> "Hierarchy":
@@ -224,7 +224,7 @@ class Hierarchy:
                 "merge neighbours (ordered) or give bands"
             )
         counts = np.bincount(column[column >= 0], minlength=len(variable.categories))
-        return cls(rows=tuple(rare_rows(variable.categories, counts, shares)))
+        return cls(rows=tuple(_rare_rows(variable.categories, counts, shares)))
 
     @classmethod
     def from_table(cls, frame: Any, *columns: str) -> "Hierarchy":
@@ -234,7 +234,7 @@ class Hierarchy:
         >>> Hierarchy.from_table(pa.table({"town": ["Aix", "Bonn", "Aix"], "country": ["F", "D", "F"]}))
         Hierarchy(rows=(('Aix', 'F'), ('Bonn', 'D')), names=('country',))
         """
-        rows, names = table_rows(frame, columns)
+        rows, names = _table_rows(frame, columns)
         return cls(rows=tuple(rows), names=names)
 
     def topped(self, name: str = "*") -> "Hierarchy":
@@ -335,10 +335,10 @@ OTHER = "other"
 CLASSES = 15  # bands that the finest level has about, if nobody says how wide they are
 
 
-def band_cuts(widths: Sequence[float], ends: tuple[float, float], start: float) -> tuple[Cuts, ...]:
+def _band_cuts(widths: Sequence[float], ends: tuple[float, float], start: float) -> tuple[Cuts, ...]:
     """Return the cuts of bands between two ends, both of which are cuts at every level; beyond them bands are open.
 
-    >>> band_cuts((5, 10), (18, 40), 0)
+    >>> _band_cuts((5, 10), (18, 40), 0)
     ((18.0, 20.0, 25.0, 30.0, 35.0, 40.0), (18.0, 20.0, 30.0, 40.0))
     """
     low, high = (float(end) for end in ends)
@@ -375,10 +375,10 @@ def _rounds(near: float) -> list[float]:
     return [float(f"{digit}e{power + up}") for up in (0, 1, 2) for digit in (1, 2, 5)]
 
 
-def quantile_cuts(column: Floats, groups: Sequence[int]) -> tuple[Cuts, ...]:
+def _quantile_cuts(column: Floats, groups: Sequence[int]) -> tuple[Cuts, ...]:
     """Return cuts, at round numbers, between groups of about as many records, of which coarser levels keep some.
 
-    >>> quantile_cuts(np.array([1., 2., 3., 4., 5., 6., 7., 8.]), (4, 2))
+    >>> _quantile_cuts(np.array([1., 2., 3., 4., 5., 6., 7., 8.]), (4, 2))
     ((3.0, 5.0, 7.0), (5.0,))
     """
     _falling("groups", groups, least=2)
@@ -395,10 +395,10 @@ def quantile_cuts(column: Floats, groups: Sequence[int]) -> tuple[Cuts, ...]:
     return tuple(map(tuple, levels))
 
 
-def neighbour_rows(categories: Sequence[object], sizes: Sequence[int]) -> list[Row]:
+def _neighbour_rows(categories: Sequence[object], sizes: Sequence[int]) -> list[Row]:
     """Return rows that put so many neighbours together at each level; twice as many each time if no sizes are said.
 
-    >>> neighbour_rows(["none", "primary", "secondary", "bachelor", "master"], ())[1:3]
+    >>> _neighbour_rows(["none", "primary", "secondary", "bachelor", "master"], ())[1:3]
     [('primary', 'none to primary', 'none to bachelor'), ('secondary', 'secondary to bachelor', 'none to bachelor')]
     """
     if len(categories) < 3 and not sizes:
@@ -414,12 +414,12 @@ def neighbour_rows(categories: Sequence[object], sizes: Sequence[int]) -> list[R
     return list(zip(categories, *levels, strict=True))
 
 
-def prefix_rows(codes: Iterable[object], keep: Sequence[int], mask: str) -> list[Row]:
+def _prefix_rows(codes: Iterable[object], keep: Sequence[int], mask: str) -> list[Row]:
     """Return rows of codes cut to so many first characters at each level, with a mask for the others or without.
 
-    >>> prefix_rows(["81667", "81925"], (3, 1), "*")
+    >>> _prefix_rows(["81667", "81925"], (3, 1), "*")
     [('81667', '816**', '8****'), ('81925', '819**', '8****')]
-    >>> prefix_rows(["A01.1", "B20"], (3, 0), "")
+    >>> _prefix_rows(["A01.1", "B20"], (3, 0), "")
     [('A01.1', 'A01', '*'), ('B20', 'B20', '*')]
     """
     _falling("characters to keep", keep, least=0)
@@ -428,10 +428,10 @@ def prefix_rows(codes: Iterable[object], keep: Sequence[int], mask: str) -> list
     return [(code, *(_cut(str(code), length, mask) for length in keep)) for code in dict.fromkeys(codes)]
 
 
-def rare_rows(categories: Sequence[object], counts: NDArray[np.integer], shares: Sequence[float]) -> list[Row]:
+def _rare_rows(categories: Sequence[object], counts: NDArray[np.integer], shares: Sequence[float]) -> list[Row]:
     """Return rows in which categories with fewer records than a share of them are called other, at each level.
 
-    >>> rare_rows(["a", "b", "c", "d"], np.array([90, 6, 3, 1]), (0.02, 0.1))[1:3]
+    >>> _rare_rows(["a", "b", "c", "d"], np.array([90, 6, 3, 1]), (0.02, 0.1))[1:3]
     [('b', 'b', 'other'), ('c', 'other', 'other')]
     """
     for low, high in pairwise((0.0, *shares)):
@@ -469,7 +469,7 @@ def rarest(counts: NDArray[np.integer], share: float) -> NDArray[np.intp]:
     return order[: max(rare, int(np.searchsorted(gathered, needed)) + 1)]
 
 
-def table_rows(frame: Any, columns: Sequence[str]) -> tuple[list[Row], tuple[str, ...]]:
+def _table_rows(frame: Any, columns: Sequence[str]) -> tuple[list[Row], tuple[str, ...]]:
     """Return the different rows of a table whose columns go from fine to coarse, and the names of the coarser ones."""
     import narwhals as nw  # only to read tables, which few hierarchies are made of
 

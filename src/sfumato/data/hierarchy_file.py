@@ -24,12 +24,12 @@ from sfumato.errors import FileError, ParameterError, SchemaError
 Row = tuple[object, ...]
 
 
-def of_depths(where: str, nodes: Sequence[tuple[int, int, str]]) -> list[Row]:
+def _of_depths(where: str, nodes: Sequence[tuple[int, int, str]]) -> list[Row]:
     """Return the rows of a tree written line by line: the line, how deep it stands, and what it is called.
 
     A leaf that stands less deep than others is its own group at the lowest levels.
 
-    >>> of_depths("h.csv", [(2, 1, "Total"), (3, 2, "A"), (4, 3, "a1"), (5, 3, "a2"), (6, 2, "B")])
+    >>> _of_depths("h.csv", [(2, 1, "Total"), (3, 2, "A"), (4, 3, "a1"), (5, 3, "a2"), (6, 2, "B")])
     [('a1', 'A', 'Total'), ('a2', 'A', 'Total'), ('B', 'B', 'Total')]
     """
     path: list[str] = []
@@ -54,7 +54,7 @@ def of_depths(where: str, nodes: Sequence[tuple[int, int, str]]) -> list[Row]:
     return _rows(paths)
 
 
-def of_parents(where: str, nodes: Sequence[Any]) -> list[Row]:
+def _of_parents(where: str, nodes: Sequence[Any]) -> list[Row]:
     """Return the rows of a tree in which each node names its parent, the highest ones ``#``: sdcHierarchies' JSON."""
     parent: dict[str, str] = {}
     for number, node in enumerate(nodes, start=1):
@@ -197,7 +197,7 @@ def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
     if _is_tree(rows):
         body = rows[1:] if not _depth(rows[0][0]) else rows
         numbers = lines[len(rows) - len(body) :]
-        return of_depths(f"{file}", [(n, _depth(row[0]), str(row[1])) for n, row in zip(numbers, body, strict=True)])
+        return _of_depths(f"{file}", [(n, _depth(row[0]), str(row[1])) for n, row in zip(numbers, body, strict=True)])
     fault = row_fault(rows, lines)
     if fault is not None:
         raise SchemaError(f"{file}, {fault}")
@@ -258,7 +258,7 @@ def _of_tree(file: Path, text: str) -> list[tuple[object, ...]]:
         if line.strip():
             name = line.lstrip("@ \t")
             nodes.append((number, 2 + line[: len(line) - len(name)].count("@"), name.strip()))
-    return of_depths(f"{file}", nodes)
+    return _of_depths(f"{file}", nodes)
 
 
 def _of_json(file: Path, text: str) -> Hierarchy:
@@ -271,7 +271,7 @@ def _of_json(file: Path, text: str) -> Hierarchy:
     except RecursionError:
         raise SchemaError(f"{file} nests too deeply; a hierarchy is a list of rows: {ROW_EXAMPLE}") from None
     if isinstance(stated, list) and stated and all(isinstance(entry, dict) for entry in stated):
-        return _made(file, {"rows": of_parents(f"{file}", stated)})
+        return _made(file, {"rows": _of_parents(f"{file}", stated)})
     nested = isinstance(stated, list) and stated and all(isinstance(entry, list) for entry in stated)
     return _made(file, {"rows": stated} if nested else stated)
 

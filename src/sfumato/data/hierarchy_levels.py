@@ -177,6 +177,8 @@ def _finite(value: object) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
 
+# A column at each level of its hierarchy.
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Ends = tuple[float, float] | None

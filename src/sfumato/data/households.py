@@ -53,6 +53,8 @@ def counted(unit: NDArray[np.int64]) -> int:
     return int(unit.max(initial=-1)) + 1
 
 
+# What a household shares.
+
 Integers = NDArray[np.int64]
 Column = tuple[Variable, NDArray[Any]]
 
@@ -141,7 +143,7 @@ def _refuse_differing(data: Microdata, name: str, order: NDArray[np.intp], unit:
         )
 
 
-def given_to_members(data: Microdata, homes: Microdata, place: Integers, names: Iterable[str]) -> Microdata:
+def _given_to_members(data: Microdata, homes: Microdata, place: Integers, names: Iterable[str]) -> Microdata:
     """Return the table with what became of these variables in the table of households; who lacked a value lacks it."""
     changed: dict[str, Column] = {}
     gone = [name for name in names if name not in homes.schema]
@@ -242,6 +244,6 @@ def masked_by_level(
     except NotApplicable as refusal:
         raise NotApplicable(f"{', '.join(shared)}, masked once per household: {refusal}") from refusal
     note = f"{who}: masked once per household: {', '.join(shared)}"
-    data = given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
+    data = _given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
     others = tuple(name for name in names if name not in shared)
     return mask(others, data, rng) if others else data

@@ -57,14 +57,14 @@ class Followed:
     said: str = ""
 
 
-def is_quantity(column: NDArray[Any]) -> bool:
+def _is_quantity(column: NDArray[Any]) -> bool:
     """Tell whether a column holds quantities, with NaN, and not codes, with -1."""
     return column.dtype.kind == "f"
 
 
 def nothing(column: NDArray[Any]) -> float:
     """Return what stands for a missing value in a column."""
-    return np.nan if is_quantity(column) else -1
+    return np.nan if _is_quantity(column) else -1
 
 
 # values put together
@@ -99,7 +99,7 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
         return Followed(variable, column)
     blank = column.copy()
     blank[np.flatnonzero(there)[odd]] = nothing(blank)
-    made = (_in_bands if is_quantity(blank) else _in_groups)(variable, blank, levels, part)
+    made = (_in_bands if _is_quantity(blank) else _in_groups)(variable, blank, levels, part)
     if made is None or not odd.any():
         return made
     changed = made.variable.treated(Treatment(suppressed=int(odd.sum())))
@@ -193,7 +193,7 @@ def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers
 # values computed anew
 
 
-def computed_anew(original: Microdata, protected: Microdata, variable: Variable, *, lookup: bool) -> Followed | None:
+def _computed_anew(original: Microdata, protected: Microdata, variable: Variable, *, lookup: bool) -> Followed | None:
     """Compute a linked variable from the published sources, if the original shows without exception how; or None.
 
     A number may be a sum of multiples of its sources. With ``lookup`` each value of the sources, or each combination of
@@ -201,10 +201,10 @@ def computed_anew(original: Microdata, protected: Microdata, variable: Variable,
     Values that are not known are made missing, if they are few.
     """
     name, sources = variable.name, variable.sources
-    number, published = ([is_quantity(table.columns[s]) for s in sources] for table in (original, protected))
+    number, published = ([_is_quantity(table.columns[s]) for s in sources] for table in (original, protected))
     if number != published:
         return None
-    if is_quantity(original.columns[name]) and all(number):
+    if _is_quantity(original.columns[name]) and all(number):
         summed = _summed(original, name, sources)
         if summed is not None:
             stated = replace(variable, treatment=_like_source(protected, sources, summed))
@@ -236,7 +236,7 @@ def _anew(original: Microdata, protected: Microdata, stated: Variable, column: N
 
 
 def _gaps(column: NDArray[Any]) -> Mask:
-    return np.isnan(column) if is_quantity(column) else np.asarray(column < 0)
+    return np.isnan(column) if _is_quantity(column) else np.asarray(column < 0)
 
 
 def _stacked(data: Microdata, names: Sequence[str]) -> Floats:
@@ -295,7 +295,7 @@ def _looked_up(original: Microdata, protected: Microdata, name: str, sources: Se
     if (one[place[: len(lesson)]] != value).any():
         return None
     found = one[place[len(lesson) :]]
-    if len(sources) == 1 and is_quantity(original.columns[sources[0]]):
+    if len(sources) == 1 and _is_quantity(original.columns[sources[0]]):
         x, y = original.columns[sources[0]][given], protected.columns[sources[0]][asked]
         found = np.where(found < 0, _between(x, value, y), found)
     column = np.full(len(protected), nothing(levels), dtype=levels.dtype)
@@ -306,9 +306,9 @@ def _looked_up(original: Microdata, protected: Microdata, name: str, sources: Se
 def _as_before(original: Microdata, protected: Microdata, name: str) -> NDArray[Any]:
     """Return what is published under the original's kind and categories; what these lack is missing."""
     before, after = original.columns[name], protected.columns[name]
-    if is_quantity(before) and is_quantity(after):
+    if _is_quantity(before) and _is_quantity(after):
         return after
-    if is_quantity(before) or is_quantity(after):
+    if _is_quantity(before) or _is_quantity(after):
         return np.full(len(after), nothing(before), dtype=before.dtype)
     both = aligned(original, protected, name)
     return np.where(both.protected < both.known, both.protected, -1).astype(np.int32)
@@ -316,7 +316,7 @@ def _as_before(original: Microdata, protected: Microdata, name: str) -> NDArray[
 
 def _in_common(original: Microdata, protected: Microdata, name: str) -> Integers:
     """Return a source of both tables under the same codes, one table after the other."""
-    if is_quantity(original.columns[name]):
+    if _is_quantity(original.columns[name]):
         both = np.concatenate([original.columns[name], protected.columns[name]])
         return np.unique(both, return_inverse=True)[1].astype(np.int64)
     two = aligned(original, protected, name)
@@ -339,6 +339,8 @@ def _between(x: Floats, value: Integers, y: Floats) -> Integers:
     inside = (at > 0) & (at < len(known))
     return low if in_bands else np.where(inside & (low == high), low, -1)
 
+
+# What is linked follows its sources.
 
 Fate = Literal["kept", "coarser", "changed"]
 
@@ -407,7 +409,7 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
     touched = [source for source, one in zip(sources, done, strict=True) if one.fate != "kept"]
     if touched:
         changed = any(one.fate == "changed" for one in done)
-        found = computed_anew(original, protected, variable, lookup=changed)
+        found = _computed_anew(original, protected, variable, lookup=changed)
         if found is None and not changed:
             found = _put_together(original, protected, name, sources)
         if found is None:
@@ -427,7 +429,9 @@ def _follow(original: Microdata, protected: Microdata, variable: Variable) -> Mi
 def _alike(one: Microdata, other: Microdata, name: str) -> bool:
     """Tell whether two tables hold the same of a variable."""
     x, y = one.columns[name], other.columns[name]
-    return one.schema[name] == other.schema[name] and np.array_equal(x, y, equal_nan=is_quantity(x) and is_quantity(y))
+    return one.schema[name] == other.schema[name] and np.array_equal(
+        x, y, equal_nan=_is_quantity(x) and _is_quantity(y)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,7 +469,7 @@ def _paired(original: Microdata, protected: Microdata) -> bool:
 def _comparable(original: Microdata, protected: Microdata, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return both columns, categories under the same codes."""
     x, y = original.columns[name], protected.columns[name]
-    if is_quantity(x) or is_quantity(y):
+    if _is_quantity(x) or _is_quantity(y):
         return x, y
     both = aligned(original, protected, name)
     return both.original, both.protected
@@ -508,7 +512,7 @@ def _put_together(original: Microdata, protected: Microdata, name: str, sources:
 
 def _recast(protected: Microdata, name: str, found: Followed) -> Microdata:
     variable, column = found.variable, found.column
-    if is_quantity(column):
+    if _is_quantity(column):
         return protected.recast({name: (variable, column)})
     variable, column = only_present(variable, column)
     recast = protected.recast({name: (variable, column)})

@@ -79,7 +79,7 @@ class Learned:
     weighs: bool = True  # whether a record has a weight above zero
 
 
-def learn(place: Place, told: Schema, *, fitting: bool = False, only: Sequence[str] | None = None) -> Learned:
+def _learn(place: Place, told: Schema, *, fitting: bool = False, only: Sequence[str] | None = None) -> Learned:
     """Look through a part: read what its types do not tell, and refuse what cannot be right whatever the others hold.
 
     ``fitting``: what is told comes from the original of a protected table, and need not hold.
@@ -259,7 +259,7 @@ def _sort(variable: Variable) -> set[type]:
 MAX_IDS_AT_ONCE = 2**22  # records whose ids are sorted in memory, if only that can tell; some 30 bytes each
 
 
-def refuse_repeated(schema: Schema, learned: Sequence[Learned], run: Callable[..., Iterable[Any]]) -> None:
+def _refuse_repeated(schema: Schema, learned: Sequence[Learned], run: Callable[..., Iterable[Any]]) -> None:
     """Refuse ids that occur in several parts; ``run`` maps a function over the parts."""
     name = schema.id
     if name is None or len(learned) < 2:
@@ -316,6 +316,8 @@ def _ids(variable: Variable, place: Place) -> NDArray[Any]:
     column = ParquetColumns(place, {variable.name: variable}).read(variable.name)
     return column[~np.isnan(column)] if variable.quantitative else column[column >= 0]
 
+
+# The table in parts.
 
 RECORDS = 500_000  # of a part, unless a row group holds more
 
@@ -471,11 +473,11 @@ def scan(
     again = tuple(name for name in names if variables[name] is None)
     if again:  # of a variable that is no longer what it was in the original: its own type says what it is
         bare = replace(told, variables=tuple(variable for variable in told if variable.name not in again))
-        anew = list(run(partial(learn, told=bare, only=again), places))
+        anew = list(run(partial(_learn, told=bare, only=again), places))
         variables |= common(anew, {})
     whole = replace(told, variables=tuple(_known(variables[name]) for name in names))
     _check_weights(whole, learned)
-    refuse_repeated(whole, learned, run)
+    _refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin, notes) for place in places))
 
@@ -584,7 +586,7 @@ def _cut(file: Path, records: int) -> list[tuple[int, ...]]:
 
 
 def _looked_through(file: Path, groups: tuple[int, ...], *, told: Schema, fitting: bool) -> Learned:
-    return learn(_placed(file, groups), told, fitting=fitting)
+    return _learn(_placed(file, groups), told, fitting=fitting)
 
 
 def _placed(file: Path, groups: tuple[int, ...]) -> Place:

@@ -91,7 +91,7 @@ def function_of_categories(x: Codes, y: Codes, before: int, after: int) -> tuple
     return target, float(counts[agree].sum() / counts.sum())
 
 
-def in_order(x: Codes, classes: Codes, number: int) -> NDArray[np.intp] | None:
+def _in_order(x: Codes, classes: Codes, number: int) -> NDArray[np.intp] | None:
     """Return the order of the classes where each holds neighbouring values of ``x`` only, or None.
 
     Classes that nothing falls into come last.
@@ -132,7 +132,7 @@ def classes_of_numbers(x: Floats, y: Codes, number: int) -> Classes | None:
     return Classes(order, codes, float(np.mean(codes[both] == y[both])))
 
 
-def with_ends(
+def _with_ends(
     x: Floats, codes: Codes, y: Codes, labels: tuple[Any, ...], ends: tuple[float, float] | None
 ) -> tuple[Codes, Codes, tuple[Any, ...]]:
     """Give the numbers beyond ordered classes, whose own were taken off the list, classes of their own at the ends.
@@ -140,7 +140,7 @@ def with_ends(
     Return the codes of the original and of the protected records, and what they stand for.
 
     >>> x, codes = np.array([12.0, 25.0, 117.0]), np.array([0, 1, 1], dtype=np.int32)
-    >>> with_ends(x, codes, np.array([0, 1, -1], dtype=np.int32), ("10-19", "20-29"), (10.0, 30.0))
+    >>> _with_ends(x, codes, np.array([0, 1, -1], dtype=np.int32), ("10-19", "20-29"), (10.0, 30.0))
     (array([0, 1, 2], dtype=int32), array([ 0,  1, -1], dtype=int32), ('10-19', '20-29', 'above'))
     """
     if ends is None:
@@ -304,6 +304,8 @@ def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:
     held = float(np.mean(was == top))
     return (below, top) if several and abs(share - expected) <= LIKELY * error and held < share / 2 else None
 
+
+# The footing of two columns.
 
 Source = Literal["none", "stated", "records", "categories", "distribution"]
 AGREEMENT = 0.9  # of the records must have gone where their value goes, for what else was done to them may hide it
@@ -513,7 +515,7 @@ def _merged(columns: _Columns, target: list[Category], source: Source) -> Recodi
     original, protected, labels = lookup[columns.x], columns.y, tuple(place)
     kind: Kind = "nominal" if before.kind == "nominal" else after.kind
     if before.kind == "ordinal" and after.kind == "nominal":
-        order = in_order(columns.x, original, len(labels))
+        order = _in_order(columns.x, original, len(labels))
         if order is not None:
             original, protected, labels = _sorted(order, original, protected, labels)
             kind = "ordinal"
@@ -539,7 +541,7 @@ def _classes(columns: _Columns) -> Recoding:
     if treatment.cuts and ((cut and after.kind == "ordinal") or len(labels) == 1):
         codes = _inside(np.array(treatment.cuts if cut else ()), columns.x)
         ends = treatment.ends if treatment.suppressed else None
-        return Recoding("ordinal", *with_ends(columns.x, codes, columns.y, labels, ends), "stated")
+        return Recoding("ordinal", *_with_ends(columns.x, codes, columns.y, labels, ends), "stated")
     if treatment.groups and not treatment.cuts:
         by_value = _by_value(dict(treatment.groups), columns.x, labels)
         if by_value is not None:

@@ -82,6 +82,8 @@ def _names(where: str, said: object) -> tuple[str, ...]:
     return names
 
 
+# Variables, and the schema of a table.
+
 Kind = Literal["numeric", "ordinal", "nominal", "date"]
 Role = Literal["key", "confidential", "other", "identifier"]
 Special = Literal["weight", "household", "id"]

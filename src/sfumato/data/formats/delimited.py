@@ -67,7 +67,7 @@ def first_records(sample: str, delimiter: str, *, complete: bool) -> list[list[s
     return records[:-1] if cut else records
 
 
-def quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:
+def _quoted_columns(sample: str, delimiter: str, width: int) -> list[bool]:
     """Tell which columns have their cells in quotes, by the first records of a text without its header."""
     # a quoted cell becomes one lone quote; an empty one says nothing: it may be how a missing value is made visible
     bare = re.sub(r'"((?:[^"]|"")*)"', lambda cell: '"' if cell.group(1) else "", sample)
@@ -211,12 +211,14 @@ def any_true(mask: Any) -> bool:
     return bool(pc.any(mask).as_py())
 
 
+# Bytes to columns, by a stated rule.
+
 SAMPLE_BYTES = 1 << 18
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _IN_QUOTES = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')  # possessive: a doubled quote never closes
 
 
-def read_csv(
+def _read_csv(
     path: Path,
     raw: bytes,
     *,
@@ -241,7 +243,7 @@ def read_csv(
     for name in table.column_names:
         texts[name], markers[name] = without_markers(_one_chunk(table[name]), missing)
     decimal = decimal or detect_decimal(path, texts, delimiter, numeric)
-    quoted = quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
+    quoted = _quoted_columns(bytes(body[:SAMPLE_BYTES]).decode("utf-8", errors="ignore"), delimiter, len(names))
     usual = next((marker for marker in markers.values() if marker is not None), "")
     columns, forms, exact = [], {}, {}
     for place, (name, text) in enumerate(texts.items()):
@@ -426,7 +428,7 @@ def _one_chunk(column: Any) -> Any:
 RECORDS_AT_A_TIME = 100_000
 
 
-def write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
+def _write_csv(table: pa.Table, dialect: Dialect, out: BinaryIO) -> None:
     """Write a table as delimited text.
 
     Floats are written with the fewest digits that read back as the same number, and with at least as many decimals as
@@ -554,7 +556,7 @@ def _read(file: Path, options: ReadOptions) -> Microdata:
     inner, content = decompressed(file, content_of(file))
     if inner.suffix.lower() not in TEXT:
         raise FileError(f"{file} holds {inner.name}; of compressed files only text is read ({', '.join(TEXT)})")
-    found, dialect = read_csv(
+    found, dialect = _read_csv(
         file,
         content,
         delimiter="\t" if options.delimiter is None and inner.suffix.lower() == ".tsv" else options.delimiter,
@@ -588,7 +590,7 @@ def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) ->
     if inner_name(file).suffix.lower() == ".tsv":
         dialect = replace(dialect, delimiter="\t")
     try:
-        write_csv(table, dialect, out)
+        _write_csv(table, dialect, out)
     except UnicodeEncodeError as error:
         raise FileError(
             f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "

@@ -85,10 +85,12 @@ class Digits:
         return pa.decimal128(38, self._behind) if self._behind <= SHORT else pa.decimal256(76, self._behind)
 
 
-def to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
+def _to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
     """Return cells as decimals."""
     return pc.cast(pc.replace_substring(pc.utf8_trim_whitespace(text), decimal, "."), kind)
 
+
+# From text to Parquet, a block at a time.
 
 BLOCK = 1 << 24  # bytes of text that are looked at at a time
 STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -298,5 +300,5 @@ def _as(text: Any, kind: pa.DataType, decimal: str) -> Any:
     if pa.types.is_string(kind):
         return text
     if pa.types.is_decimal(kind):
-        return to_decimals(text, kind, decimal)
+        return _to_decimals(text, kind, decimal)
     return typed(text, decimal)[0].cast(kind)

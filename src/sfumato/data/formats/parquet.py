@@ -20,7 +20,7 @@ from sfumato.data.schema import Variable
 from sfumato.errors import DataError, FileError
 
 
-def read_parquet(path: Path, content: bytes) -> pa.Table:
+def _read_parquet(path: Path, content: bytes) -> pa.Table:
     """Turn the bytes of a Parquet file into an arrow table; an empty, truncated or foreign file is refused."""
     import pyarrow.parquet as pq
 
@@ -277,7 +277,7 @@ PER_CELL = 24  # bytes of memory that reading takes at least, for each number
 
 
 def _read(file: Path, options: ReadOptions) -> Microdata:
-    return under_schema(file, read_parquet(file, content_of(file)), options)
+    return under_schema(file, _read_parquet(file, content_of(file)), options)
 
 
 def _write(table: Microdata, _: Path, out: BinaryIO) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class Vector:
 
     def texts(self) -> list[str | None]:
         """Return a vector of text."""
-        return [text_of(one, self.encoding) for one in self.raw.value]
+        return [_text_of(one, self.encoding) for one in self.raw.value]
 
     def texts_of(self, attribute: str) -> tuple[str, ...]:
         """Return an attribute that is text, without what is missing; nothing if there is none."""
@@ -94,7 +94,7 @@ class Vector:
         return plain, missing
 
 
-def text_of(one: Any, encoding: str) -> str | None:
+def _text_of(one: Any, encoding: str) -> str | None:
     """Return one text of R; NA is None."""
     if one.info.type.name != "CHAR":
         raise ValueError(f"a text is marked as {one.info.type.name}")
@@ -106,11 +106,11 @@ def text_of(one: Any, encoding: str) -> str | None:
     return str(one.value.decode(marks[0] if marks else encoding))
 
 
-def frames_in(path: Path, content: bytes) -> dict[str, Vector]:
+def _frames_in(path: Path, content: bytes) -> dict[str, Vector]:
     """Return the objects of a file by name; that of an .rds file has none, and is called by the file's."""
     import rdata
 
-    with damage_told(path):
+    with _damage_told(path):
         parsed = rdata.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
         encoding = parsed.extra.encoding or "utf-8"
         if parsed.object.info.type.name != "LIST":
@@ -119,7 +119,7 @@ def frames_in(path: Path, content: bytes) -> dict[str, Vector]:
 
 
 @contextmanager
-def damage_told(path: Path) -> Iterator[None]:
+def _damage_told(path: Path) -> Iterator[None]:
     """Say of what file it was that something inside could not be read: a damaged one may raise anything."""
     try:
         yield
@@ -129,7 +129,7 @@ def damage_told(path: Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be read as a file of R: {str(error) or type(error).__name__}") from None
 
 
-def frame_of(path: Path, name: str, found: Vector) -> Frame:
+def _frame_of(path: Path, name: str, found: Vector) -> Frame:
     """Return a data frame by its columns."""
     if "data.frame" not in found.classes:
         raise FileError(f"{path}: {name!r} is {found.word}, not a data frame; make one of it in R: as.data.frame")
@@ -146,23 +146,25 @@ def _pairs(raw: Any, encoding: str) -> list[tuple[str, Any]]:
     pairs = []
     while raw is not None and raw.info.type.name == "LIST":
         tag = raw.tag if raw.tag.referenced_object is None else raw.tag.referenced_object
-        pairs.append((text_of(tag.value, encoding) or "", raw.value[0]))
+        pairs.append((_text_of(tag.value, encoding) or "", raw.value[0]))
         raw = raw.value[1]
     return pairs
 
 
+# A data frame as a table.
+
 _DAY = 86_400
 
 
-def read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) -> Microdata:
+def _read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) -> Microdata:
     """Read a data frame of a file: the one named, or the only one there is.
 
     What ``stated`` says of a variable goes before what the file says.
     """
     known = {variable.name: variable for variable in stated or ()}
     columns, variables = {}, []
-    with damage_told(path):
-        frame = _chosen(path, frames_in(path, content), name)
+    with _damage_told(path):
+        frame = _chosen(path, _frames_in(path, content), name)
         checked_names(f"{path}", list(frame.columns))
         for column, vector in frame.columns.items():
             columns[column], said = _column(path, column, vector)
@@ -185,7 +187,7 @@ def _chosen(path: Path, found: Mapping[str, Vector], name: str | None) -> Frame:
     if name is not None:
         if name not in found:
             raise FileError(f"{path} has no object {name!r}; it has {', '.join(found)}")
-        return frame_of(path, name, found[name])
+        return _frame_of(path, name, found[name])
     tables = [one for one, vector in found.items() if "data.frame" in vector.classes]
     if len(tables) > 1:
         raise FileError(
@@ -196,7 +198,7 @@ def _chosen(path: Path, found: Mapping[str, Vector], name: str | None) -> Frame:
         held = ", ".join(f"{one} ({vector.word})" for one, vector in found.items()) or "nothing"
         raise FileError(f"{path} has no data frame; it has {held}")
     only = tables[0] if tables else next(iter(found))
-    return frame_of(path, only, found[only])
+    return _frame_of(path, only, found[only])
 
 
 def _column(path: Path, name: str, vector: Vector) -> tuple[Any, Variable | None]:
@@ -312,11 +314,11 @@ def _overridden(said: Variable | None, stated: Variable | None, column: Any) -> 
 
 
 def _read(file: Path, options: ReadOptions) -> Microdata:
-    return read_r(file, content_of(file), options.table, options.schema)
+    return _read_r(file, content_of(file), options.table, options.schema)
 
 
 def _tables(file: Path) -> tuple[str, ...]:
-    found = frames_in(file, content_of(file))
+    found = _frames_in(file, content_of(file))
     return tuple(name for name, held in found.items() if "data.frame" in held.classes)
 
 

@@ -46,7 +46,7 @@ def read_header(path: str | os.PathLike[str], encoding: str | None) -> tuple[Com
     return compression, names.get(place)
 
 
-def check_dictionary(path: str | os.PathLike[str], encoding: str | None) -> None:
+def _check_dictionary(path: str | os.PathLike[str], encoding: str | None) -> None:
     """Refuse a file whose dictionary does not hold together, at which the reading library may crash.
 
     Texts that do not end, labels for variables it does not have or that cannot have them, labels of texts that are in
@@ -219,7 +219,7 @@ _PIECES = (
 )
 
 
-def check_map(path: Path) -> None:
+def _check_map(path: Path) -> None:
     """Refuse a file of Stata 13 or later whose map does not fit it; what has no map is left to the library."""
     with path.open("rb") as file:
         head = file.read(_HEADER)
@@ -241,6 +241,8 @@ def check_map(path: Path) -> None:
                     "not; restore the file from a copy, or open and save it in Stata"
                 )
 
+
+# Raw values, and what the file says of them.
 
 CELLS_AT_A_TIME = 5_000_000  # Python objects take four times the memory of numbers
 RECORDS_AT_A_TIME = 1_000
@@ -291,9 +293,9 @@ def load(path: Path, encoding: str | None) -> tuple[Any, dict[str, Any]]:
     suffix = path.suffix.lower()
     _check_content(path)
     if suffix in (".sav", ".zsav"):
-        check_dictionary(path, encoding)
+        _check_dictionary(path, encoding)
     if suffix == ".dta":
-        check_map(path)
+        _check_map(path)
     read = partial(getattr(library, _READERS[suffix]), str(path), **_options(path, encoding))
     with _refusals(path, encoding):
         meta = read(metadataonly=True)[1]

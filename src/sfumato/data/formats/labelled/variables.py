@@ -82,10 +82,10 @@ def labels_of(columns: Mapping[str, Stored]) -> dict[str, dict[Any, str]]:
 def fit_integers(values: Floats) -> bool:
     """Tell whether all numbers are whole ones that Stata can hold as such."""
     present = values[~np.isnan(values)]
-    return all_whole(values) and bool(((present >= SMALLEST_INT) & (present <= LARGEST_INT)).all())
+    return _all_whole(values) and bool(((present >= SMALLEST_INT) & (present <= LARGEST_INT)).all())
 
 
-def all_whole(values: Floats) -> bool:
+def _all_whole(values: Floats) -> bool:
     """Tell whether all numbers are whole ones."""
     present = values[~np.isnan(values)]
     return bool(np.array_equal(present, np.round(present)))
@@ -140,7 +140,7 @@ def moment_of(family: Family, form: str) -> Moment | None:
     return (_SPSS if family == "spss" else _SAS).get(name)
 
 
-def usual_format(family: Family, moment: Moment) -> str:
+def _usual_format(family: Family, moment: Moment) -> str:
     """Return the format a date gets in a file where it had none."""
     return _USUAL[family][moment]
 
@@ -175,7 +175,7 @@ def to_dates(family: Family, moment: Moment, numbers: Floats) -> Any:
     return _arrow(micros, missing, np.int64, pa.timestamp("us") if moment == "datetime" else pa.time64("us"))
 
 
-def moment_in(categories: tuple[Category, ...]) -> Moment | None:
+def _moment_in(categories: tuple[Category, ...]) -> Moment | None:
     """Tell whether categories are dates, moments without time zone, or times of day."""
     kinds: dict[type, Moment] = {dt.date: "date", dt.datetime: "datetime", dt.time: "time"}
     for kind, moment in kinds.items():
@@ -194,7 +194,7 @@ def from_dates(family: Family, moment: Moment, categories: tuple[Category, ...])
     return _moment_numbers(family, moment, micros)
 
 
-def from_days(family: Family, moment: Moment, days: Floats) -> Floats:
+def _from_days(family: Family, moment: Moment, days: Floats) -> Floats:
     """Return days since 1970 as the numbers of a file; NaN for missing."""
     missing = np.isnan(days)
     filled = np.where(missing, 0.0, days)
@@ -282,7 +282,7 @@ def _are_codes(column: Any, codes: Iterable[Category], *, numeric: bool) -> NDAr
     return told
 
 
-def declare(result: Stored, variable: Variable, form: LabelledForm | None, losses: Losses) -> None:
+def _declare(result: Stored, variable: Variable, form: LabelledForm | None, losses: Losses) -> None:
     """Declare the missing codes and ranges that an SPSS file can: three codes, or a range and one code."""
     codes = as_values(variable.missing, text=result.text)
     if result.text:
@@ -310,7 +310,7 @@ def _values_among(result: Stored, codes: list[Any], ranges: list[Range]) -> bool
     return bool(np.isin(result.values, codes).any()) or any(inside)
 
 
-def put_back(result: Stored, family: Family, cells: Cells, losses: Losses, *, follows: bool) -> None:
+def _put_back(result: Stored, family: Family, cells: Cells, losses: Losses, *, follows: bool) -> None:
     """Give cells that are still missing the codes they had, if the records are those of the file (``follows``)."""
     if not follows or (family == "sas" and not result.text):
         why = "the records are not those of the file read" if not follows else "the format has no codes for them"
@@ -321,8 +321,8 @@ def put_back(result: Stored, family: Family, cells: Cells, losses: Losses, *, fo
         here = np.flatnonzero((cells.place == place) & absent)
         if not here.size:
             continue
-        if family == "stata" and not result.text and is_letter(code):
-            result.tags.update(dict.fromkeys(here.tolist(), letter(code)))
+        if family == "stata" and not result.text and _is_letter(code):
+            result.tags.update(dict.fromkeys(here.tolist(), _letter(code)))
         elif family == "spss" and _is_declared(code, result.missing) and isinstance(code, str) == result.text:
             result.values[here] = code
         else:
@@ -334,23 +334,25 @@ def _is_declared(code: Category, declared: list[Any]) -> bool:
     return code in Declared(codes, tuple(entry for entry in declared if isinstance(entry, tuple)))
 
 
-def is_letter(code: Category) -> bool:
+def _is_letter(code: Category) -> bool:
     """Tell whether a code is one of the special missing values of Stata and SAS, .a to .z.
 
-    >>> is_letter(".a"), is_letter(".B"), is_letter("a"), is_letter(1)
+    >>> _is_letter(".a"), _is_letter(".B"), _is_letter("a"), _is_letter(1)
     (True, True, False, False)
     """
     return isinstance(code, str) and len(code) == 2 and code[0] == "." and code[1].isascii() and code[1].isalpha()
 
 
-def letter(code: Category) -> str:
+def _letter(code: Category) -> str:
     """Return the letter of such a code, as Stata writes it.
 
-    >>> letter(".B")
+    >>> _letter(".B")
     'b'
     """
     return str(code)[1:].lower()
 
+
+# A variable as a file holds it.
 
 _MEASURES = {"numeric": "scale", "ordinal": "ordinal", "nominal": "nominal", "date": "scale"}
 
@@ -389,10 +391,10 @@ def stored(
         losses.add("dates that were read as numbers stay numbers of the file read", variable.name)
     _dress(result, variable, family, same)
     if family == "spss":
-        declare(result, variable, form, losses)
+        _declare(result, variable, form, losses)
     cells = before.cells_of(variable.name) if before else None
     if cells is not None:
-        put_back(result, family, cells, losses, follows=follows)
+        _put_back(result, family, cells, losses, follows=follows)
     _keep_labels(result, family, losses)
     return result
 
@@ -419,9 +421,9 @@ def _format(result: Stored, family: Family, same: LabelledForm | None) -> str:
     if same is not None and (same.text, same.moment) == (result.text, result.moment) and not result.numbered:
         return same.format
     if result.moment:
-        return usual_format(family, result.moment)
+        return _usual_format(family, result.moment)
     if family == "spss" and not result.text:
-        return "F8.0" if all_whole(result.values) else "F8.2"
+        return "F8.0" if _all_whole(result.values) else "F8.2"
     return ""
 
 
@@ -432,7 +434,7 @@ def _values(
     categories = variable.categories
     if variable.kind == "numeric":
         return _numbers(variable, column, whole=form is not None and form.whole)
-    moment = moment_in(categories)
+    moment = _moment_in(categories)
     if moment:
         return _moments(variable, column, family, moment)
     was_number = _was_number(form)
@@ -473,8 +475,8 @@ def _dates(
 ) -> Stored:
     """Return dates as the numbers of a file: moments if they were such, or if one has a time of day."""
     came = form.moment == "datetime" if form else moments is not None and pa.types.is_timestamp(moments)
-    moment: Moment = "datetime" if came or not all_whole(days) else "date"
-    return Stored(variable.name, from_days(family, moment, days), moment=moment, labels=dict(variable.labels))
+    moment: Moment = "datetime" if came or not _all_whole(days) else "date"
+    return Stored(variable.name, _from_days(family, moment, days), moment=moment, labels=dict(variable.labels))
 
 
 def _truths(variable: Variable, column: NDArray[Any]) -> Stored:
@@ -552,4 +554,4 @@ def _stata_label(result: Stored, value: Any) -> Any:
         return None
     if isinstance(value, int | float):
         return int(value) if float(value).is_integer() and SMALLEST_INT <= value <= LARGEST_INT else None
-    return letter(value) if is_letter(value) else None
+    return _letter(value) if _is_letter(value) else None

@@ -40,7 +40,7 @@ LARGEST = {"spss": float(np.finfo(float).max), "stata": 2.0**1023, "sas": 9e74}
 SMALLEST = {"spss": 0.0, "stata": 0.0, "sas": 5.4e-79}  # what is nearer to zero, SAS transport files hold as zero
 
 
-def check_names(path: object, family: Family, names: Iterable[str], version: int = 0) -> None:
+def _check_names(path: object, family: Family, names: Iterable[str], version: int = 0) -> None:
     """Refuse names that the format does not allow."""
     seen: dict[str, str] = {}
     for name in names:
@@ -74,7 +74,7 @@ def _wrong_name(family: Family, name: str, version: int) -> str:
     return "has a name that is a word of Stata" if reserved else ""
 
 
-def check_label_names(path: object, labelled: Iterable[str]) -> None:
+def _check_label_names(path: object, labelled: Iterable[str]) -> None:
     """Refuse names of labelled variables that leave no room for the number in the name of their set of labels."""
     for number, name in enumerate(labelled):
         if len(name) + len(str(number)) > 32:
@@ -84,7 +84,7 @@ def check_label_names(path: object, labelled: Iterable[str]) -> None:
             )
 
 
-def check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.float64]) -> None:
+def _check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.float64]) -> None:
     """Refuse numbers that would be read back as others."""
     size = np.abs(numbers[~np.isnan(numbers)])
     if (size >= LARGEST[family]).any() or ((size > 0) & (size < SMALLEST[family])).any():
@@ -94,7 +94,7 @@ def check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.f
         )
 
 
-def check_text(path: object, family: Family, name: str, texts: Iterable[str], version: int = 0) -> int:
+def _check_text(path: object, family: Family, name: str, texts: Iterable[str], version: int = 0) -> int:
     """Refuse text that would be cut; return how many bytes the longest one takes."""
     encoded = [text.encode() for text in texts]
     longest = max(map(len, encoded), default=0)
@@ -115,6 +115,8 @@ def cut(text: str, longest: int) -> str:
     """Return text that takes at most so many bytes, whole characters only."""
     return text.encode()[:longest].decode(errors="ignore")
 
+
+# A table as a labelled file.
 
 MANY_VARIABLES = 32_767  # above, only the newest Stata format will do
 _Columns = dict[str, Stored]
@@ -141,12 +143,12 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     family, before, losses = FAMILIES[suffix], table.origin.labelled, Losses()
     same = before if before and before.family == family else None
     version = _version(family, same, len(table.names))
-    check_names(path, family, table.names, version)
+    _check_names(path, family, table.names, version)
     columns = _columns(table, path, family, version, losses)
     _lost_of_file(table, family, before, losses)
     common = _of_all(columns, family, before, losses)
     if family == "stata":
-        check_label_names(path, labels_of(columns))
+        _check_label_names(path, labels_of(columns))
     frame = _frame(columns, family)
     try:
         if family == "spss":
@@ -275,9 +277,9 @@ def _check(column: Stored, path: Path, family: Family, version: int, losses: Los
     """Refuse or cut what is too long for the format."""
     if column.text:
         texts = {*column.values[~column.absent()], *column.labels}
-        column.width = max(column.width, check_text(path, family, column.name, texts, version), 1)
+        column.width = max(column.width, _check_text(path, family, column.name, texts, version), 1)
     else:
-        check_numbers(path, family, column.name, column.values)
+        _check_numbers(path, family, column.name, column.values)
     shorter = _label(column.label, family, version)
     labels = {value: cut(label, LONGEST_VALUE_LABEL[family]) for value, label in column.labels.items()}
     if (shorter, labels) != (column.label, column.labels):
