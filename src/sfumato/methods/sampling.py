@@ -11,11 +11,11 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.draws import Draws
+from sfumato.data.households import counted, units
+from sfumato.data.keys import Strata, strata
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.strata import Strata, strata
-from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.methods.sampled_parts import (
     SampledInParts,
