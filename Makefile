@@ -1,6 +1,7 @@
 # make demo         the main job from end to end on the survey that comes with the package
 # make quick        linters, import rules and the quick tests, in less than a minute
-# make test         linters, types, import rules and all tests
+# make test         linters, types, import rules and the tests that catch most mistakes, in five minutes
+# make test-all     linters, all types, import rules and all tests; make test-slow what make test leaves to it
 # make test-wheel   wheel and sdist: what is in them, and the main job where nothing but the wheel is installed
 # make test-plain   the same environment: what is said where an extra is absent
 # make test-lowest  the quick tests and more, with the lowest versions that pyproject.toml allows
@@ -32,7 +33,7 @@ MORE := tests/show/test_report.py tests/cli/test_commands.py tests/project
 # tests start hundreds of processes: none of them is to compile the package anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test lint types tests test-long test-wheel test-plain test-lowest test-spark test-ray adversary locked lock coverage bench clean
+.PHONY: demo quick test test-all test-slow lint types types-all tests test-long test-wheel test-plain test-lowest test-spark test-ray adversary locked lock coverage bench clean
 
 demo: $(STAMP)
 	$(BIN)/sfumato demo
@@ -40,7 +41,13 @@ demo: $(STAMP)
 quick: lint
 	$(BIN)/python -m pytest $(TWO) $(QUICK)
 
-test: lint types tests
+test: lint types
+	$(BIN)/python -m pytest $(TWO) -m 'not slow'
+
+test-all: lint types-all tests
+
+test-slow: types-all
+	$(BIN)/python -m pytest $(TWO) -m slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -48,6 +55,9 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 types: $(STAMP)
+	$(BIN)/mypy src
+
+types-all: $(STAMP)
 	$(BIN)/mypy
 
 tests: $(STAMP)

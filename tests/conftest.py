@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from sfumato.compare.bootstrap import LEAST
 from sfumato.compare.examine.over_records import REPETITIONS
 from small_survey import write_schema, write_survey
+from tiers import TESTS, kinds_of, spent
 
 # A busy machine is no failure: no test depends on how long it takes. What must pass before a change lands (CI is set)
 # tries the same examples each time, so that only the change can fail; everywhere else new ones are looked for.
@@ -19,6 +20,27 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 os.environ.pop("COLUMNS", None)  # what is printed is as wide as where nobody says how wide the terminal is
+
+
+TIMES = os.environ.get("SFUMATO_TIMES")  # a file for what each test takes
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their kind, and "slow" those that ``make test`` leaves to ``make test-all``."""
+    for item in items:
+        if item.path.is_relative_to(TESTS):
+            for kind in kinds_of(item.path.relative_to(TESTS).as_posix(), item.name):
+                item.add_marker(kind)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Write down what each test takes, if that is asked for."""
+    begun = spent()
+    yield
+    if TIMES is not None:
+        with Path(TIMES).open("a", encoding="utf-8") as file:
+            file.write(f"{spent() - begun:.3f}\t{item.nodeid}\n")
 
 
 @pytest.fixture(autouse=True)

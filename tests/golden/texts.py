@@ -17,7 +17,7 @@ TOLERANCE = 1e-7  # relative, between machines and versions of libraries; a wron
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 DATE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 DURATION = re.compile(r"\b(?:\d+ min )?\d+(?:\.\d+)? (?:s|seconds?|minutes?)\b")
-MEMORY = re.compile(r"\d+(?:\.\d+)? [GM]B\b")
+MEMORY = re.compile(r"\d[\d,]*(?:\.\d+)? [GM]B\b")
 VERSIONS = re.compile(r"\b(python|sfumato|numpy|scipy|numba|pyarrow|pillow) \d+\.\d+(?:\.\d+)?\S*")
 
 
