@@ -67,6 +67,7 @@ def main(times: Path) -> None:
     """Write the list from measured times: a line per test, seconds and name."""
     told = (line.split("\t") for line in times.read_text(encoding="utf-8").splitlines())
     slow = {name.removeprefix("tests/") for seconds, name in told if float(seconds) > SECONDS and COMPILES not in name}
+    slow = {name for name in slow if not name.startswith("src/")}
     by_hand = {name for name in slow if not kinds_of(*name.split("::", 1)) or name in slow_tests()}
     LISTED.write_text("".join(f"{name}\n" for name in sorted(by_hand)), encoding="utf-8")
 
