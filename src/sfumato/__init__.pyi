@@ -67,7 +67,6 @@ from .methods.correlated_noise import NormalSynthesis as NormalSynthesis
 from .methods.correlated_noise import ResidualNoise as ResidualNoise
 from .methods.date_shift import DateShift as DateShift
 from .methods.distortion import DistributionDistortion as DistributionDistortion
-from .methods.lattice import Lattice as Lattice
 from .methods.local_recoding import LocalRecoding as LocalRecoding
 from .methods.local_suppression import LocalSuppression as LocalSuppression
 from .methods.microaggregation import MDAV as MDAV
@@ -75,6 +74,7 @@ from .methods.microaggregation import IndividualRanking as IndividualRanking
 from .methods.microaggregation import MaximumDistance as MaximumDistance
 from .methods.microaggregation import ProjectionMicroaggregation as ProjectionMicroaggregation
 from .methods.noise import Noise as Noise
+from .methods.optimal_recoding import Lattice as Lattice
 from .methods.optimal_recoding import OptimalRecoding as OptimalRecoding
 from .methods.pram import PRAM as PRAM
 from .methods.rank_groups import GroupedMicroaggregation as GroupedMicroaggregation
