@@ -51,7 +51,7 @@ class CorrelatedInParts(Masking):
         return found
 
 
-def scaled(covariance: Floats, share: float) -> Floats:
+def _scaled(covariance: Floats, share: float) -> Floats:
     """Return so many times a covariance matrix; what is beyond the largest number there is, is refused."""
     with np.errstate(over="ignore"):
         found: Floats = share * covariance
@@ -63,7 +63,7 @@ def scaled(covariance: Floats, share: float) -> Floats:
     return found
 
 
-def learned(half: Half, names: tuple[str, ...], share: float, shrink: float) -> CorrelatedInParts:
+def _learned(half: Half, names: tuple[str, ...], share: float, shrink: float) -> CorrelatedInParts:
     """Learn means and covariances; the noise has ``share`` times the covariances of the complete records."""
     moments = half.moments(names)
     if not np.isfinite(moments.spread).all():
@@ -76,7 +76,7 @@ def learned(half: Half, names: tuple[str, ...], share: float, shrink: float) -> 
             f"a covariance needs at least two records without missing values; there {'is' if number == 1 else 'are'} "
             f"{number}"
         )
-    covariance = scaled(np.vectorize(rounded)(found.products / (found.weight - 1)), share)
+    covariance = _scaled(np.vectorize(rounded)(found.products / (found.weight - 1)), share)
     covariance = np.where(np.outer(moments.spread, moments.spread) > 0, covariance, 0.0)
     scale = np.sqrt(np.diag(covariance))
     unit = np.where(scale > 0, scale, 1.0)
@@ -112,9 +112,9 @@ class SyntheticInParts(Masking):
         return found
 
 
-def synthesised(half: Half, names: tuple[str, ...], draws: Draws) -> SyntheticInParts:
+def _synthesised(half: Half, names: tuple[str, ...], draws: Draws) -> SyntheticInParts:
     """Learn means and covariances, of the records and of the draws, which are then given those of the records."""
-    data = learned(half, names, 1.0, 1.0)
+    data = _learned(half, names, 1.0, 1.0)
     of_draws = merged(half.numbered(lambda part, first: CrossProducts.of(_drawn(names, first, len(part), draws))))
     covariance = np.vectorize(rounded)(of_draws.products / (of_draws.weight - 1))
     factor = np.linalg.inv(root(covariance)) @ data.factor
@@ -180,12 +180,12 @@ class CorrelatedNoise(Method):
         parameters.number(self, "c", least=0)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, chosen(self, half.schema), self.c, 1.0)
+        return _learned(half, chosen(self, half.schema), self.c, 1.0)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.c))
+        noise = coloured(normal_draws(names, len(data), rng), _scaled(complete_covariance(values), self.c))
         return data.replace(_masked(names, values, values + noise))
 
 
@@ -221,12 +221,12 @@ class KimNoise(Method):
         parameters.number(self, "alpha", least=0)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
+        return _learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.alpha))
+        noise = coloured(normal_draws(names, len(data), rng), _scaled(complete_covariance(values), self.alpha))
         shrink = np.sqrt(1 / (1 + self.alpha))
         masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
         return data.replace(_masked(names, values, masked))
@@ -260,7 +260,7 @@ class NormalSynthesis(Method):
     def learn(self, half: Half, draws: Draws) -> Masking:
         names = chosen(self, half.schema)
         _refuse_few(len(half), names)
-        return synthesised(half, names, draws)
+        return _synthesised(half, names, draws)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)

@@ -134,7 +134,7 @@ class Lattice:
 
     def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":
         """Search on for so long at most, or to the end; whoever interrupts it gets the best so far."""
-        return replace(self, found=interruptible(self.search, seconds=seconds, watch=watch))
+        return replace(self, found=_interruptible(self.search, seconds=seconds, watch=watch))
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {level}" for name, level in self.levels.items())
@@ -178,7 +178,7 @@ class Lattice:
         }
 
 
-def interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None) -> Found:
+def _interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None) -> Found:
     """Run a search; whoever interrupts it gets the best so far, if there is one."""
     try:
         return search.run(seconds, nodes, watch)
@@ -193,7 +193,7 @@ def interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, w
 Diversity = Literal["distinct", "entropy"]
 
 
-def alike(names: tuple[str, ...], asked: Sequence[KeysAlike], risk: float | None) -> tuple[Alike, ...]:
+def _alike(names: tuple[str, ...], asked: Sequence[KeysAlike], risk: float | None) -> tuple[Alike, ...]:
     """Return the sets of keys by the places of their names."""
     return tuple(Alike(tuple(sorted(places(names, one.keys))), one.k, risk) for one in asked)
 
@@ -214,7 +214,7 @@ def confidential(data: Microdata, stated: tuple[str, ...] | None, keys: tuple[st
     return names
 
 
-def bounds(
+def _bounds(
     data: Microdata, names: Sequence[str], *, different: int | None, diversity: Diversity, close: float | None
 ) -> tuple[Values, ...]:
     """Return the bounds on what a class tells of each confidential variable."""
@@ -394,7 +394,8 @@ class OptimalRecoding(Method):
         levels need not be those of ``protect``, which stops by the number of nodes alone.
         """
         return self._searched(
-            Microdata.from_frame(data), lambda one, nodes: interruptible(one, seconds=seconds, nodes=nodes, watch=watch)
+            Microdata.from_frame(data),
+            lambda one, nodes: _interruptible(one, seconds=seconds, nodes=nodes, watch=watch),
         )
 
     def chosen(self, data: Microdata) -> Lattice:
@@ -439,7 +440,7 @@ class OptimalRecoding(Method):
             refuse_small_weights(data)
             weights = data.weights()
         rows = Rows.of([key.codes for key in keys], [key.parents for key in keys], weights)
-        sets, values = alike(names, asked, self.risk), self._values(data, names)
+        sets, values = _alike(names, asked, self.risk), self._values(data, names)
         most = floor(self.suppression * len(data) + 1e-9)
         self._refuse_too_many(rows)
         loss = self._loss(data, rows, keys, sets, values, most)
@@ -460,7 +461,7 @@ class OptimalRecoding(Method):
         if self.l is None and self.t is None:
             return ()
         told = confidential(data, self.confidential, names)
-        return bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
+        return _bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
 
     def _loss(
         self,

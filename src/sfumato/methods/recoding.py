@@ -35,7 +35,7 @@ from sfumato.registry import catalogued, parameter_class
 # Stated classes of a number or a date: what may be said, checked before any table is seen
 
 
-def checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
     """Return the bins by variable as a width, rising cuts, or named classes in their order."""
     good: dict[str, Any] = {}
     for name, stated in bins.items():
@@ -104,7 +104,7 @@ def _mixed(values: Iterable[Any]) -> bool:
     return len({_finite(value) for value in values}) > 1
 
 
-def of_dates(stated: Any) -> bool:
+def _of_dates(stated: Any) -> bool:
     """Tell whether bins are those of a date: a span, or cut points and ends that are dates."""
     if isinstance(stated, Mapping):
         return not any(_finite(end) for ends in stated.values() for end in ends)
@@ -145,7 +145,7 @@ class RecodedInParts(Masking):
         return recoded
 
 
-def learned(
+def _learned(
     half: Half, names: Iterable[str], recode: Recode, told: Callable[[Variable], Ranks | None]
 ) -> RecodedInParts:
     """Learn how the variables of a table are recoded, from the values that occur and how often each does.
@@ -202,7 +202,7 @@ def _runs(values: Floats, codes: Codes) -> tuple[Floats, Codes]:
 # Which values of a number tell its classes, by rank, where not all of them fit into memory; the ends always do
 
 
-def ranks_of_bins(stated: Any) -> Ranks | None:
+def _ranks_of_bins(stated: Any) -> Ranks | None:
     """Return what tells the values beside the ends of named classes; widths and cuts need none, spans of dates all."""
     if isinstance(stated, str):
         return None
@@ -212,12 +212,12 @@ def ranks_of_bins(stated: Any) -> Ranks | None:
     return partial(_beside, places=sorted(end if (day := day_of(end)) is None else day for end in ends))
 
 
-def ranks_of_level(hierarchy: Hierarchy) -> Ranks | None:
+def _ranks_of_level(hierarchy: Hierarchy) -> Ranks | None:
     """Return what tells that a level by widths or cuts needs no further values; None: rows and spans need all."""
     return _none if hierarchy.widths or hierarchy.cuts else None
 
 
-def ranks_of_groups(ordered: Ordered, groups: int) -> list[int]:
+def _ranks_of_groups(ordered: Ordered, groups: int) -> list[int]:
     """Return the ranks of the values nearest to the boundaries of groups of equal size, and one more than groups."""
     ideal = len(ordered) * np.arange(1, groups) / groups  # as in ``bands.equal_counts``
     return [*(max(math.ceil(records) - 1, 0) for records in ideal.tolist()), *ordered.least(groups + 1)]
@@ -317,7 +317,7 @@ class GlobalRecoding(Method):
                 raise parameters.refuse(
                     self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
                 )
-        object.__setattr__(self, "bins", self.bins and parameters.frozen(checked_bins(self, self.bins)))
+        object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
         _check_levels(self, self._levels())
@@ -388,17 +388,17 @@ class GlobalRecoding(Method):
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, self.masked(half.parts[0]), self._recoded, self._told)
+        return _learned(half, self.masked(half.parts[0]), self._recoded, self._told)
 
     def _told(self, variable: Variable) -> Ranks | None:
         """Return what tells of which ranks the values are that a number's classes follow from; None: of all."""
         name = variable.name
         if name in (self.bins or {}):
-            return ranks_of_bins((self.bins or {})[name])
+            return _ranks_of_bins((self.bins or {})[name])
         if name in self._levels():
             hierarchy = (self.hierarchy or {}).get(name, variable.hierarchy)
-            return None if hierarchy is None else ranks_of_level(hierarchy)
-        return partial(ranks_of_groups, groups=self.groups or 0)
+            return None if hierarchy is None else _ranks_of_level(hierarchy)
+        return partial(_ranks_of_groups, groups=self.groups or 0)
 
     def _recoded(self, variable: Variable, column: NDArray[Any], times: Times = None) -> Column:
         """Recode a column; ``times``: each value stands once, for so many records."""
@@ -433,12 +433,12 @@ class GlobalRecoding(Method):
             raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers and dates, give a map")
         if np.isnan(column).all():
             return variable, column
-        if variable.kind == "date" and not of_dates(stated):
+        if variable.kind == "date" and not _of_dates(stated):
             raise NotApplicable(
                 f"variable {name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, such as "
                 f"['1950-01-01', '1980-01-01']; got {stated!r}"
             )
-        if variable.kind != "date" and of_dates(stated):
+        if variable.kind != "date" and _of_dates(stated):
             raise NotApplicable(f"bins of {name!r} are those of a date, but it is numeric; give numbers: {{'age': 5}}")
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)

@@ -55,7 +55,7 @@ class Lot:
         return np.flatnonzero((draw < last) | tied)
 
 
-def drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Draws) -> Lot:
+def _drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Draws) -> Lot:
     """Draw so many records of each stratum without replacement, each with the same chance."""
     number = len(strata.sizes)
     bins = max(MOST_CELLS // number, 1)
@@ -138,7 +138,7 @@ class SampledInParts(Masking):
         return TableInParts(tuple(parts))
 
 
-def names_of_drawn(half: Half, lot: Lot, draws: Draws) -> dict[str, tuple[Any, Codes]]:
+def _names_of_drawn(half: Half, lot: Lot, draws: Draws) -> dict[str, tuple[Any, Codes]]:
     """Return what names the records, without the names of those not drawn: the variable, and what each code becomes."""
     apart = set(half.schema.special().values())
     naming = [v for v in half.schema if not v.quantitative and (v.name in apart or v.role == "identifier")]
@@ -286,8 +286,8 @@ class Sampling(Method):
         strata = strata_in_parts(half, self.strata or ())
         fractions = self._fractions(strata.named)
         counts = np.array([_count(*one) for one in zip(fractions, strata.sizes.tolist(), strict=True)])
-        lot, factor = drawn_by_lot(half, strata, counts, draws), strata.sizes / counts
-        names = names_of_drawn(half, lot, draws)
+        lot, factor = _drawn_by_lot(half, strata, counts, draws), strata.sizes / counts
+        names = _names_of_drawn(half, lot, draws)
         schema = half.schema.replace(*(variable for variable, _ in names.values()))
         weight = schema.weight
         if weight is None:

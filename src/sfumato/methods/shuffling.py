@@ -56,7 +56,7 @@ def normal_scores(values: Floats, draws: Floats) -> Floats:
     return scores
 
 
-def proper(rho: Floats) -> Floats:
+def _proper(rho: Floats) -> Floats:
     """Return a correlation matrix, or where it has negative eigenvalues the one without them, ones on its diagonal."""
     values, vectors = np.linalg.eigh(rho)
     if values.min(initial=0.0) >= 0:
@@ -216,7 +216,7 @@ class Shuffling(Method):
         for j in range(len(given)):  # ties of what stays are parted at random, so its scores are correlated as they are
             for k in range(j):
                 rho[p + j, p + k] = rho[p + k, p + j] = _correlation(stay[:, j], stay[:, k])
-        drawn = _drawn(stay, proper(rho), draws[:, :p])
+        drawn = _drawn(stay, _proper(rho), draws[:, :p])
         return data.replace({name: _dealt(data.columns[name], drawn[:, j]) for j, name in enumerate(names)})
 
 

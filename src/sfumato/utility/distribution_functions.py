@@ -245,7 +245,7 @@ def _total_weight(half: Half) -> Weight:
     return Weight(unit, total, sum(int((part.weights() == 0).sum()) for part in half.parts))
 
 
-def positive(name: str, number: Number, unit: float, part: Microdata) -> tuple[Floats, Floats]:
+def _positive(name: str, number: Number, unit: float, part: Microdata) -> tuple[Floats, Floats]:
     """Return the values of the records that weigh something, missing ones below all others, and what they weigh."""
     weights = part.weights()
     counted = weights > 0
@@ -253,7 +253,7 @@ def positive(name: str, number: Number, unit: float, part: Microdata) -> tuple[F
 
 
 def _positive_values(name: str, number: Number, unit: float, part: Microdata) -> Values:
-    return Values.of(*positive(name, number, unit, part))
+    return Values.of(*_positive(name, number, unit, part))
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class SortedDifferences:
         gaps = [0, 0]
         for side, (half, number, total) in enumerate(zip(halves, column.number, totals, strict=True)):
             for part in half.parts:
-                values, weights = positive(name, number, total.unit, part)
+                values, weights = _positive(name, number, total.unit, part)
                 gaps[side] += int(np.count_nonzero(values == BELOW_ALL))
                 runs.add(values, -weights if side else weights)
         before, after = (total.sum for total in totals)

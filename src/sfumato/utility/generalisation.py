@@ -29,7 +29,7 @@ from sfumato.utility.global_utility.coarsening import left, present, side_by_sid
 Notes = tuple[str, ...]
 
 
-def generalised_names(measure: Measure, pair: Pair) -> tuple[str, ...]:
+def _generalised_names(measure: Measure, pair: Pair) -> tuple[str, ...]:
     """Name the variables to look at: those the measure was told, the keys of the schema, or else all of its kinds."""
     keys = pair.original.schema.analysed(role="key") if measure.variables is None else ()
     return keys or chosen(measure, pair.original.schema)
@@ -64,7 +64,7 @@ class Coarsened:
         return None if self.both is None else self.both.footing(self.name)
 
 
-def one_by_one(pair: Pair, names: tuple[str, ...]) -> tuple[list[Coarsened], list[str]]:
+def _one_by_one(pair: Pair, names: tuple[str, ...]) -> tuple[list[Coarsened], list[str]]:
     """Return each variable that has a value in the original, and say which have none and which were removed."""
     there = still_there(pair, names)
     both = side_by_side(pair.gathered(names))
@@ -83,9 +83,9 @@ def one_by_one(pair: Pair, names: tuple[str, ...]) -> tuple[list[Coarsened], lis
     return found, notes
 
 
-def traced(pair: Pair, names: tuple[str, ...], what: str) -> tuple[list[Coarsened], list[str]]:
+def _traced(pair: Pair, names: tuple[str, ...], what: str) -> tuple[list[Coarsened], list[str]]:
     """Return the variables whose recoding can be traced, and say which are left out; refused if all are."""
-    variables, notes = one_by_one(pair, names)
+    variables, notes = _one_by_one(pair, names)
     found = []
     for variable in variables:
         if variable.recoding is None or variable.recoding.comparable:
@@ -115,7 +115,7 @@ class RecordsByKey:
     @classmethod
     def of(cls, measure: Measure, pair: Pair) -> "RecordsByKey":
         """Put the records of both tables into classes."""
-        names = generalised_names(measure, pair)
+        names = _generalised_names(measure, pair)
         there = still_there(pair, names)
         gone = [name for name in names if name not in there]
         notes = (f"removed, so it tells no records apart: {', '.join(gone)}",) if gone else ()
@@ -216,7 +216,7 @@ class CertaintyPenalty(Measure):
                 raise parameters.refuse(self, f"the importance of {name!r} must be a number above 0; got {worth!r}")
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        variables, notes = traced(pair, self._names(pair), "how broad")
+        variables, notes = _traced(pair, self._names(pair), "how broad")
         found = [self._breadth(variable) for variable in variables]
         strange = [f"{b.name} ({b.strange:,})" for b in found if b.strange]
         if strange:
@@ -234,7 +234,7 @@ class CertaintyPenalty(Measure):
         )
 
     def _names(self, pair: Pair) -> tuple[str, ...]:
-        names = generalised_names(self, pair)
+        names = _generalised_names(self, pair)
         strangers = [name for name in self.importance or () if name not in names]
         if strangers:
             raise NotApplicable(f"importance names {strangers[0]!r}, which is not one of {', '.join(names)}")
@@ -369,7 +369,7 @@ class NonUniformEntropy(Measure):
     """
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        variables, notes = traced(pair, generalised_names(self, pair), "how much is left of what")
+        variables, notes = _traced(pair, _generalised_names(self, pair), "how much is left of what")
         found = [_lost(variable) for variable in variables]
         constant = [one.name for one in found if not one.there_were]
         if constant:
@@ -502,8 +502,8 @@ class Precision(Measure):
     """
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
-        names = generalised_names(self, pair)
-        variables, notes = one_by_one(pair, names)
+        names = _generalised_names(self, pair)
+        variables, notes = _one_by_one(pair, names)
         found = []
         for one in variables:
             levels = (0.0, 0, 0, 1) if one.both is None else _levels(one, one.both)

@@ -153,7 +153,7 @@ class IntervalOverlap(ModelMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         parameters.one_of(self, "kind", get_args(Kind))
-        check_level(self)
+        _check_level(self)
         parameters.one_of(self, "penalty", (True, False))
         parameters.one_of(self, "clip", (True, False))
         parameters.one_of(self, "distance", get_args(Distance))
@@ -298,7 +298,7 @@ class ConclusionChanges(ModelMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_level(self)
+        _check_level(self)
         parameters.one_of(self, "switch", get_args(Switch))
 
     def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
@@ -376,7 +376,7 @@ def intervals(fitted: Fitted, level: float) -> dict[str, Any]:
 LEAST_LEVEL = 1e-6
 
 
-def check_level(owner: Any) -> None:
+def _check_level(owner: Any) -> None:
     """Require a level of confidence between 0 and 1, which arithmetic can tell from either."""
     parameters.share(owner, "level")
     if owner.level < LEAST_LEVEL:
@@ -451,7 +451,7 @@ class EllipsoidOverlap(ModelMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_level(self)
+        _check_level(self)
         if self.monte_carlo is not None:
             parameters.whole(self, "monte_carlo", least=100)
         drawn = self.monte_carlo is not None  # an experiment repeats what is random

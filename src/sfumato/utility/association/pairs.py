@@ -28,7 +28,7 @@ class Correlations:
     effective: Floats
 
 
-def spearman(file: File, first: Indices, second: Indices, progress: Progress | None = None) -> Correlations:
+def _spearman(file: File, first: Indices, second: Indices, progress: Progress | None = None) -> Correlations:
     """Correlate ranks among the records that have both; columns without gaps keep their ranks in all pairs."""
     i, j = file.row[first], file.row[second]
     records = np.full(len(first), file.records, dtype=np.int64)
@@ -61,7 +61,7 @@ def spearman(file: File, first: Indices, second: Indices, progress: Progress | N
     return Correlations(rho, records, records.astype(np.float64))
 
 
-def pearson(file: File, places: Indices, first: Indices, second: Indices, scores: Standardised) -> Correlations:
+def _pearson(file: File, places: Indices, first: Indices, second: Indices, scores: Standardised) -> Correlations:
     """Correlate values, with the file's weights; ``first`` and ``second`` number the columns of ``scores``."""
     size = len(places)
     products, sums, squares, weight, weights, count = (np.zeros((size, size)) for _ in range(6))
@@ -189,7 +189,7 @@ def rank_groups(file: File, nominals: Indices, others: Indices) -> Iterator[Grou
         yield Groups(nominal, others, weight, sums, squares, squares, present, present.astype(np.float64))
 
 
-def value_groups(file: File, nominals: Indices, others: Indices, scores: Standardised) -> Iterator[Groups]:
+def _value_groups(file: File, nominals: Indices, others: Indices, scores: Standardised) -> Iterator[Groups]:
     """Sum the z-scores of variables by group, with the file's weights; ``scores`` holds those of ``others``."""
     size = len(others)
 
@@ -474,7 +474,7 @@ class _Found:
     def values_by_group(self) -> None:
         for nominals, others in self._grouped(self.normal):
             scores = self.scores if len(others) == len(self.normal) else self._standardised(others)
-            for groups in value_groups(self.file, nominals, others, scores):
+            for groups in _value_groups(self.file, nominals, others, scores):
                 self._analyse(groups, scores)
 
     def _analyse(self, groups: Groups, scores: Standardised) -> None:
@@ -499,13 +499,13 @@ class _Found:
 
     def rank_correlations(self) -> None:
         where = self._of("Spearman")
-        self._correlated(where, spearman(self.file, self.first[where], self.second[where], self._report))
+        self._correlated(where, _spearman(self.file, self.first[where], self.second[where], self._report))
 
     def correlations(self) -> None:
         where = self._of("Pearson")
         i, j = (np.searchsorted(self.normal, side[where]) for side in (self.first, self.second))
         if len(where):
-            self._correlated(where, pearson(self.file, self.normal, i, j, self.scores))
+            self._correlated(where, _pearson(self.file, self.normal, i, j, self.scores))
 
     def _correlated(self, where: Indices, found: Correlations) -> None:
         from scipy.special import betainc
@@ -652,7 +652,7 @@ def _by_values(before: File, after: File, nominals: Indices, others: Indices) ->
     ratio = np.clip(ratio, 1 / LARGEST, LARGEST) ** 2
     for part in parts(before, nominals, 2 * len(others)):
         files = [
-            {g.nominal: g.signed() for g in value_groups(file, part, others, s)}
+            {g.nominal: g.signed() for g in _value_groups(file, part, others, s)}
             for file, s in zip((before, after), scores, strict=True)
         ]
         for place in part.tolist():

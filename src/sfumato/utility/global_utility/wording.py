@@ -53,10 +53,10 @@ def statement(variables: Sequence[VariableUtility], pairs: Pairs, models: Sequen
     """
     there = [variable for variable in variables if not variable.removed]
     labels = _labels(there)
-    pairs_too = f" and {count_of(len(pairs), 'pair')} of variables" if len(pairs) else ""
+    pairs_too = f" and {_count_of(len(pairs), 'pair')} of variables" if len(pairs) else ""
     said = [
         "This note tells users how far results from this file agree with the data it was made from. It covers "
-        f"{count_of(len(there), 'variable')}{pairs_too}."
+        f"{_count_of(len(there), 'variable')}{pairs_too}."
     ]
     return " ".join([*said, *_distributions(there, labels), *_associations(pairs, labels), *map(_model, models)])
 
@@ -117,7 +117,7 @@ def _rest(names: Sequence[str], every: int) -> str:
 def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
     if not len(pairs):
         return []
-    trivial = trivial_pairs(pairs)
+    trivial = _trivial_pairs(pairs)
     said, kept = [], int(np.isin(pairs.outcome, (bivariate.SAME, bivariate.NEITHER)).sum())
     if kept:
         be = "is" if kept == 1 else "are"
@@ -131,7 +131,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
     if trivial.any():
         slight = int(trivial.sum())
         said.append(
-            f"In {count_of(slight, 'pair')} the association is weak and differs slightly from the original, which may "
+            f"In {_count_of(slight, 'pair')} the association is weak and differs slightly from the original, which may "
             "decide whether it is significant."
         )
     untold = np.flatnonzero(np.isin(pairs.outcome, (bivariate.UNTRACED, bivariate.INCOMPARABLE)))
@@ -141,7 +141,7 @@ def _associations(pairs: Pairs, labels: Mapping[str, str]) -> list[str]:
     return said
 
 
-def trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Tell which pairs changed though their squared coefficients hardly differ."""
     changed = np.isin(
         pairs.outcome, (bivariate.WEAKER, bivariate.STRONGER, bivariate.LOST, bivariate.INTRODUCED, *bivariate.TURNED)
@@ -153,7 +153,7 @@ def trivial_pairs(pairs: Pairs) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
 def _share(number: int, every: int) -> str:
     if number == every:
         return "The pair" if every == 1 else "All pairs"
-    return f"{number:,} of the {count_of(every, 'pair')}"
+    return f"{number:,} of the {_count_of(every, 'pair')}"
 
 
 def _model(outcome: Outcome) -> str:
@@ -178,7 +178,7 @@ def _named(pairs: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> str:
         said.append(f"of {lead} with {_listed([pair[0] if pair[1] == lead else pair[1] for pair in own])}")
         left = [pair for pair in left if lead not in pair]
     if len(pairs) > LISTED:
-        said.append(f"of {count_of(len(pairs) - LISTED, 'other pair')}")
+        said.append(f"of {_count_of(len(pairs) - LISTED, 'other pair')}")
     joined = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
     return f"{'s' if len(pairs) > 1 else ''} {joined}"
 
@@ -189,7 +189,7 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def count_of(number: int, noun: str) -> str:
+def _count_of(number: int, noun: str) -> str:
     """Write a number of things: "1 pair", "1,200 pairs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
@@ -277,7 +277,7 @@ def interval_note(variables: Sequence[VariableUtility], pairs: Pairs, value: flo
     untold = [v.name for v in variables if v.unknown]
     count = int(pairs.unknown.sum())
     what = [f"variable{'s' if len(untold) > 1 else ''} {', '.join(untold)}"] if untold else []
-    what += [count_of(count, "pair")] if count else []
+    what += [_count_of(count, "pair")] if count else []
     beyond = ": the value, the mean of what is known, is beyond it" if value > ends[1] else ""
     return (
         f"between {ends[0]:.3g} and {ends[1]:.3g}, for of {' and '.join(what)} it cannot be told what is left: nothing "
@@ -307,21 +307,21 @@ def size_notes(variables: Sequence[VariableUtility], pairs: Pairs, records: int,
         assert test is not None
         word = "K-S distance" if test.test.startswith("K") else "total variation distance"
         said.append(
-            f"the number of records alone lowers the score of {count_of(len(driven), 'variable')}: for {worst.name!r} "
+            f"the number of records alone lowers the score of {_count_of(len(driven), 'variable')}: for {worst.name!r} "
             f"a {word} of {test.distance:.2g} is trivial (below {TRIVIAL_DISTANCE:g}), but with {records:,} records it "
             f"is significant (P = {test.p:.2g}); see the parts named effect size"
         )
-    trivial = trivial_pairs(pairs) & (np.nan_to_num(pairs.utility, nan=1.0) < HALF)
+    trivial = _trivial_pairs(pairs) & (np.nan_to_num(pairs.utility, nan=1.0) < HALF)
     if trivial.any():
         count = int(trivial.sum())
         said.append(
-            f"{count_of(count, 'pair')} of {len(pairs):,} score{'s' if count == 1 else ''} below one half though the "
+            f"{_count_of(count, 'pair')} of {len(pairs):,} score{'s' if count == 1 else ''} below one half though the "
             f"squared coefficients differ by less than {TRIVIAL_EFFECT:g}: there the number of records and the "
             f"threshold of {threshold:g} decide, not the strength of the association"
         )
     if records < FEW:
         said.append(
-            f"with {count_of(records, 'record')} the tests see little ({_least(records, threshold)}), and what is not "
+            f"with {_count_of(records, 'record')} the tests see little ({_least(records, threshold)}), and what is not "
             "seen in either table counts as kept: the score flatters"
         )
     return said

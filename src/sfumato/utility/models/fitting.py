@@ -136,7 +136,7 @@ def triangle(factor: Floats, design: Design, rows: Rows) -> Floats:
     return found
 
 
-def inverted(matrix: Floats) -> Floats:
+def _inverted(matrix: Floats) -> Floats:
     """Return the inverse of a matrix."""
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
@@ -159,7 +159,7 @@ def least_squares(design: Design, gathered: Sufficient, *, robust: bool) -> Esti
     """Fit one model; ``robust`` gives the covariance that holds for survey weights."""
     rows, count = gathered.rows, len(design.columns)
     found = triangle(gathered.factor(design), design, rows)
-    inverse = inverted(found[:count, :count])
+    inverse = _inverted(found[:count, :count])
     coefficients = inverse @ found[:count, count]
     residual = float(found[count, count] ** 2)
     varies = np.linalg.norm(found[int(design.intercept) :, count])  # without the mean, which may be large
@@ -167,7 +167,7 @@ def least_squares(design: Design, gathered: Sufficient, *, robust: bool) -> Esti
         raise NotApplicable(f"{design.where}: it fits the {rows.label} table exactly, so there is no standard error")
     if not robust:
         return Estimate(coefficients, inverse @ inverse.T * (residual / (rows.count - count)))
-    return Estimate(coefficients, sandwich(design, rows, inverse, _meat(design, rows, coefficients, inverse)))
+    return Estimate(coefficients, _sandwich(design, rows, inverse, _meat(design, rows, coefficients, inverse)))
 
 
 def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> Floats:
@@ -185,7 +185,7 @@ def _meat(design: Design, rows: Rows, coefficients: Floats, inverse: Floats) -> 
     return found
 
 
-def sandwich(design: Design, rows: Rows, bread: Floats, meat: Floats) -> Floats:
+def _sandwich(design: Design, rows: Rows, bread: Floats, meat: Floats) -> Floats:
     """Return n/(n - 1) times HC0: Taylor linearisation for records drawn with replacement, as survey packages do it.
 
     A coefficient that is told by records which fit exactly, such as a group of one, has none.
@@ -232,7 +232,7 @@ def maximum_likelihood(design: Design, gathered: Sufficient, *, robust: bool) ->
     Steps are taken in the coordinates in which the design's columns are orthonormal, so that their units do not matter.
     """
     rows, count = gathered.rows, len(design.columns)
-    inverse = inverted(triangle(gathered.factor(design), design, rows)[:count, :count])
+    inverse = _inverted(triangle(gathered.factor(design), design, rows)[:count, :count])
     start = _pass(design, rows, inverse, None, robust=robust)
     found = newton(
         lambda place: _pass(design, rows, inverse, place, robust=robust),
@@ -245,9 +245,9 @@ def maximum_likelihood(design: Design, gathered: Sufficient, *, robust: bool) ->
     )
     if found.outcome != "converged" and not (found.outcome == "stuck" and found.length < STALLED):
         raise _diverging(design, inverse @ found.coefficients, gathered)
-    covariance = inverted(found.state.hessian)
+    covariance = _inverted(found.state.hessian)
     if robust:
-        return Estimate(inverse @ found.coefficients, sandwich(design, rows, inverse @ covariance, found.state.meat))
+        return Estimate(inverse @ found.coefficients, _sandwich(design, rows, inverse @ covariance, found.state.meat))
     return Estimate(inverse @ found.coefficients, inverse @ covariance @ inverse.T)
 
 
@@ -407,11 +407,11 @@ def fit_both(models: Sequence[Model], pair: Pair) -> tuple[BothFits, ...]:
 
     Unequal survey weights in one of the tables give robust standard errors in both.
     """
-    before, after = fit_halves(models, pair.original, (pair.protected,))
+    before, after = _fit_halves(models, pair.original, (pair.protected,))
     return tuple(BothFits(*fits) for fits in zip(before, after, strict=True))
 
 
-def fit_halves(models: Sequence[Model], original: Half, others: Sequence[Half]) -> list[tuple[Fit, ...]]:
+def _fit_halves(models: Sequence[Model], original: Half, others: Sequence[Half]) -> list[tuple[Fit, ...]]:
     """Fit models to the original and to others in its coding; each table keeps its fits, for other measures."""
     labels = ["protected"] if len(others) == 1 else [f"{i}. protected" for i in range(1, len(others) + 1)]
     usable = [Usable(half, label) for half, label in zip((original, *others), ("original", *labels), strict=True)]
@@ -542,7 +542,7 @@ class ModelMeasure(Measure):
     def fitted_copies(self, original: Half, copies: Sequence[Half]) -> tuple[tuple[Fit, ...], list[tuple[Fit, ...]]]:
         """Fit the models to the original and to each of several protected copies."""
         models, _, _ = self._models(Pair(original, copies[0]))
-        before, *after = fit_halves(models, original, copies)
+        before, *after = _fit_halves(models, original, copies)
         return before, after
 
     def _models(self, pair: Pair) -> tuple[tuple[Model, ...], tuple[str, ...], list[str]]:

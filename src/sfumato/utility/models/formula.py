@@ -48,7 +48,7 @@ _POWER_OF_POWER = re.compile(r"(?:\*\*|\^)\s*[\s\w()]*(?:\*\*|\^)")
 _NAMES = re.compile(r"`[^`]+`|[^\W\d]\w*")
 
 
-def check_size(text: str) -> None:
+def _check_size(text: str) -> None:
     """Refuse a formula that is too long, or that would multiply to more terms than anybody means."""
     if len(text) > LONGEST:
         raise ParameterError(f"a model of {len(text):,} characters is too long; at most {LONGEST:,} are read")
@@ -67,7 +67,7 @@ def check_size(text: str) -> None:
         raise ParameterError(f"the model {_short(text)!r} crosses {crossings + 1} terms; write the products you mean")
 
 
-def check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
+def _check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
     """Return a part that would be evaluated as Python, read, and the names that stood in backticks, by their stand-ins.
 
     A part that holds more than the grammar has is refused.
@@ -78,10 +78,10 @@ def check_part(text: str) -> tuple[ast.Expression, dict[str, str]]:
     except (SyntaxError, ValueError):
         raise ParameterError(f"cannot read {expression!r} in the model {_short(text)!r}") from None
     except (RecursionError, MemoryError):
-        raise too_deep(text) from None
+        raise _too_deep(text) from None
     for node, depth in _walk(tree):
         if depth > DEEPEST:
-            raise too_deep(text)
+            raise _too_deep(text)
         wrong = _wrong(node)
         if wrong:
             raise ParameterError(
@@ -126,7 +126,7 @@ def _without_backticks(text: str) -> tuple[str, dict[str, str]]:
     return "".join(out), quoted
 
 
-def too_deep(text: str) -> ParameterError:
+def _too_deep(text: str) -> ParameterError:
     """Return the error that says that parts stand too deep inside each other."""
     return ParameterError(f"the model {_short(text)!r} nests its parts too deeply; at most {DEEPEST} are read")
 
@@ -243,7 +243,7 @@ def parse(text: str) -> Parsed:
     if found:
         left, right = found[1] or found[2], found[3] or found[4]
         return Parsed(text, tuple(name for name in (left, right) if name), left, right, simple=True)
-    check_size(text)
+    _check_size(text)
     formulaic = load()
     try:
         whole = formulaic.Formula(text)
@@ -252,7 +252,7 @@ def parse(text: str) -> Parsed:
         reason = " ".join(_plain(str(error)).split())
         raise ParameterError(f"cannot read the model {text!r}: {reason}") from None
     except (RecursionError, MemoryError):
-        raise too_deep(text) from None
+        raise _too_deep(text) from None
     except Exception as error:  # of what it did not foresee
         raise ParameterError(f"cannot read the model {text!r}: {_reason(error)}") from None
     if not all(isinstance(side, formulaic.SimpleFormula) for side in sides):
@@ -275,7 +275,7 @@ def variables_of(factor: Any) -> set[str]:
     """
     if factor.eval_method.value != "python":
         return {factor.expr} if factor.eval_method.value == "lookup" else set()
-    tree, quoted = check_part(factor.expr)
+    tree, quoted = _check_part(factor.expr)
     apart = {
         id(root)
         for node in ast.walk(tree)

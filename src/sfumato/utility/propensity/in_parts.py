@@ -230,7 +230,7 @@ class Learned:
     sizes: Sizes
 
 
-def learned(halves: tuple[Half, Half], names: Sequence[str]) -> Learned:
+def _learned(halves: tuple[Half, Half], names: Sequence[str]) -> Learned:
     """Look through both tables twice."""
     before, after = (half.total(partial(Occurring.of, tuple(names))) for half in halves)
     ranges, categories = _told_apart(halves, (before, after), names)
@@ -356,7 +356,7 @@ class BothFiles:
         """Look through both tables twice: for what occurs, then for means and spreads."""
         names, notes = of_one_kind(pair, *measure.shared(pair))
         halves = pair.original, pair.protected
-        found = learned(halves, names)
+        found = _learned(halves, names)
         return cls(halves, found.files, found.columns, names, notes, found.constant, found.dead, found.sizes)
 
     @property
