@@ -15,8 +15,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Masking
-from sfumato.pair.in_file import InFile, in_file
-from sfumato.pair.numbers_on_disk import NumbersOnDisk
+from sfumato.pair.numbers_on_disk import InFile, NumbersOnDisk, in_file
 from sfumato.pair.sorting import Runs, SortedColumn, at_a_time, sorted_column
 
 # Variables of a table in parts that are masked whole, one after the other, and read by the parts from files

@@ -28,7 +28,7 @@ from sfumato.methods.key_ladders import checked_hierarchies
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
-from sfumato.pair.ordered import Ordered
+from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued, parameter_class
 
