@@ -37,7 +37,7 @@ from sfumato import Microdata, Scenario, Schema, Variable
 from sfumato.compare.exposure import exposure
 from sfumato.compare.live import Live
 from sfumato.compare.recodings import NOTHING
-from sfumato.data.thumbnail import thumbnails
+from sfumato.data.describe import thumbnails
 from sfumato.restoration.proposals import proposals
 
 SIZES = (16, 2, 18, 7, 4, 5, 9, 12, 3, 6, 8, 10)

@@ -43,7 +43,7 @@ from .data.microdata import Microdata as Microdata
 from .data.parts import TableInParts as TableInParts
 from .data.parts import scan as scan
 from .data.samples import household_survey as household_survey
-from .data.scenario import Scenario as Scenario
+from .data.schema import Scenario as Scenario
 from .data.schema import Schema as Schema
 from .data.schema import Variable as Variable
 from .data.schema_file import read_schema as read_schema

@@ -12,9 +12,9 @@ from sfumato.core import Method
 from sfumato.data.draws import Draws
 from sfumato.data.households import household_level
 from sfumato.data.joined import joined
+from sfumato.data.keys import Strata, strata
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
-from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Half, Masking
 from sfumato.pair.blocks import BlocksAlong, blocks_along, mask_blocks, told_of_blocks

@@ -20,7 +20,7 @@ import pyreadstat
 import rdata
 
 from adversary.attack import Rng, one_of
-from sfumato.data.formats.csv.cells import MISSING
+from sfumato.data.formats.format import MISSING
 from sfumato.data.microdata import Microdata
 
 Columns = dict[str, list[Any]]

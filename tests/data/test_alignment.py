@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from sfumato import Microdata
-from sfumato.data.alignment import aligned
+from sfumato.data.recoding import aligned
 
 
 def test_codes_mean_the_same_category_whatever_each_table_lists() -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import Engine
-from sfumato.data.appearing import appearing
-from sfumato.data.atomic import replacing
-from sfumato.data.leftovers import mark, remove_leftovers
+from sfumato.data.atomic import appearing, mark, remove_leftovers, replacing
 from sfumato.errors import FileError
 
 
@@ -29,7 +27,7 @@ def held(folder: Path) -> str:
 def dead_mark() -> str:
     """The mark of a process that is no more."""
     made = subprocess.run(
-        [sys.executable, "-c", "from sfumato.data.leftovers import mark; print(mark())"],
+        [sys.executable, "-c", "from sfumato.data.atomic import mark; print(mark())"],
         capture_output=True,
         text=True,
         check=True,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import FileError, Microdata, read, write
-from sfumato.data.file_names import protected_path
+from sfumato.data.formats import protected_path
 
 TEXT = 'id;income;town\n1;1,50;"Aix"\n2;NA;"Bonn; west"\n'
 TABLE = pa.table({"id": [1, 2, 3], "income": [1.5, None, 3.25], "town": ["Aix", "Bonn, west", None]})

@@ -5,10 +5,9 @@ from typing import Any, get_args
 import pyarrow as pa
 import pytest
 
-from sfumato.data.describe import Finding, describe
+from sfumato.data.describe import Doubt, Finding, Suggestion, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.suggestion import Doubt, Suggestion
 
 
 def findings(**columns: Any) -> dict[str, Finding]:

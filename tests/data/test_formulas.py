@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sfumato import Microdata, read, write
 from sfumato.cli import app
-from sfumato.data.formats.csv.formulas import formulas
+from sfumato.data.formats.delimited import formulas
 
 COMPUTED = ["=1+1", "=cmd|' /C calc'!A0", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\rx", " =1", "\uff1d1+1", "-1e", "+x 5"]
 HARMLESS = ["", "a=b", "-5", "+3.5", "-1.234,5", "-1e-5", "+43 1 234567", "-", "--", "+", "=", "a-b", "-5 %", "@"]

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato import DataError, Schema, TableInParts, Variable, scan
-from sfumato.data import ids_in_parts
-from sfumato.data.formats.parquet_part import Place
+from sfumato.data import parts
+from sfumato.data.formats.parquet import Place
 
 SCHEMA = Schema((Variable("id", role="identifier"),), id="id")
 TEXTS = Schema((Variable("id", kind="nominal", role="identifier"),), id="id")
@@ -50,18 +50,18 @@ def test_a_protected_table_is_checked_as_the_original(tmp_path: Path) -> None:
 
 def test_ids_are_read_only_if_nothing_else_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    real = ids_in_parts._ids
+    real = parts._ids
 
     def noted(variable: Variable, place: Place) -> Any:
         read.append(place.path)
         return real(variable, place)
 
-    monkeypatch.setattr(ids_in_parts, "_ids", noted)
+    monkeypatch.setattr(parts, "_ids", noted)
     assert len(table(tmp_path / "ranges", [3, 1, 2], [9, 7])) == 5
     assert len(table(tmp_path / "texts", ["d", "a"], ["c", "b"], schema=TEXTS)) == 4
     assert not read
     assert len(table(tmp_path / "across", [1, 9], [2, 8])) == 4
     assert len(read) == 2
-    monkeypatch.setattr(ids_in_parts, "MOST", 3)
+    monkeypatch.setattr(parts, "MAX_IDS_AT_ONCE", 3)
     assert len(table(tmp_path / "long", [1, 9], [2, 9])) == 4  # told when records are matched by id
     assert len(read) == 2

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Microdata, NotApplicable
-from sfumato.data.alignment import aligned
 from sfumato.data.keys import key_codes, key_names
+from sfumato.data.recoding import aligned
 from tables import persons
 
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from labelled_tables import survey
 from sfumato.cli import app
-from sfumato.data.alignment import aligned
 from sfumato.data.files import read, write
-from sfumato.data.formats.labelled.beside import file_beside
+from sfumato.data.formats.labelled.reading import file_beside
 from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import aligned
 from sfumato.data.schema import Schema, Variable
 from sfumato.project.tables import read_protected
 

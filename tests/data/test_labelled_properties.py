@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.data.file_form import Family, Moment
 from sfumato.data.files import read, write
-from sfumato.data.formats.labelled.dates import from_dates, to_dates
+from sfumato.data.formats.labelled.variables import from_dates, to_dates
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from waiting import SLOW_OR_SHARED

@@ -10,8 +10,8 @@ import pytest
 
 from labelled_tables import raw, said, survey
 from sfumato.data.files import read, write
-from sfumato.data.formats.labelled.spss_dictionary import read_header, write_weight
-from sfumato.data.formats.labelled.stored import Losses
+from sfumato.data.formats.labelled.raw_file import read_header, write_weight
+from sfumato.data.formats.labelled.variables import Losses
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.treatment import Treatment

@@ -13,8 +13,8 @@ import pytest
 
 import sfumato
 from sfumato import DataError, FileError, Microdata, ParameterError, Schema, SchemaError, Variable, scan
-from sfumato.data.formats import parquet_part
-from sfumato.data.formats.parquet_part import ParquetColumns
+from sfumato.data.formats import parquet
+from sfumato.data.formats.parquet import ParquetColumns
 from tables import persons
 
 
@@ -167,13 +167,13 @@ def test_a_part_that_was_touched_is_digested_once(tmp_path: Path, monkeypatch: p
     table = scan(folder)
     os.utime(folder / "part-00.parquet", ns=(1, 1))
     digested: list[Path] = []
-    digests = parquet_part.digests
+    digests = parquet.digests
 
     def counted(path: Path, groups: tuple[int, ...]) -> dict[str, str]:
         digested.append(path)
         return digests(path, groups)
 
-    monkeypatch.setattr(parquet_part, "digests", counted)
+    monkeypatch.setattr(parquet, "digests", counted)
     assert all(table.parts[0].columns[f"x{number}"].tolist() == [1.0, 2.0] for number in range(20))
     assert len(digested) == 1
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_scanned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_text_is_converted_as_it_is_read(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.data.formats.csv import streaming
+    from sfumato.data.formats import delimited_stream as streaming
 
     monkeypatch.setattr(streaming, "BLOCK", 200)  # many blocks of few records
     rows = [f'{i};{"NA" if i % 7 == 0 else i / 4};{"007" if i == 90 else i};"a;{i % 3}"' for i in range(100)]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.piles import capped_records, piled, rounding_base
+from sfumato.data.recoding import capped_records, piled, rounding_base
 from sfumato.kernels import stretches
 from sfumato.kernels.stretches import code_counts
 

@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Treatment, Variable
-from sfumato.data.classes import classes_of_numbers, function_of_categories
-from sfumato.data.piles import capped_records, piled, rounding_base
-from sfumato.data.recoding import Recoding, recoding
+from sfumato.data.recoding import (
+    Recoding,
+    capped_records,
+    classes_of_numbers,
+    function_of_categories,
+    piled,
+    recoding,
+    rounding_base,
+)
 
 rng = np.random.default_rng(1)
 

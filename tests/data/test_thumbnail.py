@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.data.thumbnail import MOST_BARS, Thumbnail, thumbnail, thumbnails
+from sfumato.data.describe import MOST_BARS, Thumbnail, thumbnail, thumbnails
 
 
 def test_numbers_by_hand() -> None:

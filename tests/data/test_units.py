@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.data.households import counted, units
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
-from sfumato.data.units import counted, units
 from sfumato.data.weights import normalised, unequal
 
 

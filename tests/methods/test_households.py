@@ -30,8 +30,7 @@ from sfumato import (
     Variable,
     catalogue,
 )
-from sfumato.data.households import household_level, once_per_household
-from sfumato.data.units import units
+from sfumato.data.households import household_level, once_per_household, units
 
 IN_HOMES = Schema(household="home")
 SURVEY = sfumato.household_survey(300)

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sfumato import NotApplicable
-from sfumato.data.units import units
+from sfumato.data.households import units
 from sfumato.pair import Keys, Pair, sampling_fraction
 from sfumato.pair.statistics import Crosstab, KeyClasses, UnitSums, merged
 from sfumato.testing import persons

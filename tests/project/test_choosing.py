@@ -17,7 +17,7 @@ from sfumato.compare.curve import Curve
 from sfumato.compare.search.tried import Tried
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import Scenario
+from sfumato.data.schema import Scenario
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair

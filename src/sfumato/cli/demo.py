@@ -32,7 +32,7 @@ def demo(
     from sfumato.cli.sweep import sweep
     from sfumato.data.files import write
     from sfumato.data.samples import household_survey
-    from sfumato.data.scenario import Scenario
+    from sfumato.data.schema import Scenario
     from sfumato.data.schema_file import write_schema
 
     make_folder(out)

@@ -73,10 +73,8 @@ def protect(
         **options,
     )
     if json:
-        written = {
-            name: None if path is None else str(path)
-            for name, path in (("table", done.table), ("provenance", done.provenance))
-        }
+        paths = {"table": done.table, "provenance": done.provenance}
+        written = {name: None if path is None else str(path) for name, path in paths.items()}
         print_json({name: value for name, value in (vars(done) | written).items() if name != "messages"})
     else:
         for line in done.messages:

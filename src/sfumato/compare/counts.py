@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Variable
+from sfumato.data.schema import Scenario, Variable
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import KeyClasses

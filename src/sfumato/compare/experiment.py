@@ -23,7 +23,7 @@ from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
 from sfumato.compare.store import Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.sample_size import SAMPLED, check_sample

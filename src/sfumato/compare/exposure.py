@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.compare.counts import Counts, Known, Population, chances, count, without_each
 from sfumato.data.behaviour import Behaviour, behaviours
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import Scenario
+from sfumato.data.schema import Scenario
 from sfumato.kernels.uniques import minimal_uniques
 from sfumato.pair import Half
 from sfumato.pair.keys import countable

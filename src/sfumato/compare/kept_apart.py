@@ -20,10 +20,9 @@ from sfumato.compare.clauses import clauses
 from sfumato.compare.coarsening import Ladders, Rung, Stage
 from sfumato.compare.key_sets import KeySet
 from sfumato.core import Method
-from sfumato.data.households import household_level, once_per_household
+from sfumato.data.households import household_level, once_per_household, units
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import number_published, sizes
-from sfumato.data.units import units
 from sfumato.kernels.groups import classes
 from sfumato.methods import VariableRemoval, WeightMasking
 from sfumato.risk.household_attack import Members

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sfumato.core import Measure
-from sfumato.data.scenario import ALL_KEYS, Scenario
-from sfumato.data.schema import Schema
+from sfumato.data.schema import ALL_KEYS, Scenario, Schema
 from sfumato.risk import KAnonymity
 
 USUAL = (KAnonymity().k, 5, 10)  # how many records are made alike where nobody says it

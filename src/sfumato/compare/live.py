@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from sfumato.compare.counts import Counts, Known, Population, chances, count, without_each
 from sfumato.compare.recodings import NOTHING, Recodings
+from sfumato.data.describe import Thumbnail, thumbnail
 from sfumato.data.keys import refuse_continuous
 from sfumato.data.linked import followed
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Variable
-from sfumato.data.thumbnail import Thumbnail, thumbnail
+from sfumato.data.schema import Scenario, Variable
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
 from sfumato.pair.half import Kept

@@ -20,7 +20,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.errors import FileError
 from sfumato.outcome import Reason, Status
 

@@ -9,15 +9,12 @@ import os
 import re
 from pathlib import Path
 
-from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, R
+from sfumato.data.formats import format_of
 from sfumato.errors import LackOfMemory
 
 SMALL = 64 * 2**20  # what needs less is not looked at: it is never what memory is short of
-PER_CELL = 24  # bytes, of a Parquet file
 PROCESS = 150 * 2**20  # a worker with its libraries, before it has met a table
 TABLES = 2  # as often as the table is there once more in each worker: protected, and what is computed of it
-TIMES = dict.fromkeys(TEXT, 4.0) | dict.fromkeys(LABELLED, 5.0) | dict.fromkeys(EXCEL, 12.0) | dict.fromkeys(R, 5.0)
-COMPRESSED = 8.0  # text that is compressed
 
 
 def require(needed: int, what: str, cure: str) -> None:
@@ -50,17 +47,10 @@ def require_to_read(file: Path) -> None:
 
 def bytes_to_read(file: Path) -> int:
     """Estimate from below what a file takes at the height of its reading."""
-    suffix, size = file.suffix.lower(), file.stat().st_size
-    if suffix in PARQUET:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            told = pq.read_metadata(file)
-        except (pa.ArrowException, OSError, UnicodeDecodeError):
-            return size  # reading it says what is wrong
-        return int(told.num_rows) * int(told.num_columns) * PER_CELL
-    return int(size * TIMES.get(suffix, COMPRESSED))
+    found = format_of(file)
+    if found is None:
+        return 0  # nothing reads it
+    return int(found.memory(file) if callable(found.memory) else found.memory * file.stat().st_size)
 
 
 def require_for_workers(workers: int, table: int) -> None:

@@ -1,19 +1,89 @@
-"""What a look at the table tells of each variable, and where its kind or role is likely to be another."""
+"""What a look at a table tells of each variable, where its kind or role is likely to be another, and its bars."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data import toml_text
 from sfumato.data.columns import short
 from sfumato.data.dates import date_formats, spelled
 from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Kind
-from sfumato.data.suggestion import Suggestion
+from sfumato.data.schema import Category, Kind, Variable
+
+# What a variable may rather be than its schema says: typed for those who decide by it, in words for those who read.
+
+Doubt = Literal[
+    "all missing",
+    "one value",
+    "household",
+    "identifier",
+    "weight",
+    "missing codes",  # numbers below zero that stand for missing values
+    "labelled codes",  # numbers that all have a label
+    "codes",  # few whole numbers
+    "dates",  # text: every value is a date
+    "thousands",  # text: numbers with thousands separators
+    "nearly numbers",  # text: numbers but for a few cells
+    "shared",  # the same for all members of each household
+]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What looks odd in a variable, and what to write in the schema if it is so."""
+
+    name: str
+    doubt: Doubt
+    codes: tuple[Category, ...] = ()  # what may stand for missing values
+    cells: int = 0  # how many records have one of these texts
+    distinct: int = 0  # how many numbers may be codes
+    forms: tuple[str, ...] = ()  # in which the text may be dates; the first is ISO 8601 if it can be
+    id_free: bool = True  # the schema names no id yet
+
+    @property
+    def sentence(self) -> str:
+        """The suggestion in words, and in the words of schema.toml.
+
+        >>> Suggestion("hh", "household").sentence
+        'the household? then write household = "hh" at the top'
+        >>> Suggestion("age", "missing codes", codes=(-9, -8)).sentence
+        'missing codes? nothing else is below zero: missing = [-9, -8]'
+        """
+        name = toml_text.quoted(self.name)
+        at_top = f"id = {name} at the top, or " if self.id_free else ""
+        either = "nominal" if self.distinct == 2 else "nominal or ordinal"
+        missing = f"missing = {toml_text.values(self.codes)}"
+        words: dict[Doubt, str] = {
+            "all missing": "all values are missing: leave it out?",
+            "one value": "one value only: it tells nothing of a record",
+            "household": f"the household? then write household = {name} at the top",
+            "identifier": f'an identifier? every value occurs once: {at_top}role = "identifier"',
+            "weight": f"a survey weight? then write weight = {name} at the top",
+            "missing codes": f"missing codes? nothing else is below zero: {missing}",
+            "labelled codes": 'nominal or ordinal? every value has a label: kind = "nominal"',
+            "codes": f'{either}? {self.distinct} distinct whole numbers look like codes: kind = "nominal"',
+            "thousands": "numbers with thousands separators? they are read as text: remove the separators in the file",
+            "shared": 'the same in each household, so masked once for it: level = "household", or "record" if not so',
+            "dates": self._as_date,
+            "nearly numbers": f'numbers but for {self.cells:,} cells? kind = "numeric", {missing}',
+        }
+        return words[self.doubt]
+
+    @property
+    def _as_date(self) -> str:
+        """How the schema says in which format the dates stand; several formats read the same text otherwise."""
+        stated = ['kind = "date"' if "%Y-%m-%d" in form else f'kind = "date", format = "{form}"' for form in self.forms]
+        if len(stated) < 2:
+            return f"dates? {''.join(stated)}"
+        return f"dates? no day is above 12, so the day may be first or the month: {', or '.join(stated)}"
+
+
+# What a look at the table tells.
 
 FEW = 12  # so few distinct whole numbers may be codes
 ENOUGH = 20  # records from which on it says something that all values differ
@@ -173,3 +243,74 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# A variable at a glance: at most two dozen bars, as plain data.
+
+MOST_BARS = 24
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """How often values occur: of a number or date in bins of equal width, else by category.
+
+    ``least`` and ``greatest`` are the ends of the bins, dates as text; None of categories and where all is missing.
+    ``names`` are those of the bars of categories: in their order if they are ordered, else the most frequent first.
+    ``others`` counts the records of categories that have no bar.
+    """
+
+    counts: tuple[int, ...]
+    missing: int
+    least: Category = None
+    greatest: Category = None
+    names: tuple[str, ...] = ()
+    others: int = 0
+
+
+def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MOST_BARS) -> Thumbnail:
+    """Count the values of a variable in at most so many bars.
+
+    A number or date of few different values, such as a number of children, has a bar for each whole step between them.
+
+    >>> thumbnail(Variable("age"), np.array([0.0, 1.0, 1.0, 3.0, np.nan]))
+    Thumbnail(counts=(1, 2, 0, 1), missing=1, least=0, greatest=3, names=(), others=0)
+    >>> thumbnail(Variable("town", "nominal", categories=("A", "B")), np.array([1, 0, 1, -1]), bars=1)
+    Thumbnail(counts=(2,), missing=1, least=None, greatest=None, names=('B',), others=1)
+    """
+    return _numbers(variable, column, bars) if variable.quantitative else _categories(variable, column, bars)
+
+
+def thumbnails(data: Microdata, *, bars: int = MOST_BARS) -> dict[str, Thumbnail]:
+    """Count the values of every variable of a table."""
+    return {variable.name: thumbnail(variable, data.columns[variable.name], bars=bars) for variable in data.schema}
+
+
+def _numbers(variable: Variable, column: NDArray[Any], bars: int) -> Thumbnail:
+    present = column[~np.isnan(column)]
+    missing = len(column) - len(present)
+    if not present.size:
+        return Thumbnail((), missing)
+    low, high = float(present.min()), float(present.max())
+    number = bars
+    if high - low < bars and low.is_integer() and high.is_integer() and not np.mod(present, 1).any():
+        number = int(high - low) + 1
+        place = (present - low).astype(np.intp)
+    elif high > low:
+        scaled = (present / 2 - low / 2) / (high / 2 - low / 2)  # halves, because the range itself may be too large
+        place = np.minimum((scaled * bars).astype(np.intp), bars - 1)
+    else:
+        number, place = 1, np.zeros(len(present), dtype=np.intp)
+    plain = spelled if variable.kind == "date" else short
+    counts = np.bincount(place, minlength=number)
+    return Thumbnail(tuple(counts.tolist()), missing, plain(low), plain(high))
+
+
+def _categories(variable: Variable, codes: NDArray[Any], bars: int) -> Thumbnail:
+    counts = np.bincount(codes + 1, minlength=len(variable.categories) + 1)
+    missing, counts = int(counts[0]), counts[1:]
+    shown = np.argsort(-counts, kind="stable")[:bars]
+    shown = shown[counts[shown] > 0] if variable.kind == "nominal" else np.sort(shown)
+    names = tuple(variable.spelled(variable.categories[code]) for code in shown)
+    return Thumbnail(
+        tuple(counts[shown].tolist()), missing, names=names, others=int(counts.sum() - counts[shown].sum())
+    )

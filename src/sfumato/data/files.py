@@ -1,30 +1,20 @@
 """Tables from and to files: delimited text, compressed or not, Parquet, Excel, R, and files of SPSS, Stata and SAS."""
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import pyarrow as pa
+from typing import Any
 
 from sfumato.arguments import require
-from sfumato.data import frames
-from sfumato.data.atomic import reason, replacing
+from sfumato.data.atomic import replacing
 from sfumato.data.capacity import require_to_read
-from sfumato.data.columns import still_read_as
-from sfumato.data.file_form import Dialect, row_names_of, stating_row_names
-from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, PathLike, R, a_path, located, refuse_unknown
-from sfumato.data.formats.compression import compressing, decompressed, inner_name
-from sfumato.data.formats.csv.cells import MISSING, typed
-from sfumato.data.formats.csv.formulas import formulas
-from sfumato.data.formats.csv.reading import read_csv
-from sfumato.data.formats.csv.writing import write_csv
-from sfumato.data.formats.excel import read_excel, sheets_in, write_excel
-from sfumato.data.formats.parquet import read_parquet, write_parquet
+from sfumato.data.formats import PathLike, a_path, format_of, known_format, located
+from sfumato.data.formats.delimited import DELIMITED, formulas
+from sfumato.data.formats.format import ReadOptions
+from sfumato.data.frames import to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, is_text
 from sfumato.data.schema_file import read_schema
-from sfumato.errors import DataError, FileError, ParameterError
+from sfumato.errors import FileError, ParameterError
 
 
 def read(
@@ -42,7 +32,7 @@ def read(
     ``schema`` is a ``Schema`` or the path of a ``schema.toml``; columns it does not name get the kind of the rule in
     ``sfumato.data.microdata``. SPSS (.sav, .zsav, .por), Stata (.dta) and SAS (.sas7bdat, .xpt) files say themselves
     what their variables are, by the rule in ``sfumato.data.formats.labelled.reading``; they need ``sfumato[labelled]``.
-    R files (.rds, .rda, .RData) do so too (``sfumato.data.formats.r.reading``), and need ``sfumato[r]``. Excel files
+    R files (.rds, .rda, .RData) do so too (``sfumato.data.formats.r``), and need ``sfumato[r]``. Excel files
     (.xlsx, .xlsm) need ``sfumato[excel]``; their rule is in ``sfumato.data.formats.excel``.
 
     ``table`` names the sheet, or the data frame of R, where a file holds several; ``survey.xlsx#persons`` does so in
@@ -68,59 +58,23 @@ def read(
     """
     file, part = located(path, table)
     stated = schema if isinstance(schema, Schema) or schema is None else read_schema(schema)
-    suffix = file.suffix.lower()
-    refuse_unknown(file)
+    found = known_format(file)
     check_options("read", delimiter, decimal, encoding, missing)
     require_to_read(file)
-    markers, dialect = MISSING if missing is None else missing, None
-    if suffix in LABELLED:
-        from sfumato.data.formats.labelled.reading import read_labelled
-
-        _only_for_text(file, f"{file.suffix} files", delimiter=delimiter, decimal=decimal, missing=missing)
-        return read_labelled(file, stated, encoding)
-    if suffix in R:
-        from sfumato.data.formats.r.reading import read_r
-
-        _only_for_text(file, "R", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
-        return read_r(file, _content(file), part, stated)
-    if suffix in EXCEL:
-        _only_for_text(file, "Excel", delimiter=delimiter, decimal=decimal, encoding=encoding)
-        found = read_excel(file, _content(file), part, markers)
-    elif suffix in PARQUET:
-        _only_for_text(file, "Parquet", delimiter=delimiter, decimal=decimal, encoding=encoding, missing=missing)
-        found = read_parquet(file, _content(file))
-    else:
-        inner, content = decompressed(file, _content(file))
-        if inner.suffix.lower() not in TEXT:
-            raise FileError(f"{file} holds {inner.name}; of compressed files only text is read ({', '.join(TEXT)})")
-        found, dialect = read_csv(
-            file,
-            content,
-            delimiter="\t" if delimiter is None and inner.suffix.lower() == ".tsv" else delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=markers,
-            numeric=frozenset(v.name for v in stated or () if v.kind == "numeric" and not v.kind_by_rule),
-        )
-    stated, notes = stating_row_names(stated, row_names_of(found.schema))
-    arrow, origin = frames.to_arrow(found)
-    origin = replace(origin, path=file.resolve(), dialect=dialect)
-    try:
-        return replace(Microdata.from_arrow(arrow, origin, stated), notes=notes)
-    except DataError as error:
-        raise type(error)(f"{file}: {error}") from None
+    options = ReadOptions(stated, part, delimiter, decimal, encoding, missing)
+    found.check(file, options)
+    found.require()
+    return found.read(file, options)
 
 
 def tables_in(path: PathLike) -> tuple[str, ...]:
     """Name the tables of a file that may hold several: sheets of Excel that are not empty, data frames of R."""
     file, _ = located(path)
-    if file.suffix.lower() in EXCEL:
-        return sheets_in(file, _content(file))
-    if file.suffix.lower() in R:
-        from sfumato.data.formats.r.objects import frames_in
-
-        return tuple(name for name, found in frames_in(file, _content(file)).items() if "data.frame" in found.classes)
-    return ()
+    found = format_of(file)
+    if found is None or found.tables is None:
+        return ()
+    found.require()
+    return found.tables(file)
 
 
 def write(data: Any, path: PathLike, *, overwrite: bool = False, private: bool = False) -> tuple[str, ...]:
@@ -134,92 +88,24 @@ def write(data: Any, path: PathLike, *, overwrite: bool = False, private: bool =
     ``overwrite`` says so. A ``private`` file can be read by its owner alone.
 
     Returned is what the format could not hold, in sentences, and what cells of a text file a spreadsheet would compute
-    (``sfumato.data.formats.csv.formulas``); nothing where all of it was kept.
+    (``sfumato.data.formats.delimited``); nothing where all of it was kept.
     """
     table, file = Microdata.from_frame(data), a_path(path)
-    suffix = file.suffix.lower()
-    refuse_unknown(file, writing=True)
+    found = known_format(file, writing=True)
     source = table.origin.path
     if source is not None and not overwrite and _same(source, file):
         raise FileError(f"{file} is the file the table was read from; choose another name or say overwrite=True")
-    if suffix in LABELLED:
-        from sfumato.data.formats.labelled.writing import write_labelled
-
-        with replacing(file, private=private) as out:
-            return write_labelled(table, file, out.name)
-    if suffix in PARQUET and table.origin.dialect is not None:
-        table = _with_dates(table)
-    arrow, _ = frames.to_arrow(table.to_frame())
+    found.require()
+    assert found.write is not None  # else it was refused
     with replacing(file, private=private) as out:
-        if suffix in PARQUET:
-            write_parquet(arrow, out)
-        elif suffix in EXCEL:
-            return (*write_excel(arrow, file, out), *_labels_lost(table))
-        else:
-            with compressing(file, out) as packed:
-                dialect = table.origin.dialect or Dialect()
-                _write_text(_with_all_digits(arrow, table, dialect), dialect, file, packed)
-            return (*_labels_lost(table), *formulas(arrow))
-    return _labels_lost(table)
+        return found.write(table, file, out)
 
 
 def formulas_in(data: Microdata, path: PathLike) -> tuple[str, ...]:
     """Say which cells of a text file a spreadsheet would compute; nothing of a file of another format."""
-    if inner_name(a_path(path)).suffix.lower() not in TEXT:
+    if format_of(a_path(path)) is not DELIMITED:
         return ()
-    return formulas(frames.to_arrow(data.to_frame())[0])
-
-
-def _with_dates(table: Microdata) -> Microdata:
-    """Return a table whose dates are dates, though they were text in the file it came from."""
-    dated = [replace(variable, format="") for variable in table.schema if variable.format]
-    native = {name: kind for name, kind in (table.origin.native or {}).items() if name not in {v.name for v in dated}}
-    return replace(table, schema=table.schema.replace(*dated), origin=replace(table.origin, native=native))
-
-
-def _with_all_digits(arrow: pa.Table, table: Microdata, dialect: Dialect) -> pa.Table:
-    """Return the table with the cells of the file it came from, where they say more than a float and none changed."""
-    for name, text in dialect.exact.items():
-        if name in arrow.column_names:
-            numbers = typed(text, dialect.decimal)[0]
-            if still_read_as(table.schema[name], numbers, table.columns[name]):
-                arrow = arrow.set_column(arrow.column_names.index(name), name, text)
-    return arrow
-
-
-def _write_text(table: pa.Table, dialect: Dialect, file: Path, out: BinaryIO) -> None:
-    """Write delimited text in this dialect; a .tsv file has tabs whatever the file read had."""
-    if inner_name(file).suffix.lower() == ".tsv":
-        dialect = replace(dialect, delimiter="\t")
-    try:
-        write_csv(table, dialect, out)
-    except UnicodeEncodeError as error:
-        raise FileError(
-            f"cannot write {file}: the text {error.object[error.start : error.end]!r} is not in "
-            f"{dialect.encoding}, the encoding the table was read with"
-        ) from None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FileError(f"cannot write {file} as text: {error}; write Parquet instead") from None
-
-
-def _labels_lost(table: Microdata) -> tuple[str, ...]:
-    """Say what text and Parquet files do not hold of a labelled table."""
-    named = [variable.name for variable in table.schema if variable.label or variable.labels]
-    lost = []
-    if named and table.origin.labelled:  # labels from a schema.toml are where they were
-        lost.append(
-            "labels are not in the file; write_schema(data, 'schema.toml') keeps them beside it: " + ", ".join(named)
-        )
-    if table.origin.labelled and table.origin.labelled.cells:
-        lost.append("missing values lose their codes: " + ", ".join(table.origin.labelled.cells))
-    return tuple(lost)
-
-
-def _only_for_text(file: Path, what: str, **options: object) -> None:
-    """Refuse options that a file which is no text has no use for."""
-    if any(option is not None for option in options.values()):
-        *others, last = options
-        raise ParameterError(f"{file}: {', '.join(others)} and {last} are for text files, not {what}")
+    return formulas(to_arrow(data.to_frame())[0])
 
 
 def check_options(
@@ -238,13 +124,6 @@ def check_options(
     listed = missing is None or (isinstance(missing, Sequence | Set) and not isinstance(missing, str))
     if not listed or not all(isinstance(marker, str) and is_text(marker) for marker in missing or ()):
         raise ParameterError(f"{who}: missing must be a list of texts, for example ['', 'NA']; got {missing!r}")
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {file}: {reason(error)}") from None
 
 
 def _same(source: Path, target: Path) -> bool:

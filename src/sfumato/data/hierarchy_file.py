@@ -14,11 +14,80 @@ from typing import Any
 from sfumato.arguments import require
 from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_checks import TOP, row_fault
-from sfumato.data.hierarchy_tree import of_depths, of_parents
+from sfumato.data.hierarchy_levels import TOP, row_fault
 from sfumato.errors import FileError, ParameterError, SchemaError
+
+# Hierarchies written as trees, as sdcHierarchies and tau-ARGUS have them, turned into rows.
+
+Row = tuple[object, ...]
+
+
+def _of_depths(where: str, nodes: Sequence[tuple[int, int, str]]) -> list[Row]:
+    """Return the rows of a tree written line by line: the line, how deep it stands, and what it is called.
+
+    A leaf that stands less deep than others is its own group at the lowest levels.
+
+    >>> _of_depths("h.csv", [(2, 1, "Total"), (3, 2, "A"), (4, 3, "a1"), (5, 3, "a2"), (6, 2, "B")])
+    [('a1', 'A', 'Total'), ('a2', 'A', 'Total'), ('B', 'B', 'Total')]
+    """
+    path: list[str] = []
+    paths: list[tuple[str, ...]] = []
+    seen: dict[str, int] = {}
+    for number, (line, depth, name) in enumerate(nodes):
+        if not name:
+            raise SchemaError(f"{where}, line {line}: there is no name after the @; give one")
+        if depth > len(path) + 1 or (not path and depth != 1):
+            raise SchemaError(
+                f"{where}, line {line}: {name!r} stands {depth} deep and what is above it {len(path)}; a step down is "
+                "one @ more than the line above"
+            )
+        if depth == 1 and path:
+            raise SchemaError(f"{where}, line {line}: {name!r} is a second top; a tree has one, so put @ before it")
+        if seen.setdefault(name, line) != line:
+            said = "is part of itself" if name in path[: depth - 1] else f"stands in line {seen[name]} already"
+            raise SchemaError(f"{where}, line {line}: {name!r} {said}; each may stand once: rename or remove one")
+        path[depth - 1 :] = [name]
+        if number + 1 == len(nodes) or nodes[number + 1][1] <= depth:
+            paths.append(tuple(path))
+    return _rows(paths)
+
+
+def _of_parents(where: str, nodes: Sequence[Any]) -> list[Row]:
+    """Return the rows of a tree in which each node names its parent, the highest ones ``#``: sdcHierarchies' JSON."""
+    parent: dict[str, str] = {}
+    for number, node in enumerate(nodes, start=1):
+        if not isinstance(node, dict) or not isinstance(node.get("id"), str) or not isinstance(node.get("parent"), str):
+            raise SchemaError(f'{where}: entry {number} needs an "id" and a "parent", both text; got {node!r}')
+        if node["id"] in parent:
+            raise SchemaError(f"{where}: entry {number}: {node['id']!r} stands there already; keep one of them")
+        parent[node["id"]] = node["parent"]
+    inner = set(parent.values())
+    paths = []
+    for number, leaf in enumerate(parent, start=1):
+        above, place = [leaf], parent[leaf]
+        while place != "#":
+            if place in above:
+                raise SchemaError(
+                    f"{where}: entry {number}: {leaf!r} comes back to {place!r}; a group is no part of itself"
+                )
+            if place not in parent:
+                raise SchemaError(
+                    f"{where}: entry {number}: {place!r}, the parent of {above[-1]!r}, has no entry; add one"
+                )
+            above.append(place)
+            place = parent[place]
+        if leaf not in inner:
+            paths.append((TOP, *reversed(above)))
+    return _rows(paths)
+
+
+def _rows(paths: Sequence[tuple[str, ...]]) -> list[Row]:
+    """Turn paths from the top down into rows from the leaf up, all of one length."""
+    deepest = max(map(len, paths))
+    return [(*(path[-1],) * (deepest - len(path)), *reversed(path)) for path in paths]
+
 
 ROWS = (".csv", ".tsv", ".txt")
 KNOWN = (*ROWS, ".hrc", ".json", ".toml")
@@ -128,7 +197,7 @@ def _of_rows(file: Path, text: str) -> list[tuple[object, ...]]:
     if _is_tree(rows):
         body = rows[1:] if not _depth(rows[0][0]) else rows
         numbers = lines[len(rows) - len(body) :]
-        return of_depths(f"{file}", [(n, _depth(row[0]), str(row[1])) for n, row in zip(numbers, body, strict=True)])
+        return _of_depths(f"{file}", [(n, _depth(row[0]), str(row[1])) for n, row in zip(numbers, body, strict=True)])
     fault = row_fault(rows, lines)
     if fault is not None:
         raise SchemaError(f"{file}, {fault}")
@@ -189,7 +258,7 @@ def _of_tree(file: Path, text: str) -> list[tuple[object, ...]]:
         if line.strip():
             name = line.lstrip("@ \t")
             nodes.append((number, 2 + line[: len(line) - len(name)].count("@"), name.strip()))
-    return of_depths(f"{file}", nodes)
+    return _of_depths(f"{file}", nodes)
 
 
 def _of_json(file: Path, text: str) -> Hierarchy:
@@ -202,7 +271,7 @@ def _of_json(file: Path, text: str) -> Hierarchy:
     except RecursionError:
         raise SchemaError(f"{file} nests too deeply; a hierarchy is a list of rows: {ROW_EXAMPLE}") from None
     if isinstance(stated, list) and stated and all(isinstance(entry, dict) for entry in stated):
-        return _made(file, {"rows": of_parents(f"{file}", stated)})
+        return _made(file, {"rows": _of_parents(f"{file}", stated)})
     nested = isinstance(stated, list) and stated and all(isinstance(entry, list) for entry in stated)
     return _made(file, {"rows": stated} if nested else stated)
 

@@ -10,8 +10,7 @@ import numpy as np
 from sfumato.data import bands
 from sfumato.data.dates import date_formats
 from sfumato.data.files import read
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_builders import nice_widths, rarest
+from sfumato.data.hierarchy import Hierarchy, nice_widths, rarest
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Kind
 from sfumato.errors import NotApplicable, ParameterError

@@ -15,9 +15,45 @@ from sfumato.data.frames import Origin
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
 from sfumato.data.schema import Variable
-from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
+
+# Which records belong together: the households of a table, or its records one by one.
+
+
+def units(data: Microdata) -> NDArray[np.int64]:
+    """Return the number of each record's unit: its household if the schema names one, else the record itself.
+
+    Units are numbered from 0 without gaps: households in the order of their values, then the records whose household is
+    missing, each a unit of its own, in the order of the table. ``counted`` says how many there are; the order of first
+    appearance is that of ``kernels.groups.classes(units(data)[:, None])``.
+
+    >>> import pyarrow as pa
+    >>> from sfumato.data.schema import Schema
+    >>> table = pa.table({"home": [7.0, 3.0, None, 7.0, None], "age": [40, 71, 35, 12, 28]})
+    >>> units(Microdata.from_frame(table, Schema(household="home")))
+    array([1, 0, 2, 1, 3])
+    """
+    name = data.schema.household
+    if name is None:
+        return np.arange(len(data))
+    alone = data.missing(name)
+    number = np.empty(len(data), dtype=np.int64)
+    households, number[~alone] = np.unique(data.columns[name][~alone], return_inverse=True)
+    number[alone] = len(households) + np.arange(np.count_nonzero(alone))
+    return number
+
+
+def counted(unit: NDArray[np.int64]) -> int:
+    """Return how many units there are, given the number of each record's unit.
+
+    >>> counted(np.array([1, 0, 2, 1, 3]))
+    4
+    """
+    return int(unit.max(initial=-1)) + 1
+
+
+# What a household shares.
 
 Integers = NDArray[np.int64]
 Column = tuple[Variable, NDArray[Any]]
@@ -107,7 +143,7 @@ def _refuse_differing(data: Microdata, name: str, order: NDArray[np.intp], unit:
         )
 
 
-def given_to_members(data: Microdata, homes: Microdata, place: Integers, names: Iterable[str]) -> Microdata:
+def _given_to_members(data: Microdata, homes: Microdata, place: Integers, names: Iterable[str]) -> Microdata:
     """Return the table with what became of these variables in the table of households; who lacked a value lacks it."""
     changed: dict[str, Column] = {}
     gone = [name for name in names if name not in homes.schema]
@@ -208,6 +244,6 @@ def masked_by_level(
     except NotApplicable as refusal:
         raise NotApplicable(f"{', '.join(shared)}, masked once per household: {refusal}") from refusal
     note = f"{who}: masked once per household: {', '.join(shared)}"
-    data = given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
+    data = _given_to_members(data, replace(masked, notes=(note, *masked.notes)), place, shared)
     others = tuple(name for name in names if name not in shared)
     return mask(others, data, rng) if others else data

@@ -10,7 +10,7 @@ refused.
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,26 +19,305 @@ from glob import glob
 from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sfumato.arguments import require, require_whole
+from sfumato.data import columns as read_columns
+from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import row_names_of, stating_row_names
-from sfumato.data.file_names import PARQUET, PathLike, a_path
-from sfumato.data.formats.parquet_part import ParquetColumns, Place, digests, opened, stated, times, types
+from sfumato.data.formats import PathLike, a_path, format_of
+from sfumato.data.formats.format import ReadOptions
+from sfumato.data.formats.parquet import (
+    PARQUET,
+    ParquetColumns,
+    Place,
+    bounds,
+    digests,
+    opened,
+    raw,
+    stated,
+    times,
+    types,
+)
 from sfumato.data.frames import Origin, to_arrow
-from sfumato.data.ids_in_parts import refuse_repeated
-from sfumato.data.learning import Learned, common, learn
-from sfumato.data.microdata import Microdata, check_names
+from sfumato.data.microdata import Microdata, check_names, check_special
 from sfumato.data.on_demand import Chosen, OnDemand, Taken, in_one
-from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema import Category, Schema, Variable, a_kind
 from sfumato.data.schema_file import read_schema
 from sfumato.errors import DataError, FileError, ParameterError, SchemaError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+# What the parts of a table have in common: each is looked through once, and those that disagree are named.
+
+MOST_CATEGORIES = 2**20  # more than that are names of the records, which a schema cannot list
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one part tells of one variable."""
+
+    variable: Variable | None  # None: it does not fit what is known of the original's
+    type: pa.DataType
+    sorted: bool = True  # whether its categories come in ascending order, not in an order of their own
+
+    @property
+    def silent(self) -> bool:
+        """Whether the part has no value that could tell."""
+        return bool(pa.types.is_null(self.type))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What one part tells of all variables."""
+
+    place: Place
+    columns: Mapping[str, Column]
+    weighs: bool = True  # whether a record has a weight above zero
+
+
+def _learn(place: Place, told: Schema, *, fitting: bool = False, only: Sequence[str] | None = None) -> Learned:
+    """Look through a part: read what its types do not tell, and refuse what cannot be right whatever the others hold.
+
+    ``fitting``: what is told comes from the original of a protected table, and need not hold.
+    """
+    found: dict[str, Column] = {}
+    special: dict[str, NDArray[Any]] = {}
+    stated = {variable.name: variable for variable in told}
+    needed = {told.weight, told.id}
+    try:
+        for entry in types(place.path):
+            if only is not None and entry.name not in only:
+                continue
+            known = stated.get(entry.name)
+            variable = None if entry.name in needed else _by_type(place, entry, known)
+            if variable is not None:
+                found[entry.name] = Column(variable, entry.type)
+                continue
+            column = raw(place.path, place.groups, entry.name)
+            variable = None if entry.name in needed else _by_texts(entry, column, known)
+            if variable is not None:
+                found[entry.name] = Column(variable, entry.type)
+                continue
+            if fitting and known is not None:
+                found[entry.name] = Column(read_columns.fitted(known, _decoded(column, entry.type)), entry.type)
+                continue
+            listed = known is None or known.kind != "ordinal" or bool(known.categories)
+            typed = _as_typed(column, entry.type) if listed else _decoded(column, entry.type)
+            variable, values = read_columns.read(entry.name, typed, known)
+            found[entry.name] = Column(variable, entry.type, not pa.types.is_dictionary(entry.type))
+            if entry.name in needed:
+                special[entry.name] = values
+        weighs = _special(told, found, special)
+    except DataError as error:
+        raise type(error)(f"part {place.name}: {error}") from None
+    return Learned(place, found, weighs)
+
+
+def _by_type(place: Place, entry: pa.Field, known: Variable | None) -> Variable | None:
+    """Return a variable whose kind shows in the type of its column; None: its values must be looked at."""
+    if known is not None and not known.kind_by_rule and known.kind != "numeric":
+        return None
+    bare = Variable(entry.name, declared=False)
+    variable = bare if known is None else replace(known, kind="numeric", kind_by_rule=False)
+    if pa.types.is_floating(entry.type) or pa.types.is_null(entry.type):
+        return variable
+    if pa.types.is_integer(entry.type):
+        ends = bounds(place.path, place.groups, entry.name)
+        if ends is not None and max(abs(end) for end in ends) <= EXACT:
+            return variable
+    return None
+
+
+def _by_texts(entry: pa.Field, column: Any, known: Variable | None) -> Variable | None:
+    """Return a nominal variable of text by the texts that occur, without a look at who has which; None: not so."""
+    if pa.types.is_dictionary(entry.type) or not pa.types.is_dictionary(column.type):
+        return None
+    variable = Variable(entry.name, kind="nominal", declared=False) if known is None else known
+    if variable.kind != "nominal" or variable.kind_by_rule or variable.missing:
+        return None
+    texts = pa.concat_arrays([chunk.dictionary for chunk in column.chunks]).unique().drop_null().to_pylist()
+    if not variable.categories:
+        return replace(variable, categories=tuple(sorted(texts)))
+    return variable if set(texts).issubset(variable.categories) else None
+
+
+def _as_typed(column: Any, kind: pa.DataType) -> Any:
+    """Return text that is read as codes as what it is: the order of its categories is that of the texts."""
+    if pa.types.is_dictionary(kind) or not pa.types.is_dictionary(column.type):
+        return column
+    whole = column.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    order = pc.sort_indices(whole.dictionary)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(place).take(whole.indices), whole.dictionary.take(order))
+
+
+def _decoded(column: Any, kind: pa.DataType) -> Any:
+    """Return text as text."""
+    return column if pa.types.is_dictionary(kind) else column.cast(kind)
+
+
+def _special(told: Schema, found: Mapping[str, Column], values: Mapping[str, NDArray[Any]]) -> bool:
+    """Refuse weights and ids of this part that cannot be right; tell whether a record has a weight above zero."""
+    if not values:
+        return True
+    variables = tuple(column.variable for name, column in found.items() if name in values and column.variable)
+    weight = told.weight if told.weight in values else None
+    weighs = weight is None or bool(values[weight].any())
+    # a part may weigh nothing as long as another does; missing and negative weights are refused in any
+    schema = Schema(variables, weight=weight if weighs else None, id=told.id if told.id in values else None)
+    check_special(schema, values)
+    return weighs
+
+
+def common(
+    learned: Sequence[Learned], stated: Mapping[str, Variable], *, fitting: bool = False
+) -> dict[str, Variable | None]:
+    """Return the variables of the whole table; None: of one that does not fit what is known of the original's."""
+    first = learned[0]
+    for part in learned[1:]:
+        if list(part.columns) != list(first.columns):
+            odd = sorted(set(part.columns) ^ set(first.columns))
+            why = f"its columns differ in {', '.join(odd)}" if odd else "its columns stand in another order"
+            raise DataError(f"part {part.place.name} does not go with {first.place.name}: {why}")
+    return {name: _common(name, learned, stated.get(name), fitting=fitting) for name in first.columns}
+
+
+def _common(name: str, learned: Sequence[Learned], known: Variable | None, *, fitting: bool) -> Variable | None:
+    telling = [part for part in learned if not part.columns[name].silent] or list(learned[:1])
+    found = [part.columns[name].variable for part in telling]
+    variables = [variable for variable in found if variable is not None]
+    if len(variables) < len(found):
+        return None
+    first, where = variables[0], telling[0].place.name
+    for part, variable in zip(telling, variables, strict=True):
+        if variable.kind != first.kind:
+            if fitting:
+                return None
+            raise SchemaError(
+                f"part {part.place.name}: variable {name!r} is {a_kind(variable.kind)}, as its column of type "
+                f"{part.columns[name].type} says, but {a_kind(first.kind)} in {where}; state its kind in the schema, "
+                "or make the files alike"
+            )
+        if variable.format != first.format:
+            raise SchemaError(
+                f"part {part.place.name}: variable {name!r} has dates of the form {variable.format!r}, but "
+                f"{first.format!r} in {where}; state its format in the schema"
+            )
+    if first.quantitative or (known is not None and known.categories and not fitting):
+        return first
+    return replace(first, categories=_categories(name, telling, variables, known))
+
+
+def _categories(
+    name: str, parts: Sequence[Learned], variables: Sequence[Variable], known: Variable | None
+) -> tuple[Category, ...]:
+    """Put the categories of all parts together, those of the original first."""
+    before: tuple[Category, ...] = () if known is None else known.categories
+    if not parts[0].columns[name].sorted and variables[0].kind == "ordinal":
+        for part, variable in zip(parts, variables, strict=True):
+            if variable.categories != variables[0].categories:
+                raise SchemaError(
+                    f"part {part.place.name}: variable {name!r} has other ordered categories than in "
+                    f"{parts[0].place.name}; list them in the schema from lowest to highest"
+                )
+        return variables[0].categories
+    occurring = dict.fromkeys(category for variable in variables for category in variable.categories)
+    if len(occurring) > MOST_CATEGORIES:
+        raise DataError(
+            f"variable {name!r} has more than {MOST_CATEGORIES:,} different values, so it names records rather than "
+            "classes; number its values, or leave it out of the files"
+        )
+    new = [category for category in occurring if category not in set(before)]
+    if not parts[0].columns[name].sorted:
+        return (*before, *new)
+    try:
+        return (*before, *sorted(new))  # type: ignore[type-var]
+    except TypeError:
+        odd = next(p for p, v in zip(parts, variables, strict=True) if _sort(v) != _sort(variables[0]))
+        raise SchemaError(
+            f"part {odd.place.name}: variable {name!r} has values of another type than in {parts[0].place.name}; make "
+            "the files alike"
+        ) from None
+
+
+def _sort(variable: Variable) -> set[type]:
+    return {type(category) for category in variable.categories}
+
+
+# Ids of a table in parts: a part that was delivered twice, and ids that occur in several parts, are refused.
+#
+# Each part was looked through by itself, so that ids are told apart within it. Two parts share none if their
+# categories, or the ranges of their whole numbers as the files say them, do not overlap. Only else are the ids read
+# again and sorted, of tables that are not too long for that.
+
+MAX_IDS_AT_ONCE = 2**22  # records whose ids are sorted in memory, if only that can tell; some 30 bytes each
+
+
+def _refuse_repeated(schema: Schema, learned: Sequence[Learned], run: Callable[..., Iterable[Any]]) -> None:
+    """Refuse ids that occur in several parts; ``run`` maps a function over the parts."""
+    name = schema.id
+    if name is None or len(learned) < 2:
+        return
+    places = [part.place for part in learned]
+    _refuse_twice(name, places)
+    if _apart(schema[name], learned) or sum(place.records for place in places) > MAX_IDS_AT_ONCE:
+        return
+    found: list[NDArray[Any]] = list(run(partial(_ids, schema[name]), places))
+    ids = np.sort(np.concatenate(found))
+    twice = np.unique(ids[1:][ids[1:] == ids[:-1]])
+    if twice.size:
+        variable = schema[name]
+        shown = f"{twice[0]:.15g}" if variable.quantitative else variable.spelled(variable.categories[int(twice[0])])
+        where = [place.name for place, part in zip(places, found, strict=True) if (part == twice[0]).any()]
+        raise DataError(
+            f"the id {name!r} must tell records apart; {twice.size:,} of its values occur more than once, for example "
+            f"{shown} in {' and in '.join(where)}. If the table has several records per person, name the person as the "
+            "household instead of the id: the records of a person are then one unit"
+        )
+
+
+def _refuse_twice(name: str, places: Sequence[Place]) -> None:
+    """Refuse two parts that hold the same ids to the byte."""
+    known: dict[str, Place] = {}
+    for place in places:
+        other = known.setdefault(place.digests[name], place)
+        if other is not place:
+            raise DataError(
+                f"parts {other.name} and {place.name} hold the same ids in {name!r}, as if one were delivered twice; "
+                "leave one of them out"
+            )
+
+
+def _apart(variable: Variable, learned: Sequence[Learned]) -> bool:
+    """Tell whether it shows without reading them that no two parts have an id in common."""
+    name = variable.name
+    if not variable.quantitative:
+        told = [part.columns[name].variable for part in learned]
+        each = [one.categories for one in told if one is not None]
+        return len(each) == len(learned) and sum(map(len, each)) == len({one for some in each for one in some})
+    ranges = []
+    for place in (part.place for part in learned):
+        whole = pa.types.is_integer(types(place.path).field(name).type)
+        ends = bounds(place.path, place.groups, name) if whole else None
+        if ends is None:
+            return False
+        ranges.append(ends)
+    return all(before[1] < after[0] for before, after in pairwise(sorted(ranges)))
+
+
+def _ids(variable: Variable, place: Place) -> NDArray[Any]:
+    """Read the ids of a part, categories as codes; missing ones are left out."""
+    column = ParquetColumns(place, {variable.name: variable}).read(variable.name)
+    return column[~np.isnan(column)] if variable.quantitative else column[column >= 0]
+
+
+# The table in parts.
 
 RECORDS = 500_000  # of a part, unless a row group holds more
 
@@ -163,23 +442,20 @@ def scan(
     require_whole("scan", least=1, records=records)
     require("scan", TableInParts | Microdata | None, "the original, in parts or not", beside=beside)
     files, told = _found(paths), _schema(schema, beside)
-    text = [file for file in files if file.suffix.lower() not in PARQUET]
-    if text and len(text) < len(files):
-        raise FileError(f"{text[0]} is no Parquet file, but others of the table are; give files of one kind")
-    if text:
+    foreign = [file for file in files if format_of(file) is not PARQUET]
+    if foreign and len(foreign) < len(files):
+        raise FileError(f"{foreign[0]} is no Parquet file, but others of the table are; give files of one kind")
+    if foreign:
         from sfumato.data.files import check_options
-        from sfumato.data.formats.csv.cells import MISSING
-        from sfumato.data.formats.csv.streaming import TextOptions, converted
 
         check_options("scan", delimiter, decimal, None, missing)
-        numeric = frozenset(v.name for v in told or () if v.kind == "numeric" and not v.kind_by_rule)
-        options = TextOptions(delimiter, decimal, MISSING if missing is None else tuple(missing), numeric)
-        files = converted(files, None if folder is None else a_path(folder), records, options)
+        options = ReadOptions(told, delimiter=delimiter, decimal=decimal, missing=missing)
+        files = _streamed(files, None if folder is None else a_path(folder), records, options)
     run = map if executor is None else executor.map
     cuts = [(file, groups) for file in files for groups in _cut(file, records)]
     if not cuts:
         raise DataError(f"{files[0]}: the table has no records")
-    origin = _origin(files[0], text=bool(text))
+    origin = _origin(files[0], text=bool(foreign))
     names = tuple(types(files[0]).names)
     told, notes = (told, ()) if beside is not None else stating_row_names(told, row_names_of(types(files[0])))
     if told is not None and beside is None:
@@ -197,13 +473,24 @@ def scan(
     again = tuple(name for name in names if variables[name] is None)
     if again:  # of a variable that is no longer what it was in the original: its own type says what it is
         bare = replace(told, variables=tuple(variable for variable in told if variable.name not in again))
-        anew = list(run(partial(learn, told=bare, only=again), places))
+        anew = list(run(partial(_learn, told=bare, only=again), places))
         variables |= common(anew, {})
     whole = replace(told, variables=tuple(_known(variables[name]) for name in names))
     _check_weights(whole, learned)
-    refuse_repeated(whole, learned, run)
+    _refuse_repeated(whole, learned, run)
     by_name = {variable.name: variable for variable in whole}
     return TableInParts(tuple(Microdata(whole, ParquetColumns(place, by_name), origin, notes) for place in places))
+
+
+def _streamed(files: list[Path], folder: Path | None, records: int, options: ReadOptions) -> list[Path]:
+    """Turn files of another format into Parquet files."""
+    found = format_of(files[0])
+    if found is None or found.stream is None:
+        from sfumato.data.formats.delimited_stream import in_parts
+
+        raise FileError(f"{files[0]} cannot be read in parts; that can be done with {in_parts()}")
+    found.check(files[0], options)
+    return found.stream(files, folder, records, options)
 
 
 def _chosen(part: Microdata, schema: Schema) -> Microdata:
@@ -243,7 +530,7 @@ def _found(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     for entry in listed:
         path = a_path(entry)
         if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET and file.is_file())
+            inside = sorted(file for file in path.iterdir() if format_of(file) is PARQUET and file.is_file())
             if not inside:
                 raise FileError(f"{path} holds no Parquet files; name files of another kind: {path / '*.csv'}")
             found += inside
@@ -299,7 +586,7 @@ def _cut(file: Path, records: int) -> list[tuple[int, ...]]:
 
 
 def _looked_through(file: Path, groups: tuple[int, ...], *, told: Schema, fitting: bool) -> Learned:
-    return learn(_placed(file, groups), told, fitting=fitting)
+    return _learn(_placed(file, groups), told, fitting=fitting)
 
 
 def _placed(file: Path, groups: tuple[int, ...]) -> Place:

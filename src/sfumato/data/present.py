@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.hierarchy_checks import TOP
+from sfumato.data.hierarchy_levels import TOP
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.treatment import Treatment

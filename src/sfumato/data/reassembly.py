@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import differing, household_level, in_households
+from sfumato.data.households import differing, household_level, in_households, units
 from sfumato.data.microdata import Microdata
-from sfumato.data.units import units
 from sfumato.kernels.groups import classes
 
 MOSTLY = 0.9  # of the households whose members have a value must share it, to be put together by it

@@ -14,19 +14,298 @@ Where none of these tells, it says so, and nothing is guessed.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import bands
-from sfumato.data.alignment import Aligned, aligned
-from sfumato.data.classes import classes_of_numbers, function_of_categories, in_order, with_ends
 from sfumato.data.dates import spelled
 from sfumato.data.microdata import Codes, Floats, Microdata
-from sfumato.data.piles import capped_records, piled, rounding_base
 from sfumato.data.schema import Category, Kind, Variable, a_kind, is_quantitative
-from sfumato.kernels.stretches import same_values
+from sfumato.kernels.stretches import code_counts, same_values, stretches
+
+# One variable in two tables, under codes that mean the same category in both.
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """A categorical variable of both tables; ``known`` of the categories are the original's, the others are new."""
+
+    original: Codes
+    protected: Codes
+    categories: tuple[object, ...]
+    known: int
+
+    @property
+    def new(self) -> tuple[object, ...]:
+        """The categories that occur in the protected table and are none of the original's."""
+        return self.categories[self.known :]
+
+
+def aligned(original: Microdata, protected: Microdata, name: str) -> Aligned:
+    """Give the protected table's categories the codes of the original's; new ones follow, missing stays -1."""
+    listed, theirs = (table.schema[name].categories for table in (original, protected))
+    place: dict[object, int] = {category: code for code, category in enumerate(listed)}
+    column = protected.columns[name]
+    for code in np.flatnonzero(code_counts(column, len(theirs))):
+        place.setdefault(theirs[code], len(place))
+    recode = np.array([*(place.get(category, -1) for category in theirs), -1], dtype=np.int32)
+    same = np.array_equal(recode[:-1], np.arange(len(theirs)))
+    return Aligned(original.columns[name], column if same else recode[column], tuple(place), len(listed))
+
+
+# Which class each value of a column went to, read off records that are the same in both tables.
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes numbers were put into: their order, the class of each record by its number, and how many agree."""
+
+    order: NDArray[np.intp]
+    codes: Codes
+    agreement: float
+
+
+def function_of_categories(x: Codes, y: Codes, before: int, after: int) -> tuple[NDArray[np.int64], float]:
+    """Return the class most records of each category went to (-1 where none is left), and the share that did.
+
+    >>> function_of_categories(np.array([0, 0, 1, 2, -1]), np.array([1, 1, 0, 0, 0]), 3, 2)
+    (array([1, 0, 0]), 1.0)
+    """
+    both = (x >= 0) & (y >= 0)
+    place = x[both].astype(np.int64) * after + y[both]
+    if before * after <= len(x):
+        whole = np.bincount(place, minlength=before * after)
+        cells = np.flatnonzero(whole)
+        counts = whole[cells]
+    else:  # a table with more cells than records is sorted, not laid out
+        cells, counts = np.unique(place, return_counts=True)
+    target = np.full(before, -1, dtype=np.int64)
+    if not cells.size:
+        return target, 0.0
+    rising = np.argsort(counts, kind="stable")  # the last one written for a category is its largest cell
+    target[cells[rising] // after] = cells[rising] % after
+    agree = target[cells // after] == cells % after
+    return target, float(counts[agree].sum() / counts.sum())
+
+
+def _in_order(x: Codes, classes: Codes, number: int) -> NDArray[np.intp] | None:
+    """Return the order of the classes where each holds neighbouring values of ``x`` only, or None.
+
+    Classes that nothing falls into come last.
+    """
+    both = (x >= 0) & (classes >= 0)
+    low = np.full(number, np.iinfo(np.int32).max, dtype=np.int64)
+    high = np.full(number, -1, dtype=np.int64)
+    np.minimum.at(low, classes[both], x[both])
+    np.maximum.at(high, classes[both], x[both])
+    order = np.argsort(low, kind="stable")
+    used = order[high[order] >= 0]
+    apart = bool((high[used][:-1] < low[used][1:]).all())
+    return order if apart else None
+
+
+def classes_of_numbers(x: Floats, y: Codes, number: int) -> Classes | None:
+    """Find the limits between the classes that numbers were put into; None where they are no classes of the numbers.
+
+    Classes stand in the order of their medians; the limit between two neighbours is the value that puts the fewest of
+    their records on the wrong side. A class holds its lower limit.
+    """
+    both = ~np.isnan(x) & (y >= 0)
+    if not both.any():
+        return None
+    values, classes = x[both], y[both]
+    sequence = np.lexsort((values, classes))
+    values, classes = values[sequence], classes[sequence]
+    used, starts = np.unique(classes, return_index=True)
+    parts = np.split(values, starts[1:])
+    by_median = np.argsort([part[len(part) // 2] for part in parts], kind="stable")
+    limits = np.array([_limit(parts[i], parts[j]) for i, j in pairwise(by_median)])
+    if (np.diff(limits) <= 0).any():
+        return None
+    unused = np.setdiff1d(np.arange(number), used)
+    order = np.concatenate([used[by_median], unused]).astype(np.intp)
+    inside = np.searchsorted(limits, x, side="right")
+    codes = np.where(np.isnan(x), -1, order[inside]).astype(np.int32)
+    return Classes(order, codes, float(np.mean(codes[both] == y[both])))
+
+
+def _with_ends(
+    x: Floats, codes: Codes, y: Codes, labels: tuple[Any, ...], ends: tuple[float, float] | None
+) -> tuple[Codes, Codes, tuple[Any, ...]]:
+    """Give the numbers beyond ordered classes, whose own were taken off the list, classes of their own at the ends.
+
+    Return the codes of the original and of the protected records, and what they stand for.
+
+    >>> x, codes = np.array([12.0, 25.0, 117.0]), np.array([0, 1, 1], dtype=np.int32)
+    >>> _with_ends(x, codes, np.array([0, 1, -1], dtype=np.int32), ("10-19", "20-29"), (10.0, 30.0))
+    (array([0, 1, 2], dtype=int32), array([ 0,  1, -1], dtype=int32), ('10-19', '20-29', 'above'))
+    """
+    if ends is None:
+        return codes, y, labels
+    under, over = x < ends[0], x >= ends[1]
+    below = np.int32(under.any())
+    original = np.where(codes < 0, codes, codes + below)
+    original[under], original[over] = 0, len(labels) + below
+    protected = np.where(y < 0, y, y + below)
+    return original, protected, (*(("below",) if below else ()), *labels, *(("above",) if over.any() else ()))
+
+
+def _limit(lower: Floats, upper: Floats) -> float:
+    """Return the value at which splitting two sorted classes errs least: the least of the upper one where they part."""
+    if lower[-1] < upper[0]:
+        return float(upper[0])
+    tried = np.unique(np.concatenate([lower, upper]))
+    wrong = len(lower) - np.searchsorted(lower, tried, side="left") + np.searchsorted(upper, tried, side="left")
+    return float(tried[np.argmin(wrong)])
+
+
+# Numbers cut off at the top or the bottom, or rounded, as two columns show it.
+
+LEAST_PILE = 0.005  # of the records: smaller piles at an end are ordinary ties
+LIKELY = 3.0  # standard errors within which a pile is as large as what was cut off
+GLANCE = 500  # records looked at first
+HEIGHT = 5  # times what the other values hold at the median
+
+
+def capped_records(x: Floats, y: Floats) -> Floats | None:
+    """Return the original with its ends cut off, where that is all that happened to the records; else None.
+
+    The records that changed all have the least or the greatest protected value, and are the least or the greatest of
+    the original, two or more different values of it. Missing values on either side tell nothing.
+
+    >>> capped_records(np.array([1.0, 2.0, 8.0, 9.0]), np.array([1.0, 2.0, 5.0, 5.0])).tolist()
+    [1.0, 2.0, 5.0, 5.0]
+    """
+    if not _changed_at_the_ends(x, y):
+        return None
+    both = ~(np.isnan(x) | np.isnan(y))
+    was, now = x[both], y[both]
+    changed = was != now
+    least, greatest = float(now.min()), float(now.max())
+    at_top, at_bottom = changed & (now == greatest), changed & (now == least)
+    if (at_top & at_bottom).any() or not (at_top | at_bottom)[changed].all():
+        return None
+    found = x.copy()
+    if at_top.any():
+        limit = float(was[at_top].min())
+        if (now[was >= limit] != greatest).any() or float(was[at_top].max()) == limit:
+            return None
+        found[x >= limit] = greatest
+    if at_bottom.any():
+        limit = float(was[at_bottom].max())
+        if (now[was <= limit] != least).any() or float(was[at_bottom].min()) == limit:
+            return None
+        found[x <= limit] = least
+    return found
+
+
+def _changed_at_the_ends(x: Floats, y: Floats) -> bool:
+    """Tell whether some records changed, and these have the least or the greatest protected value."""
+    least, greatest = np.inf, -np.inf
+    for rows in stretches(len(x)):
+        now = y[rows][~np.isnan(x[rows])]
+        least, greatest = np.fmin.reduce(now, initial=least), np.fmax.reduce(now, initial=greatest)
+    some = False
+    for rows in stretches(len(x)):
+        now = y[rows]
+        changed = (x[rows] != now) & ~np.isnan(x[rows]) & ~np.isnan(now)
+        if (changed & (now != least) & (now != greatest)).any():
+            return False
+        some = some or bool(changed.any())
+    return some
+
+
+def rounding_base(x: Floats, y: Floats) -> float | None:
+    """Return the base to whose nearest multiple every record was rounded, or None.
+
+    Rounding so fine that the first few hundred records have no ties is not looked for.
+
+    >>> rounding_base(np.array([12.0, 18.0, 22.0, 34.0]), np.array([10.0, 20.0, 20.0, 30.0]))
+    10.0
+    """
+    glance = _first_values(x, y)
+    if len(np.unique(glance)) == len(glance) > 2:  # no ties: too fine to matter, if it is rounding
+        return None
+    both = ~(np.isnan(x) | np.isnan(y))
+    was, now = x[both], y[both]
+    values = np.unique(now)
+    if len(values) < 3 or len(values) == len(np.unique(was)):
+        return None
+    base = float(np.diff(values).min())
+    multiples = np.rint(values / base) * base
+    if np.abs(values - multiples).max() > 1e-6 * base or np.abs(was - now).max() > base / 2 * (1 + 1e-9):
+        return None
+    return base
+
+
+def _first_values(x: Floats, y: Floats) -> Floats:
+    """Return the protected values of the first records that have both."""
+    found = np.empty(0)
+    for rows in stretches(len(x)):
+        found = np.concatenate([found, y[rows][~(np.isnan(x[rows]) | np.isnan(y[rows]))][: GLANCE - len(found)]])
+        if len(found) == GLANCE:
+            break
+    return found
+
+
+def piled(x: Floats, y: Floats) -> Floats | None:
+    """Return the original cut off where the protected values pile up at an end, as records that do not match show it.
+
+    A pile at the top: the greatest protected value holds 5 times what others do and at least 0.5 % of the records, the
+    original has two or more different values above the second greatest one, as many within 3 standard errors as the
+    pile, and less than half of them at the pile's own value. At the bottom likewise.
+    """
+    if not _heaped_at_an_end(y):
+        return None
+    was, now = x[~np.isnan(x)], y[~np.isnan(y)]
+    if not was.size:
+        return None
+    high = _cut(was, now)
+    low = _cut(-was, -now)
+    if high is None and low is None:
+        return None
+    found = x.copy()
+    if high is not None:
+        found[x > high[0]] = high[1]
+    if low is not None:
+        found[x < -low[0]] = -low[1]
+    return found
+
+
+def _heaped_at_an_end(values: Floats) -> bool:
+    """Tell whether the least or the greatest value holds as many records as a pile must."""
+    least, greatest = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+    present, at_least, at_greatest = 0, 0, 0
+    for rows in stretches(len(values)):
+        some = values[rows]
+        present += int(np.count_nonzero(~np.isnan(some)))
+        at_least += int(np.count_nonzero(some == least))
+        at_greatest += int(np.count_nonzero(some == greatest))
+    return present > 0 and max(at_least, at_greatest) >= LEAST_PILE * present
+
+
+def _cut(was: Floats, now: Floats) -> tuple[float, float] | None:
+    """Return the greatest protected value below the pile at the top, and the pile's value; None without a pile."""
+    if np.count_nonzero(now == now.max()) < LEAST_PILE * len(now):
+        return None
+    values, counts = np.unique(now, return_counts=True)
+    if len(values) < 3:
+        return None
+    below, top, pile = float(values[-2]), float(values[-1]), int(counts[-1])
+    share, beyond = pile / len(now), was > below
+    expected = float(beyond.mean())
+    if share < LEAST_PILE or pile < HEIGHT * float(np.median(counts[:-1])) or not beyond.any():
+        return None
+    error = np.sqrt(max(expected * (1 - expected), 1e-12) * (1 / len(was) + 1 / len(now)))
+    several = float(was[beyond].min()) < float(was.max()) and float(was.max()) != top
+    held = float(np.mean(was == top))
+    return (below, top) if several and abs(share - expected) <= LIKELY * error and held < share / 2 else None
+
+
+# The footing of two columns.
 
 Source = Literal["none", "stated", "records", "categories", "distribution"]
 AGREEMENT = 0.9  # of the records must have gone where their value goes, for what else was done to them may hide it
@@ -236,7 +515,7 @@ def _merged(columns: _Columns, target: list[Category], source: Source) -> Recodi
     original, protected, labels = lookup[columns.x], columns.y, tuple(place)
     kind: Kind = "nominal" if before.kind == "nominal" else after.kind
     if before.kind == "ordinal" and after.kind == "nominal":
-        order = in_order(columns.x, original, len(labels))
+        order = _in_order(columns.x, original, len(labels))
         if order is not None:
             original, protected, labels = _sorted(order, original, protected, labels)
             kind = "ordinal"
@@ -262,7 +541,7 @@ def _classes(columns: _Columns) -> Recoding:
     if treatment.cuts and ((cut and after.kind == "ordinal") or len(labels) == 1):
         codes = _inside(np.array(treatment.cuts if cut else ()), columns.x)
         ends = treatment.ends if treatment.suppressed else None
-        return Recoding("ordinal", *with_ends(columns.x, codes, columns.y, labels, ends), "stated")
+        return Recoding("ordinal", *_with_ends(columns.x, codes, columns.y, labels, ends), "stated")
     if treatment.groups and not treatment.cuts:
         by_value = _by_value(dict(treatment.groups), columns.x, labels)
         if by_value is not None:

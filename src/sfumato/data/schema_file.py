@@ -54,12 +54,11 @@ from sfumato.data import toml_text
 from sfumato.data.atomic import reason, replacing
 from sfumato.data.dates import day_of, spelled
 from sfumato.data.describe import Finding, describe
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import hierarchy_toml, read_hierarchy
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Kind, Level, Role, Schema, Special, Variable
+from sfumato.data.schema import Kind, Level, Role, Scenario, Schema, Special, Variable
 from sfumato.data.treatment import WRITTEN, Treatment
 from sfumato.errors import FileError, SchemaError
 

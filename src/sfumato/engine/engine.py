@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from sfumato.data.atomic import mark, remove_leftovers
 from sfumato.data.capacity import free
-from sfumato.data.leftovers import mark, remove_leftovers
 from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError

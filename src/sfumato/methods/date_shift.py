@@ -7,8 +7,8 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.dates import YEARS, moved, spelled
+from sfumato.data.households import counted, units
 from sfumato.data.microdata import Microdata
-from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.registry import catalogued
 

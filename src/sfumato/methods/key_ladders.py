@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.core import Measure
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_checks import TOP
+from sfumato.data.hierarchy_levels import TOP
 from sfumato.data.hierarchy_proposal import propose
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SchemaError

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing, only_present
 from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
-from sfumato.data.units import units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import Alike, Assessor, Levels, Rows, Search, ValueLoss
 from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, named_loss, told_made

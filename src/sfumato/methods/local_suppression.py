@@ -16,13 +16,12 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data.atomic import reason
 from sfumato.data.draws import Draws
-from sfumato.data.households import household_level
+from sfumato.data.households import counted, household_level, units
 from sfumato.data.keys import key_codes
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema, Variable
 from sfumato.data.treatment import Treatment
-from sfumato.data.units import counted, units
 from sfumato.errors import FileError, NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import (

@@ -14,10 +14,10 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen, speaking
 from sfumato.data.draws import Draws
 from sfumato.data.households import household_level, once_per_household
+from sfumato.data.keys import Strata, strata
 from sfumato.data.merging import listed, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable, a_kind
-from sfumato.data.strata import Strata, strata
 from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked, keys_or_all, refuse_special

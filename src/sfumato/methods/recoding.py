@@ -17,8 +17,7 @@ from sfumato.data import bands, date_bands
 from sfumato.data.date_bands import EXAMPLES, Span
 from sfumato.data.dates import day_of, spelled, written_out
 from sfumato.data.draws import Draws
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.hierarchy_builders import OTHER, range_names, rarest
+from sfumato.data.hierarchy import OTHER, Hierarchy, range_names, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Kind, Schema, Variable, a_kind

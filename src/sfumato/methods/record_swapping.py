@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
+from sfumato.data.households import units
 from sfumato.data.keys import key_codes, key_names
 from sfumato.data.microdata import Microdata
-from sfumato.data.units import units
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes, first_records

@@ -11,13 +11,13 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.draws import Draws
+from sfumato.data.households import counted, units
+from sfumato.data.keys import Strata, strata
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Taken
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.strata import Strata, strata
-from sfumato.data.units import counted, units
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import refuse_small_weights
 from sfumato.pair import Half, Masking

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
-from sfumato.data.households import household_level
+from sfumato.data.households import counted, household_level, units
 from sfumato.data.microdata import Microdata
-from sfumato.data.reweighting import design_effect, moved_mean, moved_share, raked_weights
 from sfumato.data.treatment import PERTURBED
-from sfumato.data.units import counted, units
+from sfumato.data.weights import design_effect, moved_mean, moved_share, raked_weights
 from sfumato.errors import NotApplicable
 from sfumato.methods.selection import checked
 from sfumato.registry import catalogued

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from sfumato.data.atomic import reason
 from sfumato.data.draws import Draws
 from sfumato.data.joined import agreed, numbered
+from sfumato.data.keys import Strata
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand
 from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.strata import Strata
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable
 from sfumato.pair.half import Half

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from sfumato.data import dates
 from sfumato.data.atomic import reason
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
-from sfumato.data.units import units
 from sfumato.engine import current
 from sfumato.errors import DataError, FileError, NotApplicable
 from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Room, Statistic, Values, merged

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.frames import Origin
-from sfumato.data.households import differing, in_households, once_per_household
+from sfumato.data.households import counted, differing, in_households, once_per_household, units
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, Taken, digest_of, in_one
 from sfumato.data.parts import TableInParts
 from sfumato.data.present import only_present
 from sfumato.data.schema import Schema
 from sfumato.data.treatment import Treatment
-from sfumato.data.units import counted, units
 from sfumato.engine import current
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.households import household_level
+from sfumato.data.households import counted, household_level
 from sfumato.data.keys import key_names, refuse_continuous
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import OnDemand
-from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums

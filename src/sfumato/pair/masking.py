@@ -19,8 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.appearing import appearing
-from sfumato.data.atomic import reason, replacing
+from sfumato.data.atomic import appearing, reason, replacing
 from sfumato.data.draws import Draws
 from sfumato.data.formats.parquet import write_parquet
 from sfumato.data.frames import Origin, to_arrow

@@ -18,8 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data import decimals
-from sfumato.data.appearing import appearing
-from sfumato.data.atomic import reason, replacing
+from sfumato.data.atomic import appearing, reason, replacing
 from sfumato.data.draws import Draws
 from sfumato.data.formats.parquet import write_parquet
 from sfumato.data.frames import to_arrow

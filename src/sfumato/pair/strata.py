@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.dates import spelled
-from sfumato.data.keys import refuse_continuous
+from sfumato.data.keys import Strata, refuse_continuous
 from sfumato.data.microdata import Microdata
-from sfumato.data.strata import Strata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes, first_records
 from sfumato.pair.half import Coding, Codings, Half

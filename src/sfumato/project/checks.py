@@ -9,10 +9,10 @@ from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
     from sfumato.core import Measure
+    from sfumato.data.describe import Doubt
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
     from sfumato.data.roles import Undeclared
-    from sfumato.data.suggestion import Doubt
     from sfumato.project.reading import OnUndeclared
 
 OPEN_QUESTIONS: "tuple[Doubt, ...]" = ("identifier", "household", "weight", "nearly numbers", "missing codes")

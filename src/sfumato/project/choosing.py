@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.core import Measure
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
-    from sfumato.data.scenario import Scenario
+    from sfumato.data.schema import Scenario
     from sfumato.project.plan import Plan
     from sfumato.project.progress import Recorder
     from sfumato.restoration.findings import Checked

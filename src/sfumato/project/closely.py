@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.arguments import entries
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.lock import held, refuse_running
 from sfumato.project.progress import recorded

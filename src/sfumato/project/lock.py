@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sfumato.data.atomic import reason
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.errors import FileError
 
 NAME = "lock"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.arguments import LARGEST, TEXT, YES_OR_NO, entries, require, require_bounds, require_number, require_whole
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.sample_size import FEWEST, SAMPLED
 from sfumato.project.reading import OnUndeclared
 

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, a_path
-from sfumato.data.formats.compression import inner_name
+from sfumato.data.formats import a_path, format_of
 from sfumato.data.parts import is_in_parts
 from sfumato.errors import FileError
 from sfumato.project.in_parts import ASIDE, SUMMARIES
@@ -37,7 +36,8 @@ def refuse_place(out: str | Path, file: str | Path) -> None:
 
 def refuse_file_of_parts(target: Path) -> None:
     """Refuse the name of a file for a table in parts, which is written as a folder."""
-    if target.suffix.lower() in (*PARQUET, *EXCEL, *LABELLED) or inner_name(target).suffix.lower() in TEXT:
+    found = format_of(target)
+    if found is not None and found.write is not None:
         raise FileError(
             f"{target} is the name of a file, and a table in parts is written as a folder of Parquet files; name a "
             f"folder with --out, such as {target.with_name(target.name.partition('.')[0] or 'protected')}"

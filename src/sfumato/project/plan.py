@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.data.parts import name_of_parts
 from sfumato.data.roles import Undeclared
 from sfumato.errors import DataError, ParameterError, SfumatoError

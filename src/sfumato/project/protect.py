@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require
-from sfumato.data.file_names import a_path, protected_path
+from sfumato.data.formats import a_path, protected_path
 from sfumato.errors import FileError
 from sfumato.project.options import SweepOptions, options_of
 from sfumato.project.reading import read_method

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sfumato.data.leftovers import remove
+from sfumato.data.atomic import remove
 from sfumato.errors import OF_THE_RUN, FileError, unexpected
 from sfumato.project.tell import Tell
 
@@ -210,7 +210,7 @@ def release_folder(plan: "Plan") -> Path:
 
 def protected_path(plan: "Plan") -> Path:
     """Return where the chosen table goes."""
-    from sfumato.data.file_names import protected_path as named
+    from sfumato.data.formats import protected_path as named
 
     return release_folder(plan) / (named(plan.file).name if plan.whole is None else f"{plan.name}.protected")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.project.options import DEFAULTS, SweepOptions, options_of
 
 if TYPE_CHECKING:

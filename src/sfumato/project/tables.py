@@ -40,7 +40,7 @@ def read_protected(
     A release of ours is put back into the order of the original, if its note is there, unless ``as_written``.
     """
     from sfumato.data.files import read
-    from sfumato.data.formats.labelled.beside import file_beside
+    from sfumato.data.formats.labelled.reading import file_beside
 
     if schema is None:
         schema = schema_beside(path, tell)
@@ -66,10 +66,9 @@ def released_in(places: "Iterable[Path]") -> dict[str, Path]:
 
     A folder is that of a sweep, of which ``release`` is looked into, or that of a release; each table in it counts.
     """
-    from sfumato.data.file_names import EXCEL, LABELLED, PARQUET, TEXT, R
-    from sfumato.data.formats.compression import COMPRESSED
+    from sfumato.data.formats import known_suffixes
 
-    known = {*TEXT, *PARQUET, *EXCEL, *LABELLED, *R, *COMPRESSED}
+    known = known_suffixes()
     files: list[Path] = []
     for place in map(Path, places):
         if not place.is_dir():
@@ -293,7 +292,7 @@ def digest(path: Path) -> str:
     import hashlib
 
     from sfumato.data.atomic import reason
-    from sfumato.data.file_names import located
+    from sfumato.data.formats import located
 
     try:
         if path.is_dir():

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import dates
-from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
-from sfumato.data.recoding import Recoding, recoding
+from sfumato.data.recoding import Recoding, aligned, recoding
 from sfumato.restoration.findings import Level
 from sfumato.restoration.ranks import Ranks
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import require
+from sfumato.data.households import units as numbered_units
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.sample_size import SAMPLED, check_sample
-from sfumato.data.units import units as numbered_units
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.random_order import RandomOrder
 from sfumato.parameters import random_generator

@@ -7,9 +7,9 @@ without having it: it can be counted, from the number or from what members share
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import Reassembled, by_size, reassembled, shared_columns, sizes
-from sfumato.data.units import units
 from sfumato.restoration import wording
 from sfumato.restoration.aims import aims
 from sfumato.restoration.guess import best_guess

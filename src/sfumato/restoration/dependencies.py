@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sfumato.data import toml_text
 from sfumato.data.behaviour import Behaviour, behaviours
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.sums import relation
-from sfumato.data.units import units
 from sfumato.errors import SchemaError
 from sfumato.parameters import random_generator
 from sfumato.restoration import evidence as held

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 from scipy.stats import rankdata
 
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import Reassembled
-from sfumato.data.units import units
 from sfumato.restoration import wording
 from sfumato.restoration.aims import Aim, aims
 from sfumato.restoration.audit import FALSE_ALARMS

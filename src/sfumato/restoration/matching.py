@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.arguments import as_array
-from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import aligned
 from sfumato.errors import DataError
 from sfumato.kernels.groups import classes
 from sfumato.restoration.aims import close

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import units
 from sfumato.data.microdata import Microdata
-from sfumato.data.units import units
 
 MANY_UNITS = 20  # from which a column with as many values is a number of them
 ALIKE = 0.99  # of the values that are there must agree with the id, so that a wrong or missing one hides no copy

@@ -14,12 +14,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import units
 from sfumato.data.linked import followed, left_out_by_links
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
-from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
 from sfumato.data.treatment import PERTURBED
-from sfumato.data.units import units
+from sfumato.data.weights import moved_mean, raked_weights, rounded_weights
 from sfumato.errors import OF_THE_RUN, unexpected
 from sfumato.restoration.audit import audit_of
 from sfumato.restoration.belonging import sizes_to_count, told_of_households

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.core import Measure
+from sfumato.data.households import counted
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Kind
-from sfumato.data.units import counted
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.units import counted
+from sfumato.data.households import counted
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import classes, first_records
 

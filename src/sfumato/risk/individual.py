@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
-from sfumato.data.units import counted, units
+from sfumato.data.households import counted, units
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import class_sums
 from sfumato.measurement import Measurement

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.households import counted
 from sfumato.data.recoding import Recoding
-from sfumato.data.scenario import EVERYTHING, Scenario
-from sfumato.data.units import counted
+from sfumato.data.schema import EVERYTHING, Scenario
 from sfumato.kernels.groups import class_sums
 from sfumato.pair import Pair
 from sfumato.pair.keys import countable, perturbed_key

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.scenario import Scenario
+from sfumato.data.schema import Scenario
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.groups import class_sums, classes, first_records

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
+from sfumato.data.households import counted
 from sfumato.data.keys import key_names
 from sfumato.data.reassembly import number_published, reassembled, sizes
-from sfumato.data.scenario import EVERYTHING, Scenario
-from sfumato.data.schema import Schema
-from sfumato.data.units import counted
+from sfumato.data.schema import EVERYTHING, Scenario, Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, SAMPLING_ERROR, WITH_REGISTER, Measurement

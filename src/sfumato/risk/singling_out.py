@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
+from sfumato.data.households import counted
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Kind
-from sfumato.data.units import counted
 from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
 from sfumato.registry import catalogued

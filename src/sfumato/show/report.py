@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from sfumato.arguments import require
 from sfumato.compare import plain
 from sfumato.compare.examine.findings import VariableDetail
-from sfumato.data.file_names import a_path
+from sfumato.data.formats import a_path
 from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
 from sfumato.show import map_plot, plots, usefulness_plots
 from sfumato.show.level_plot import level_plot

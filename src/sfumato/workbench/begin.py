@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.data.file_names import located
+from sfumato.data.formats import located
 from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
 from sfumato.project.checks import as_stated

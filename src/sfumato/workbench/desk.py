@@ -9,8 +9,8 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sfumato.data.atomic import reason, replacing
-from sfumato.data.file_names import located
 from sfumato.data.files import read
+from sfumato.data.formats import located
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.data.schema_file import schema_of, schema_text

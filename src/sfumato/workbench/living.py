@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from sfumato.compare.live import Live
-from sfumato.data.scenario import Scenario
+from sfumato.data.schema import Scenario
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from sfumato.data.atomic import reason
-from sfumato.data.file_names import refuse_unknown
+from sfumato.data.formats import known_format
 from sfumato.errors import FileError
 
 MOST = 4 * 1024**3  # bytes of a file that is dropped on the page; a larger one is named on the command line
@@ -80,6 +80,6 @@ def _usable(path: Path) -> None:
         raise FileError(f"the program keeps a file {path.name} of its own in the folder; rename yours")
     if path.suffix.lower() not in FURTHER:
         try:
-            refuse_unknown(path)
+            known_format(path)
         except FileError as error:
             raise FileError(str(error).replace(str(path), path.name)) from None

@@ -22,8 +22,10 @@ from sfumato.data.columns import short
 from sfumato.data.dates import is_moment
 from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import named_table, with_row_names
-from sfumato.data.formats.csv.cells import typed, without_markers
-from sfumato.data.formats.csv.reading import checked_names
+from sfumato.data.formats.delimited import checked_names, typed, without_markers
+from sfumato.data.formats.format import Format, ReadOptions, content_of, labels_lost, under_schema
+from sfumato.data.frames import to_arrow
+from sfumato.data.microdata import Microdata
 from sfumato.errors import DataError, FileError, SfumatoError
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 1_048_576, 16_384, 32_767
@@ -37,17 +39,6 @@ FIRST_DAY = dt.datetime(1900, 3, 1)
 _MOMENTS = (dt.date, dt.time, dt.timedelta)  # a datetime is a date
 
 
-def openpyxl() -> Any:
-    """Return the library that reads and writes these files."""
-    try:
-        import openpyxl
-    except ModuleNotFoundError:
-        raise FileError(
-            "Excel files need openpyxl, which is not installed; run: pip install 'sfumato[excel]'"
-        ) from None
-    return openpyxl
-
-
 def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
     """Name the sheets of a workbook that are not empty."""
     with _opened(path, content) as book:
@@ -58,7 +49,9 @@ def sheets_in(path: Path, content: bytes) -> tuple[str, ...]:
 def _opened(path: Path, content: bytes) -> Iterator[Any]:
     """Open a workbook; its sheets are parsed while they are read, so that damage may show at any time until then."""
     try:
-        book = openpyxl().load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        from openpyxl import load_workbook
+
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         try:
             yield book
         finally:
@@ -102,7 +95,9 @@ def _without_value(content: bytes, sheets: dict[str, Any]) -> dict[str, str]:
                 computed = computed or _FORMULA.search(part) is not None
     if not computed:
         return {}
-    book = openpyxl().load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
+    from openpyxl import load_workbook
+
+    book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
     found: dict[str, str] = {}
     try:
         for stated in book.worksheets:
@@ -256,7 +251,7 @@ def _write_without_time(content: io.BytesIO, out: BinaryIO) -> None:
 
 def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     """Write a table as a workbook of one sheet, and say what it could not hold; text is text, never a formula."""
-    library = openpyxl()
+    from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
     columns = [_plain(column) for column in table.columns]
@@ -264,7 +259,7 @@ def write_excel(table: pa.Table, path: Path, out: BinaryIO) -> tuple[str, ...]:
     why = _refused(table.column_names, columns, len(table))
     if why:
         raise FileError(f"cannot write {path}: {why}; write .csv or .parquet instead")
-    book = library.Workbook(write_only=True)
+    book = Workbook(write_only=True)
     book.properties.creator = ""
     sheet = book.create_sheet("data")
 
@@ -348,3 +343,25 @@ def _refused(names: Sequence[str], columns: Sequence[Any], records: int) -> str:
         if pc.any(pc.match_substring_regex(column, _UNWRITABLE)).as_py():
             return f"a text of {name!r} has a control character, which no cell can hold"
     return ""
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    return under_schema(file, read_excel(file, content_of(file), options.table, options.markers), options)
+
+
+def _write(table: Microdata, file: Path, out: BinaryIO) -> tuple[str, ...]:
+    return (*write_excel(to_arrow(table.to_frame())[0], file, out), *labels_lost(table))
+
+
+EXCEL = Format(
+    "Excel",
+    (".xlsx", ".xlsm"),
+    _read,
+    _write,
+    tables=lambda file: sheets_in(file, content_of(file)),
+    options=("missing",),
+    memory=12.0,
+    library="openpyxl",
+    extra="excel",
+)
+FORMATS = (EXCEL,)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.kernels import Progress
 from sfumato.kernels.contingency import Table, each_table, residual_change
 from sfumato.kernels.ranks import rank_correlations, rank_sums
 from sfumato.kernels.spread import ROUNDING
-from sfumato.kernels import Progress
 from sfumato.utility.association.columns import BLOCK, CELLS, SCALES, Column, File, Floats, Indices, Standardised
 
 # Correlations of ranks and of values for all pairs: by matrices where they can be, pair by pair where they cannot

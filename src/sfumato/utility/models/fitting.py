@@ -15,8 +15,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
 from sfumato.kernels.newton import State, curved, newton
 from sfumato.pair import Half, Pair
-from sfumato.pair.statistics import CrossProducts, Sums, Triangle
-from sfumato.pair.statistics import triangular
+from sfumato.pair.statistics import CrossProducts, Sums, Triangle, triangular
 from sfumato.utility.models import formula
 from sfumato.utility.models.design import Block, Coding, Column, Design, Rows, Usable
 from sfumato.utility.models.formula import Family, Model, as_models

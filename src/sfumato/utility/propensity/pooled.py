@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import Measure
-from sfumato.data.alignment import aligned
 from sfumato.data.microdata import Microdata
+from sfumato.data.recoding import aligned
 from sfumato.data.weights import normalised
 from sfumato.errors import NotApplicable
 from sfumato.pair import Pair

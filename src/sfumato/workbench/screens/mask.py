@@ -10,6 +10,7 @@ from sfumato.compare.clauses import in_words, steps_of
 from sfumato.compare.naming import short_names
 from sfumato.composition import Within
 from sfumato.core import Method
+from sfumato.data.formats import known_suffixes
 from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError
 from sfumato.project.tables import read_protected
@@ -20,7 +21,6 @@ from sfumato.workbench.draft import Draft
 from sfumato.workbench.method_forms import Field, fields_of, has_form
 from sfumato.workbench.method_words import GROUPS, group_of
 from sfumato.workbench.screens import mask_own
-from sfumato.workbench.screens.opening import READ
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 from sfumato.workbench.suppression_form import SuppressionForm, inner_suppression, suppression_form
 from sfumato.workbench.tries import Tried
@@ -105,7 +105,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
 def _files(desk: Desk, draft: Draft) -> list[str]:
     """Name the files of the folder that may have been protected elsewhere, and those that were named already."""
     found = (path for path in desk.folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    there = {path.name for path in found if path.suffix.lower() in READ}
+    there = {path.name for path in found if path.suffix.lower() in known_suffixes()}
     return sorted((there | set(draft.elsewhere)) - {draft.source})
 
 

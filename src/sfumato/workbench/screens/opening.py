@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.data.describe import Finding, describe
-from sfumato.data.file_names import EXCEL, PARQUET, TEXT, R, located, refuse_unknown
 from sfumato.data.files import tables_in
-from sfumato.data.formats.compression import is_compressed
-from sfumato.data.formats.labelled.families import FAMILIES
+from sfumato.data.formats import format_of, known_format, known_suffixes, located
+from sfumato.data.formats.delimited import DELIMITED
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema_file import schema_of, schema_text
 from sfumato.errors import FileError, SchemaError, SfumatoError
@@ -23,7 +22,6 @@ from sfumato.workbench.uploads import inside
 
 ROWS = 8  # shown of the file
 COLUMNS = 60
-READ = (*TEXT, *PARQUET, *EXCEL, *R, *FAMILIES, ".gz", ".bz2", ".xz", ".zst", ".zip")
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "mac-roman", "shift_jis", "gb18030")
 ASIDE = "schema.set-aside.toml"
 DELIMITERS = {"": "as found", ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -70,7 +68,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "place": "" if file is None or file.parent == desk.folder else str(file.parent),
         "table": "" if file is None else located(desk.source(draft))[1] or "",
         "tables": tables,
-        "is_text": file is not None and (file.suffix.lower() in TEXT or is_compressed(file)),
+        "is_text": file is not None and format_of(file) is DELIMITED,
         "preview": preview,
         "trouble": trouble,
         "encodings": ENCODINGS,
@@ -99,7 +97,7 @@ def _trouble(error: SfumatoError, file: Path, *, several: bool = False) -> Troub
 def _files(desk: Desk) -> list[str]:
     """Name the files of the folder that can be read; what a run wrote is not among them."""
     found = (path for path in desk.folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return sorted(path.name for path in found if path.suffix.lower() in READ)
+    return sorted(path.name for path in found if path.suffix.lower() in known_suffixes())
 
 
 def _preview(desk: Desk, draft: Draft) -> Preview:
@@ -144,7 +142,7 @@ def choose(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("name", "choose a file, or drop one here")
     try:
         path = inside(desk.folder, name)
-        refuse_unknown(path)
+        known_format(path)
     except FileError as error:
         raise Refused("name", str(error).replace(f"{desk.folder}/", "")) from None
     if not path.is_file():

@@ -12,11 +12,11 @@ from sfumato.compare.live import Effect, Live
 from sfumato.compare.recodings import Recode, Recodings
 from sfumato.data.bands import round_below
 from sfumato.data.dates import spelled
+from sfumato.data.describe import Thumbnail, thumbnail
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.hierarchy_file import KNOWN
 from sfumato.data.hierarchy_proposal import Proposal, dated, propose
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.thumbnail import Thumbnail, thumbnail
 from sfumato.show.wording import number
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft

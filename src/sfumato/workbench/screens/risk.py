@@ -7,7 +7,7 @@ from typing import Any
 
 from sfumato.compare.exposure import ASSUMED, Exposure, ScenarioExposure, coarsen_first, exposure
 from sfumato.data.microdata import Microdata
-from sfumato.data.scenario import ALL_KEYS
+from sfumato.data.schema import ALL_KEYS
 from sfumato.show.wording import percentage
 from sfumato.workbench.commands import read_call, reading, recoded_first
 from sfumato.workbench.desk import SCHEMA, Desk

@@ -5,8 +5,7 @@ from dataclasses import replace
 from math import isfinite
 
 from sfumato.compare.live import Live
-from sfumato.data.scenario import ALL_KEYS, Scenario
-from sfumato.data.schema import Schema
+from sfumato.data.schema import ALL_KEYS, Scenario, Schema
 from sfumato.errors import SfumatoError
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema import Scenario, Schema, Variable
 
 # words of names and labels, by what they speak of; each is the beginning of a word, as in "age", "agegroup", "age_head"
 WORDS = {

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.compare.counts import Counts
-from sfumato.data.scenario import Scenario
-from sfumato.data.schema import Schema, Variable
+from sfumato.data.schema import Scenario, Schema, Variable
 from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import read_call, reading, recodings_of
 from sfumato.workbench.desk import SCHEMA, Desk

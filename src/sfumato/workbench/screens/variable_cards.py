@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sfumato.data.describe import ENOUGH, Finding, describe
+from sfumato.data.describe import ENOUGH, Finding, Suggestion, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.reassembly import sizes
 from sfumato.data.roles import ProposedRole, proposed_roles
 from sfumato.data.schema import Schema, Special
-from sfumato.data.suggestion import Suggestion
 from sfumato.errors import SchemaError
 from sfumato.restoration.proposals import Proposals, Proposed, proposals
 from sfumato.workbench.desk import Desk

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.data.describe import Thumbnail, thumbnails
 from sfumato.data.households import household_level
 from sfumato.data.microdata import Microdata
 from sfumato.data.roles import ProposedRole
 from sfumato.data.schema import Schema, Variable
-from sfumato.data.thumbnail import Thumbnail, thumbnails
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_cards import findings, unconfirmed

@@ -1,23 +1,122 @@
 """SPSS, Stata and SAS files out: a table with its labels, missing codes and formats, as far as a file holds them."""
 
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.data.file_form import Family, Labelled
-from sfumato.data.formats.labelled import limits
-from sfumato.data.formats.labelled.conversion import stored
-from sfumato.data.formats.labelled.families import FAMILIES, NAMES, WRITTEN, pyreadstat
-from sfumato.data.formats.labelled.spss_dictionary import Compression, write_weight
-from sfumato.data.formats.labelled.stored import Losses, Stored, fit_integers, labels_of, tell_only_what_is_there
-from sfumato.data.formats.labelled.timeless import without_time
+from sfumato.data.formats.labelled import FAMILIES, NAMES, WRITTEN
+from sfumato.data.formats.labelled.raw_file import Compression, without_time, write_weight
+from sfumato.data.formats.labelled.variables import (
+    Losses,
+    Stored,
+    fit_integers,
+    labels_of,
+    stored,
+    tell_only_what_is_there,
+)
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import as_it_leaves, is_masked, is_protected
 from sfumato.errors import FileError
+
+# What SPSS, Stata and SAS files cannot hold: names, texts and numbers beyond their limits.
+
+SPSS_RESERVED = ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
+STATA_RESERVED = (
+    r"_all|_b|_coef|_cons|_n|_N|_pi|_pred|_rc|_skip|byte|double|float|if|in|int|long|str\d+|strL|using|with"
+)
+LONGEST_TEXT = {"spss": 32_767, "stata": 2_000_000_000, "sas": 32_767}  # bytes
+LONGEST_LABEL = {"spss": 256, "stata": 320, "sas": 255}  # bytes; Stata counts 80 characters
+LONGEST_VALUE_LABEL = {"spss": 120, "stata": 32_000, "sas": 0}
+LONGEST_FILE_LABEL = {"spss": 64, "stata": 320, "sas": 40}
+LARGEST = {"spss": float(np.finfo(float).max), "stata": 2.0**1023, "sas": 9e74}
+SMALLEST = {"spss": 0.0, "stata": 0.0, "sas": 5.4e-79}  # what is nearer to zero, SAS transport files hold as zero
+
+
+def _check_names(path: object, family: Family, names: Iterable[str], version: int = 0) -> None:
+    """Refuse names that the format does not allow."""
+    seen: dict[str, str] = {}
+    for name in names:
+        wrong = _wrong_name(family, name, version)
+        if wrong:
+            raise FileError(f"cannot write {path}: the variable {name!r} {wrong}; rename it")
+        if family != "stata":
+            twin = seen.setdefault(name.upper(), name)
+            if twin != name:
+                raise FileError(
+                    f"cannot write {path}: {twin!r} and {name!r} are the same name to {NAMES[family]}; rename one"
+                )
+
+
+def _wrong_name(family: Family, name: str, version: int) -> str:
+    if family == "spss":
+        if len(name.encode()) > 64:
+            return f"has a name of {len(name.encode())} bytes; SPSS allows 64"
+        if not re.fullmatch(r"[^\W\d_][\w.@#$]*", name) or name.endswith("."):
+            allowed = "a letter first, then letters, digits and . _ @ # $, no point at the end"
+            return f"has a name SPSS does not allow: {allowed}"
+        return "has a name that is a word of SPSS" if name.upper() in SPSS_RESERVED else ""
+    longest = 32 if family == "stata" or version != 5 else 8
+    if len(name) > longest:
+        return f"has a name of {len(name)} characters; {NAMES[family]} allows {longest}" + (
+            " in transport files of version 5" if longest == 8 else ""
+        )
+    if not re.fullmatch(r"[^\W\d]\w*", name, flags=re.ASCII if family == "sas" else 0):
+        return f"has a name {NAMES[family]} does not allow: a letter or _ first, then letters, digits and _"
+    reserved = family == "stata" and re.fullmatch(STATA_RESERVED, name)
+    return "has a name that is a word of Stata" if reserved else ""
+
+
+def _check_label_names(path: object, labelled: Iterable[str]) -> None:
+    """Refuse names of labelled variables that leave no room for the number in the name of their set of labels."""
+    for number, name in enumerate(labelled):
+        if len(name) + len(str(number)) > 32:
+            raise FileError(
+                f"cannot write {path}: the variable {name!r} has labels, whose set is named after it with a number, "
+                "and Stata allows 32 characters; shorten its name"
+            )
+
+
+def _check_numbers(path: object, family: Family, name: str, numbers: NDArray[np.float64]) -> None:
+    """Refuse numbers that would be read back as others."""
+    size = np.abs(numbers[~np.isnan(numbers)])
+    if (size >= LARGEST[family]).any() or ((size > 0) & (size < SMALLEST[family])).any():
+        raise FileError(
+            f"cannot write {path}: the variable {name!r} holds numbers too large or too near to zero for a "
+            f"{NAMES[family]} file; rescale it"
+        )
+
+
+def _check_text(path: object, family: Family, name: str, texts: Iterable[str], version: int = 0) -> int:
+    """Refuse text that would be cut; return how many bytes the longest one takes."""
+    encoded = [text.encode() for text in texts]
+    longest = max(map(len, encoded), default=0)
+    allowed = 200 if family == "sas" and version == 5 else LONGEST_TEXT[family]
+    if longest > allowed:
+        raise FileError(
+            f"cannot write {path}: the variable {name!r} holds text of {longest:,} bytes; {NAMES[family]} allows "
+            f"{allowed:,} here"
+        )
+    if any(b"\0" in text for text in encoded):
+        raise FileError(
+            f"cannot write {path}: the variable {name!r} holds text with the character 0, which ends a text"
+        )
+    return longest
+
+
+def cut(text: str, longest: int) -> str:
+    """Return text that takes at most so many bytes, whole characters only."""
+    return text.encode()[:longest].decode(errors="ignore")
+
+
+# A table as a labelled file.
 
 MANY_VARIABLES = 32_767  # above, only the newest Stata format will do
 _Columns = dict[str, Stored]
@@ -37,18 +136,19 @@ def write_labelled(table: Microdata, path: Path, target: str) -> tuple[str, ...]
     suffix = path.suffix.lower()
     if suffix not in WRITTEN:
         raise FileError(f"cannot write {path}: {suffix} files are read only; write one of {', '.join(WRITTEN)}")
-    library = pyreadstat()
+    import pyreadstat as library
+
     if is_protected(table):
         table = _without_words_of_the_file(as_it_leaves(table))
     family, before, losses = FAMILIES[suffix], table.origin.labelled, Losses()
     same = before if before and before.family == family else None
     version = _version(family, same, len(table.names))
-    limits.check_names(path, family, table.names, version)
+    _check_names(path, family, table.names, version)
     columns = _columns(table, path, family, version, losses)
     _lost_of_file(table, family, before, losses)
     common = _of_all(columns, family, before, losses)
     if family == "stata":
-        limits.check_label_names(path, labels_of(columns))
+        _check_label_names(path, labels_of(columns))
     frame = _frame(columns, family)
     try:
         if family == "spss":
@@ -110,10 +210,10 @@ def _columns(table: Microdata, path: Path, family: Family, version: int, losses:
 def _of_all(columns: _Columns, family: Family, before: Labelled | None, losses: Losses) -> dict[str, Any]:
     """Return what the library is told of a file of any family."""
     label = before.label if before else ""
-    longest = limits.LONGEST_FILE_LABEL[family]
+    longest = LONGEST_FILE_LABEL[family]
     if len(label.encode()) > longest:
         losses.add(f"the label of the file is cut to {longest} bytes")
-        label = limits.cut(label, longest)
+        label = cut(label, longest)
     return {
         "file_label": label,
         "column_labels": {n: c.label for n, c in columns.items() if c.label},
@@ -177,11 +277,11 @@ def _check(column: Stored, path: Path, family: Family, version: int, losses: Los
     """Refuse or cut what is too long for the format."""
     if column.text:
         texts = {*column.values[~column.absent()], *column.labels}
-        column.width = max(column.width, limits.check_text(path, family, column.name, texts, version), 1)
+        column.width = max(column.width, _check_text(path, family, column.name, texts, version), 1)
     else:
-        limits.check_numbers(path, family, column.name, column.values)
+        _check_numbers(path, family, column.name, column.values)
     shorter = _label(column.label, family, version)
-    labels = {value: limits.cut(label, limits.LONGEST_VALUE_LABEL[family]) for value, label in column.labels.items()}
+    labels = {value: cut(label, LONGEST_VALUE_LABEL[family]) for value, label in column.labels.items()}
     if (shorter, labels) != (column.label, column.labels):
         losses.add("labels too long for the format are cut", column.name)
         column.label, column.labels = shorter, labels
@@ -189,8 +289,8 @@ def _check(column: Stored, path: Path, family: Family, version: int, losses: Los
 
 def _label(label: str, family: Family, version: int) -> str:
     """Return as much of a variable's label as the format holds."""
-    allowed = 40 if family == "sas" and version == 5 else limits.LONGEST_LABEL[family]
-    return limits.cut(label[:80] if family == "stata" else label, allowed)
+    allowed = 40 if family == "sas" and version == 5 else LONGEST_LABEL[family]
+    return cut(label[:80] if family == "stata" else label, allowed)
 
 
 def _lost_of_file(table: Microdata, family: Family, before: Labelled | None, losses: Losses) -> None:

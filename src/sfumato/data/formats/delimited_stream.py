@@ -8,7 +8,7 @@ time writes. The decimal sign is told from the first block.
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,31 +18,84 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
-from sfumato.data.atomic import reason, replacing
+from sfumato.data.atomic import mark, reason, remove_leftovers, replacing
+from sfumato.data.decimals import EXACT
 from sfumato.data.file_form import named_table
+from sfumato.data.formats import every_format
 from sfumato.data.formats.compression import inner_name
-from sfumato.data.formats.csv.cells import MISSING, detect_decimal, has_decimals, typed, without_markers
-from sfumato.data.formats.csv.detection import detect_delimiter, first_records
-from sfumato.data.formats.csv.digits import Digits, to_decimals
-from sfumato.data.formats.csv.reading import SAMPLE_BYTES, header, header_span
-from sfumato.data.leftovers import mark, remove_leftovers
+from sfumato.data.formats.delimited import (
+    SAMPLE_BYTES,
+    TEXT,
+    any_true,
+    detect_decimal,
+    detect_delimiter,
+    first_records,
+    has_decimals,
+    header,
+    header_span,
+    typed,
+    with_more_digits,
+    without_markers,
+)
+from sfumato.data.formats.format import ReadOptions
 from sfumato.errors import FileError
+
+# The digits of a column of text that is read a block at a time: which decimals hold them, where floats do not.
+
+SHORT, LONG = 22, 60  # digits behind the point that 16 before it leave of 38, of decimal128, and of 76, of decimal256
+
+
+class Digits:
+    """What the blocks of a column of numbers have shown so far."""
+
+    def __init__(self) -> None:
+        self._more = False  # whether a cell has more digits than a float holds
+        self._fit = True  # whether all are plain numbers up to 2^53
+        self._behind = 0  # the point, at most
+
+    @classmethod
+    def together(cls, found: "Iterable[Digits]") -> "Digits":
+        """Return what a column has shown in several files."""
+        whole = cls()
+        for one in found:
+            whole._more, whole._fit = whole._more or one._more, whole._fit and one._fit
+            whole._behind = max(whole._behind, one._behind)
+        return whole
+
+    def see(self, text: Any, numbers: Any, decimal: str) -> None:
+        """Look at a block: its cells, and the numbers that they are read as."""
+        if not self._fit or numbers.null_count == len(numbers):
+            return
+        ends = pc.min_max(numbers).as_py()
+        self._fit = -EXACT <= ends["min"] <= ends["max"] <= EXACT
+        if not self._fit or not pa.types.is_floating(numbers.type):
+            return
+        bare = pc.utf8_trim_whitespace(text)
+        place = pc.find_substring(bare, decimal)
+        behind = pc.if_else(pc.less(place, 0), 0, pc.subtract(pc.subtract(pc.binary_length(bare), place), 1))
+        self._behind = max(self._behind, pc.max(behind).as_py())
+        self._fit = self._behind <= LONG and not any_true(pc.match_substring_regex(bare, "[eE]"))
+        self._more = self._more or with_more_digits(text, numbers, decimal)
+
+    @property
+    def kind(self) -> pa.DataType | None:
+        """The decimals that hold all digits; None: floats do, or no decimals do."""
+        if not (self._more and self._fit):
+            return None
+        return pa.decimal128(38, self._behind) if self._behind <= SHORT else pa.decimal256(76, self._behind)
+
+
+def _to_decimals(text: Any, kind: pa.DataType, decimal: str) -> Any:
+    """Return cells as decimals."""
+    return pc.cast(pc.replace_substring(pc.utf8_trim_whitespace(text), decimal, "."), kind)
+
+
+# From text to Parquet, a block at a time.
 
 BLOCK = 1 << 24  # bytes of text that are looked at at a time
 STREAMED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-TEXT = (".csv", ".tsv", ".txt")
 CONVERTED = b"sfumato:converted"  # in the metadata of a file: a copy that may be made anew
 NOTHING = "\0nothing"  # what stands behind a delimiter at the end of a line
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """What is said of text files, None: told from the file."""
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    missing: tuple[str, ...] = MISSING
-    numeric: frozenset[str] = frozenset()  # the columns that a schema says are numbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +120,7 @@ class _Found:
     digits: dict[str, Digits]
 
 
-def converted(files: Sequence[Path], folder: Path | None, records: int, options: TextOptions) -> list[Path]:
+def converted(files: Sequence[Path], folder: Path | None, records: int, options: ReadOptions) -> list[Path]:
     """Convert text files to Parquet files of a folder that only its owner can read, with row groups of so many records.
 
     Without a folder a temporary one is made, which goes when the program ends.
@@ -84,8 +137,7 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
     names, decimal = set(), options.decimal
     for file in files:
         if inner_name(file).suffix.lower() not in TEXT or file.suffix.lower() not in (*TEXT, *STREAMED):
-            known = ", ".join(("Parquet", *TEXT, *(f".csv{ending}" for ending in STREAMED)))
-            raise FileError(f"{file} cannot be read in parts; that can be done with {known}")
+            raise FileError(f"{file} cannot be read in parts; that can be done with {in_parts()}")
         target = folder / f"{inner_name(file).stem}.parquet"
         if target.name in names:
             raise FileError(f"two files are called {target.stem}; give them different names")
@@ -99,6 +151,12 @@ def converted(files: Sequence[Path], folder: Path | None, records: int, options:
     return [one.target for one in found]
 
 
+def in_parts() -> str:
+    """List what can be read in parts."""
+    streamed = [suffix for found in every_format() if found.stream for suffix in found.suffixes]
+    return ", ".join(("Parquet", *streamed, *(f".csv{ending}" for ending in STREAMED)))
+
+
 def _is_copy(target: Path) -> bool:
     """Tell whether a file was converted here: one that came from elsewhere is not written over."""
     try:
@@ -107,7 +165,7 @@ def _is_copy(target: Path) -> bool:
         return False
 
 
-def _form(path: Path, options: TextOptions) -> _Form:
+def _form(path: Path, options: ReadOptions) -> _Form:
     """Read the header, and tell the delimiter."""
     with _stream(path) as source:
         sample = source.read(SAMPLE_BYTES)
@@ -134,7 +192,7 @@ def _stream(path: Path) -> Any:
         raise FileError(f"cannot read {path}: {error}") from None
 
 
-def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
+def _blocks(form: _Form, options: ReadOptions) -> Iterator[dict[str, Any]]:
     """Yield the records, a block at a time, as columns of text in which what marks missing values is missing."""
     with _stream(form.path) as source:
         source.read(form.start)
@@ -152,7 +210,7 @@ def _blocks(form: _Form, options: TextOptions) -> Iterator[dict[str, Any]]:
                 if len(form.columns) > len(form.names):
                     _refuse_more(form, batch.column(NOTHING), seen)
                 seen += len(batch)
-                yield {name: without_markers(batch.column(name), options.missing)[0] for name in form.names}
+                yield {name: without_markers(batch.column(name), options.markers)[0] for name in form.names}
         except FileError:
             raise
         except (pa.ArrowInvalid, OSError) as error:
@@ -170,7 +228,7 @@ def _refuse_more(form: _Form, behind: Any, seen: int) -> None:
         )
 
 
-def _looked_through(form: _Form, target: Path, options: TextOptions, decimal: str | None) -> _Found:
+def _looked_through(form: _Form, target: Path, options: ReadOptions, decimal: str | None) -> _Found:
     """Tell the type of each column, and the decimal sign."""
     kinds = dict.fromkeys(form.names, pa.null())
     digits = {name: Digits() for name in form.names}
@@ -195,7 +253,7 @@ def _kinds(one: _Found, found: Sequence[_Found]) -> dict[str, pa.DataType]:
     return kinds
 
 
-def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: TextOptions) -> None:
+def _write(one: _Found, kinds: dict[str, pa.DataType], records: int, options: ReadOptions) -> None:
     """Convert a file."""
     schema = named_table(one.form.names, [pa.nulls(0, kind) for kind in kinds.values()]).schema
     with replacing(one.target, private=True) as out, pq.ParquetWriter(out, schema) as writer:
@@ -242,5 +300,5 @@ def _as(text: Any, kind: pa.DataType, decimal: str) -> Any:
     if pa.types.is_string(kind):
         return text
     if pa.types.is_decimal(kind):
-        return to_decimals(text, kind, decimal)
+        return _to_decimals(text, kind, decimal)
     return typed(text, decimal)[0].cast(kind)

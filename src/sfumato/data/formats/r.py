@@ -9,35 +9,162 @@ The rule for kinds, where no schema states them:
 - NA is missing, and so is NaN.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.data import frames
 from sfumato.data.columns import short
 from sfumato.data.decimals import EXACT
-from sfumato.data.formats.csv.reading import checked_names
-from sfumato.data.formats.r.objects import Frame, Vector, damage_told, frame_of, frames_in
+from sfumato.data.formats.delimited import checked_names
+from sfumato.data.formats.format import Format, ReadOptions, content_of
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Category, Schema, Variable
-from sfumato.errors import DataError, FileError
+from sfumato.errors import DataError, FileError, SfumatoError
+
+# The objects in a file of R: which data frames there are, and the attributes of what they hold.
+
+_EXTENSIONS = {".rds": ".rds", ".rda": ".rda", ".rdata": ".rda"}  # as the library calls them
+_ENCODINGS = {4: "latin-1", 8: "utf-8", 64: "ascii"}  # the bits by which R marks a text
+_WORDS = {"STR": "text", "REAL": "numbers", "INT": "whole numbers", "LGL": "truth values", "VEC": "a list",
+          "CPLX": "complex numbers", "CLO": "a function", "ENV": "an environment", "S4": "an S4 object"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A data frame as the file holds it: its columns by name, and whether its rows have names of their own."""
+
+    columns: Mapping[str, "Vector"]
+    named_rows: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Vector:
+    """A vector with its attributes; ``kind`` is R's word for its type."""
+
+    raw: Any
+    encoding: str = "utf-8"
+    attributes: Mapping[str, "Vector"] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, raw: Any, encoding: str) -> "Vector":
+        """Take an object of the library."""
+        return cls(raw, encoding, {name: cls.of(value, encoding) for name, value in _pairs(raw.attributes, encoding)})
+
+    @property
+    def kind(self) -> str:
+        """What R calls its type: REAL, INT, LGL, STR, VEC."""
+        return str(self.raw.info.type.name)
+
+    @property
+    def word(self) -> str:
+        """What a reader calls its type."""
+        return " ".join(self.classes) or _WORDS.get(self.kind, self.kind.lower())
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """Its classes."""
+        return self.texts_of("class")
+
+    def texts(self) -> list[str | None]:
+        """Return a vector of text."""
+        return [_text_of(one, self.encoding) for one in self.raw.value]
+
+    def texts_of(self, attribute: str) -> tuple[str, ...]:
+        """Return an attribute that is text, without what is missing; nothing if there is none."""
+        found = self.attributes.get(attribute)
+        if found is None or found.kind != "STR":
+            return ()
+        return tuple(text for text in found.texts() if text is not None)
+
+    def numbers(self) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return a vector of numbers or truth values, and where it is missing."""
+        values = np.ma.asarray(self.raw.value)
+        missing = np.ma.getmaskarray(values).copy()
+        plain = np.asarray(values.filled(0)) if missing.any() else np.asarray(values)
+        if plain.dtype.kind == "f":
+            missing |= np.isnan(plain)
+        return plain, missing
+
+
+def _text_of(one: Any, encoding: str) -> str | None:
+    """Return one text of R; NA is None."""
+    if one.info.type.name != "CHAR":
+        raise ValueError(f"a text is marked as {one.info.type.name}")
+    if one.value is None:
+        return None
+    marks = [name for bit, name in _ENCODINGS.items() if one.info.gp & bit]
+    if len(marks) > 1:
+        raise ValueError(f"a text is marked as {' and '.join(marks)}")
+    return str(one.value.decode(marks[0] if marks else encoding))
+
+
+def _frames_in(path: Path, content: bytes) -> dict[str, Vector]:
+    """Return the objects of a file by name; that of an .rds file has none, and is called by the file's."""
+    import rdata
+
+    with _damage_told(path):
+        parsed = rdata.parser.parse_data(content, extension=_EXTENSIONS[path.suffix.lower()])
+        encoding = parsed.extra.encoding or "utf-8"
+        if parsed.object.info.type.name != "LIST":
+            return {path.stem: Vector.of(parsed.object, encoding)}
+        return {name: Vector.of(value, encoding) for name, value in _pairs(parsed.object, encoding)}
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
+    """Say of what file it was that something inside could not be read: a damaged one may raise anything."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:
+        raise FileError(f"{path} cannot be read as a file of R: {str(error) or type(error).__name__}") from None
+
+
+def _frame_of(path: Path, name: str, found: Vector) -> Frame:
+    """Return a data frame by its columns."""
+    if "data.frame" not in found.classes:
+        raise FileError(f"{path}: {name!r} is {found.word}, not a data frame; make one of it in R: as.data.frame")
+    columns = [Vector.of(one, found.encoding) for one in found.raw.value]
+    names = found.texts_of("names")
+    if not columns or len(names) != len(columns):
+        raise FileError(f"{path}: the data frame {name} has no columns with names")
+    rows = found.attributes.get("row.names")
+    return Frame(dict(zip(names, columns, strict=True)), rows is not None and rows.kind == "STR")
+
+
+def _pairs(raw: Any, encoding: str) -> list[tuple[str, Any]]:
+    """Walk a pair list of R, as attributes and the objects of an .rda file are."""
+    pairs = []
+    while raw is not None and raw.info.type.name == "LIST":
+        tag = raw.tag if raw.tag.referenced_object is None else raw.tag.referenced_object
+        pairs.append((_text_of(tag.value, encoding) or "", raw.value[0]))
+        raw = raw.value[1]
+    return pairs
+
+
+# A data frame as a table.
 
 _DAY = 86_400
 
 
-def read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) -> Microdata:
+def _read_r(path: Path, content: bytes, name: str | None, stated: Schema | None) -> Microdata:
     """Read a data frame of a file: the one named, or the only one there is.
 
     What ``stated`` says of a variable goes before what the file says.
     """
     known = {variable.name: variable for variable in stated or ()}
     columns, variables = {}, []
-    with damage_told(path):
-        frame = _chosen(path, frames_in(path, content), name)
+    with _damage_told(path):
+        frame = _chosen(path, _frames_in(path, content), name)
         checked_names(f"{path}", list(frame.columns))
         for column, vector in frame.columns.items():
             columns[column], said = _column(path, column, vector)
@@ -60,7 +187,7 @@ def _chosen(path: Path, found: Mapping[str, Vector], name: str | None) -> Frame:
     if name is not None:
         if name not in found:
             raise FileError(f"{path} has no object {name!r}; it has {', '.join(found)}")
-        return frame_of(path, name, found[name])
+        return _frame_of(path, name, found[name])
     tables = [one for one, vector in found.items() if "data.frame" in vector.classes]
     if len(tables) > 1:
         raise FileError(
@@ -71,7 +198,7 @@ def _chosen(path: Path, found: Mapping[str, Vector], name: str | None) -> Frame:
         held = ", ".join(f"{one} ({vector.word})" for one, vector in found.items()) or "nothing"
         raise FileError(f"{path} has no data frame; it has {held}")
     only = tables[0] if tables else next(iter(found))
-    return frame_of(path, only, found[only])
+    return _frame_of(path, only, found[only])
 
 
 def _column(path: Path, name: str, vector: Vector) -> tuple[Any, Variable | None]:
@@ -184,3 +311,16 @@ def _overridden(said: Variable | None, stated: Variable | None, column: Any) -> 
         label=stated.label or said.label,
         labels=stated.labels or said.labels,
     )
+
+
+def _read(file: Path, options: ReadOptions) -> Microdata:
+    return _read_r(file, content_of(file), options.table, options.schema)
+
+
+def _tables(file: Path) -> tuple[str, ...]:
+    found = _frames_in(file, content_of(file))
+    return tuple(name for name, held in found.items() if "data.frame" in held.classes)
+
+
+R = Format("R", (".rds", ".rda", ".rdata"), _read, tables=_tables, memory=5.0, library="rdata", extra="r")
+FORMATS = (R,)

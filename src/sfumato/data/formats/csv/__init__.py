@@ -1,1 +1,0 @@
-"""Delimited text: what its dialect is, its cells as numbers or text, a table in and out."""
