@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.kernels.quadratic_form import Probability
-from sfumato.utility.ellipsoid import Posterior, computed, drawn
+from sfumato.utility.overlap import Posterior, computed, drawn
 
 Both = tuple[Probability, Probability]
 LEVEL = 0.95

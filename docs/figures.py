@@ -260,7 +260,7 @@ def risks_by_class(data: Microdata) -> list[dict[str, Any]]:
 
 def curves(files: Mapping[str, Microdata]) -> list[dict[str, Any]]:
     """Return what the model says of earnings by age, at 40 hours, in each file."""
-    from sfumato.utility.models.fit import fit
+    from sfumato.utility.models.fitting import fit
 
     lines = []
     for name, file in files.items():

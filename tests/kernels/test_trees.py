@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.kernels.trees import LEAST_CELLS, _set_by_classes, compiled, plain_split_shares
-from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
+from sfumato.methods.cart_synthesis import Predictor, Rule, Tree, fit, predictor, visible
 
 both = pytest.mark.parametrize("cells", [0, LEAST_CELLS], ids=["plain", "compiled"])
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.kernels.trees import DEEPEST, LEAST_LEAF, LEAST_SPLIT, LackOfFit, two_files
-from sfumato.utility.propensity import tree
+from sfumato.utility.propensity import measure
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled
 
 
@@ -39,8 +39,8 @@ def test_the_tree_is_that_of_nodes_split_one_by_one(
     n: int, seed: int, decimals: int, nominal: bool, cp: float, lack: LackOfFit
 ) -> None:
     data = pooled(n, seed, decimals, nominal)
-    columns = tree.sort(data)
-    expected = tree.fit(columns, data.protected, data.weights, cp, lack)  # small tables are not compiled
+    columns = measure.sort_columns(data)
+    expected = measure.fit_tree(columns, data.protected, data.weights, cp, lack)  # small tables are not compiled
     shares, split_by, gains = two_files.grow(
         columns.rows, columns.ranks, columns.codes, columns.counts, data.protected.view(np.uint8), cp,
         int(lack == "squared error"), LEAST_LEAF, LEAST_SPLIT, DEEPEST,
@@ -60,7 +60,7 @@ def test_one_category_column_alone() -> None:
     protected = np.tile([True, False, False], 40)
     protected[codes == 2] = True
     data = Pooled((), (Categories("f", codes, 4),), protected, np.ones(120), ("f",))
-    columns = tree.sort(data)
+    columns = measure.sort_columns(data)
     shares, split_by, _ = two_files.grow(
         columns.rows, columns.ranks, columns.codes, columns.counts, protected.view(np.uint8), 0.01, 1, 7, 20, 30
     )
@@ -71,12 +71,12 @@ def test_one_category_column_alone() -> None:
 @pytest.mark.parametrize("lack", ["squared error", "misclassification"])
 def test_a_large_table_goes_this_way_and_gives_the_same(lack: LackOfFit, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pooled(8_000, 3, 2, True)
-    columns = tree.sort(data)
-    found = tree.fit(columns, data.protected, data.weights, 1e-4, lack)
+    columns = measure.sort_columns(data)
+    found = measure.fit_tree(columns, data.protected, data.weights, 1e-4, lack)
     asked: list[int] = []
     monkeypatch.setattr(two_files, "grow", lambda *_: asked.append(1))
     # weights that are not 1 take the other way; a power of two changes no rounding
-    other = tree.fit(columns, data.protected, 2 * data.weights, 1e-4, lack)
+    other = measure.fit_tree(columns, data.protected, 2 * data.weights, 1e-4, lack)
     assert not asked
     assert np.array_equal(found.scores, other.scores) and found.leaves == other.leaves > 50
     for name, gain in found.by_variable.items():
@@ -85,8 +85,10 @@ def test_a_large_table_goes_this_way_and_gives_the_same(lack: LackOfFit, monkeyp
 
 def test_chance_does_not_depend_on_the_way() -> None:
     data = pooled(6_000, 5, 3, False)
-    columns = tree.sort(data)
-    drawn = tree.chance(data, columns, 1e-4, "squared error", 3, np.random.default_rng(1))
+    columns = measure.sort_columns(data)
+    drawn = measure.trees_by_lot(data, columns, 1e-4, "squared error", 3, np.random.default_rng(1))
     # weights of two files that are equal become 1 whatever they were
     heavy = Pooled(data.numbers, (), data.protected, np.full(6_000, 3.0), data.names)
-    assert np.array_equal(drawn, tree.chance(heavy, columns, 1e-4, "squared error", 3, np.random.default_rng(1)))
+    assert np.array_equal(
+        drawn, measure.trees_by_lot(heavy, columns, 1e-4, "squared error", 3, np.random.default_rng(1))
+    )

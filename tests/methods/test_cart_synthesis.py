@@ -24,9 +24,7 @@ from sfumato import (
     Variable,
     household_survey,
 )
-from sfumato.methods.cart_smoothing import smoothing
-from sfumato.methods.cart_tree import Rule, fit, predictor
-from sfumato.methods.cart_uniques import alone, among, digests
+from sfumato.methods.cart_synthesis import Rule, alone, among, digests, fit, predictor, smoothing
 from tables import incomes, numbers, persons
 
 

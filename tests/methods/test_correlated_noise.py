@@ -3,7 +3,7 @@ import pytest
 
 from sfumato import CorrelatedNoise, KimNoise, NormalSynthesis, NotApplicable, ParameterError, ResidualNoise
 from sfumato.catalogue import parse
-from sfumato.methods.correlated_parts import root
+from sfumato.methods.correlated_noise import root
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
 from tables import census, incomes, numbers
 

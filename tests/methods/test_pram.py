@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato import PRAM, Microdata, NotApplicable, ParameterError, Schema, Variable, catalogue
-from sfumato.methods.transition import invariant_change, kept_share, spread_change, two_stage
+from sfumato.methods.pram import invariant_change, kept_share, spread_change, two_stage
 from tables import persons
 
 Floats = NDArray[np.float64]

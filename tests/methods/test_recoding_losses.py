@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-pytest.importorskip("sfumato.utility.discernibility")
+pytest.importorskip("sfumato.utility.class_sizes")
 
 from sfumato import Hierarchy, Measure, Microdata, NotApplicable, OptimalRecoding, Schema, Variable, catalogue
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sfumato import Microdata, NotApplicable, ParameterError, Schema, Shuffling, Variable, household_survey
-from sfumato.methods.rank_correlation import needed_correlations, normal_scores, spearman
+from sfumato.methods.shuffling import needed_correlations, normal_scores, spearman
 from tables import incomes, numbers, persons
 
 Floats = NDArray[np.float64]

@@ -13,12 +13,13 @@ from sfumato import FileError
 from sfumato.kernels import stretches
 from sfumato.pair import sorting
 from sfumato.pair.statistics import Values
-from sfumato.utility.association import Column, normal, normality, pair_tests
-from sfumato.utility.association import aside as put_in_files
-from sfumato.utility.association.aside import put_aside, ranks_aside
-from sfumato.utility.association.direction import turned
-from sfumato.utility.global_utility import distribution
-from sfumato.utility.global_utility.distribution import numbers_alike, numbers_alike_aside
+from sfumato.utility.association import Column, normal, pair_tests
+from sfumato.utility.association import columns as normality
+from sfumato.utility.association import columns as put_in_files
+from sfumato.utility.association.columns import put_aside, ranks_aside
+from sfumato.utility.association.pairs import turned
+from sfumato.utility.global_utility import univariate
+from sfumato.utility.global_utility.univariate import numbers_alike, numbers_alike_aside
 
 
 def columns(*, gaps: bool) -> list[Column]:
@@ -60,7 +61,7 @@ def short(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(stretches, "LENGTH", 50)
     monkeypatch.setattr(normality, "BLOCK", 7)
     if request.param == "sorted on disk":
-        for module in (distribution, normality):
+        for module in (univariate, normality):
             monkeypatch.setattr(module, "LONG", 0)
             monkeypatch.setattr(module, "MEMORY", 90 * sorting.SHARE * sorting.BYTES)
 

@@ -11,7 +11,7 @@ from scipy import stats
 from sfumato.errors import DataError, ParameterError
 from sfumato.kernels import WORTH_COMPILING
 from sfumato.utility.association import REASONS, TESTS, WEIGHTED, Column, PairTests, pair_tests
-from sfumato.utility.association import groups as groups_module
+from sfumato.utility.association import pairs as groups_module
 
 Floats = NDArray[np.float64]
 nan = np.nan

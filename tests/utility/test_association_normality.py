@@ -8,7 +8,7 @@ from scipy.special import ndtr
 from statsmodels.stats.diagnostic import lilliefors
 
 from sfumato.utility.association import normal
-from sfumato.utility.association.normality import LARGER, QUANTILES, SIZES, _larger
+from sfumato.utility.association.columns import LARGER, QUANTILES, SIZES, _larger
 
 
 @pytest.mark.parametrize("n", [4, 5, 7, 10, 20, 50, 100, 200, 400, 800, 1600])

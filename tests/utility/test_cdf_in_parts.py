@@ -93,7 +93,7 @@ def test_over_many_samples_the_mean_is_unbiased_and_its_standard_error_right() -
 
 
 def test_a_default_sample_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.utility.joint_sample.SIZE", 20)
+    monkeypatch.setattr("sfumato.utility.cdf.SIZE", 20)
     before, after, _ = two_numbers(60, 40)
     pair = Pair.of(cut(before, [11]), cut(after, [11]))
     assert any("from 20 of 100 records" in note for note in CDFMaximum().evaluate_pair(pair, rng=1).notes)

@@ -35,7 +35,7 @@ def test_by_reference_two_records_each_against_quadrature(direction: Any) -> Non
 
 
 def test_by_reference_densities_are_scipys_at_weighted_points() -> None:
-    from sfumato.utility.density_divergence import log_density
+    from sfumato.utility.divergence import log_density
 
     rng = np.random.default_rng(0)
     x, w = rng.lognormal(size=200), rng.uniform(0.5, 4, 200)

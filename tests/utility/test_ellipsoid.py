@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from sfumato import EllipsoidOverlap, Microdata, Model, Noise, NotApplicable, ParameterError
-from sfumato.utility.ellipsoid import FIRST, SECOND, Posterior, computed, drawn
+from sfumato.utility.overlap import FIRST, SECOND, Posterior, computed, drawn
 from tables import incomes, numbers, weighted
 
 Floats = NDArray[np.float64]

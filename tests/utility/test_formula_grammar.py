@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato import IntervalOverlap
 from sfumato.errors import NotApplicable, ParameterError
-from sfumato.utility.models.formula import parse
-from sfumato.utility.models.model import Model
+from sfumato.utility.models.formula import Model, parse
 
 GOOD = (
     "pay ~ age + C(region)",

@@ -18,7 +18,7 @@ from sfumato import (
     Treatment,
     Variable,
 )
-from sfumato.utility.global_utility.progress import bar, shown
+from sfumato.utility.global_utility.measure import bar, shown
 from tables import incomes, persons, weighted
 
 

@@ -14,9 +14,9 @@ from sfumato import GlobalDataUtility, GlobalRecoding, LocalSuppression, Microda
 from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import Values
 from sfumato.utility.association import TESTS, Column, pair_tests
+from sfumato.utility.global_utility.bivariate import p_with
 from sfumato.utility.global_utility.coarsening import differing_in_both
-from sfumato.utility.global_utility.distribution import categories_alike, numbers_alike
-from sfumato.utility.global_utility.sample_size import p_with
+from sfumato.utility.global_utility.univariate import categories_alike, numbers_alike
 
 CHARGED = GlobalDataUtility(deletion="charged")
 KEYS = ("age", "education", "marital", "sex", "race")

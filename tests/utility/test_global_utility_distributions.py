@@ -8,7 +8,7 @@ from scipy import stats
 
 from sfumato.pair.statistics import Values
 from sfumato.utility.global_utility.coarsening import allocation, comparisons, heterogeneity, kept
-from sfumato.utility.global_utility.distribution import (
+from sfumato.utility.global_utility.univariate import (
     Comparison,
     categories_alike,
     numbers_alike,

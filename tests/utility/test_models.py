@@ -22,10 +22,9 @@ from sfumato import (
     Variable,
 )
 from sfumato.pair import Half, Pair
-from sfumato.utility.models import Fit, fit, fit_both, linear
-from sfumato.utility.models.design import Design
-from sfumato.utility.models.rows import Rows
-from sfumato.utility.models.statistics import Sufficient
+from sfumato.utility.models import Fit, fit, fit_both, fitting
+from sfumato.utility.models.design import Design, Rows
+from sfumato.utility.models.fitting import Sufficient
 from tables import census
 
 N = 400
@@ -343,13 +342,13 @@ def test_products_that_lose_digits_are_not_used_in_parts_either() -> None:
 
 def test_measures_share_fits_and_candidates_those_of_the_original(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[str] = []
-    gather = linear.gather
+    gather = fitting.gather
 
     def counted(designs: Sequence[Design], rows: Rows) -> Sufficient:
         fitted.append(rows.label)
         return gather(designs, rows)
 
-    monkeypatch.setattr(linear, "gather", counted)
+    monkeypatch.setattr(fitting, "gather", counted)
     original = Half.of(Microdata.from_frame(people()))
     model = "pay ~ age + C(region)"
     measures = [IntervalOverlap(model), EllipsoidOverlap(model), ConclusionChanges(model)]

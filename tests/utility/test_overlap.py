@@ -23,7 +23,7 @@ from sfumato import (
     find,
 )
 from sfumato.utility.models import BothFits, Fit
-from sfumato.utility.models.copies import combined
+from sfumato.utility.overlap import combined
 from tables import incomes, numbers, weighted
 
 Y = Model("y ~ 1")

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from sfumato import Microdata, ParameterError, PropensityUtility
 from sfumato.pair import Pair
-from sfumato.utility.propensity import groups, logistic
+from sfumato.utility.propensity import logistic
 from sfumato.utility.propensity.measure import Model
 from sfumato.utility.propensity.pooled import pool
 
@@ -243,7 +243,7 @@ def test_groups_are_a_share_of_the_originals_records_and_equal_records_stay_toge
     second = table(a=rng.normal(size=300), f=rng.choice(["x", "y"], 300))
     assert PropensityUtility("modified logistic I").evaluate(first, second).parts["groups"] == 5
     doubled = first.take(np.repeat(np.arange(500), 2))
-    labels = groups.clusters(pool(PropensityUtility(), Pair.of(doubled, second)), 40)
+    labels = logistic.clusters(pool(PropensityUtility(), Pair.of(doubled, second)), 40)
     assert np.array_equal(labels[:1000:2], labels[1:1000:2])
     assert (
         PropensityUtility("modified logistic I", groups=9).evaluate(table(a=[1.0, 2.0]), table(a=[1.0])).parts["groups"]

@@ -6,7 +6,7 @@ from propensity_tables import by_formula, normals, table
 
 from sfumato import PropensityUtility
 from sfumato.pair import Pair
-from sfumato.utility.propensity import tree
+from sfumato.utility.propensity import measure as tree
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled, pool
 
 
@@ -113,10 +113,10 @@ def pooled(n: int, seed: int, rounded: bool, weighted: bool) -> Pooled:
 @pytest.mark.parametrize("lack", ["misclassification", "squared error"])
 def test_a_tree_is_the_same_compiled_or_not(lack: tree.LackOfFit, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pooled(6000, 1, True, False)
-    columns = tree.sort(data)
-    compiled = tree.fit(columns, data.protected, data.weights, 0.001, lack)
+    columns = tree.sort_columns(data)
+    compiled = tree.fit_tree(columns, data.protected, data.weights, 0.001, lack)
     monkeypatch.setattr("sfumato.kernels.trees.worth_compiling", lambda _: False)
-    plain = tree.fit(columns, data.protected, data.weights, 0.001, lack)
+    plain = tree.fit_tree(columns, data.protected, data.weights, 0.001, lack)
     assert compiled.leaves == plain.leaves > 10
     np.testing.assert_allclose(compiled.scores, plain.scores, rtol=1e-9)
 
@@ -126,7 +126,7 @@ def test_no_leaf_lies_deeper_than_thirty_splits() -> None:
     block = np.repeat(np.arange(40), 10)
     protected = block % 2 == 1
     data = Pooled((Numbers("x", np.arange(400.0)),), (), protected, np.exp2(-block.astype(np.float64)), ("x",))
-    grown = tree.fit(tree.sort(data), protected, data.weights, 0.0, "squared error")
+    grown = tree.fit_tree(tree.sort_columns(data), protected, data.weights, 0.0, "squared error")
     assert grown.leaves == 31
 
 
@@ -163,4 +163,4 @@ def test_equal_gains_are_broken_by_the_order_of_the_variables_only() -> None:
     found = PropensityUtility("tree", permutations=0).evaluate(*twin)
     assert found.by_variable["a"] == 0 and found.by_variable["b"] == pytest.approx(found.value)
     pooled_twin = pool(PropensityUtility(), Pair.of(*twin))
-    assert tree.sort(pooled_twin).variables == ("b", "a")
+    assert tree.sort_columns(pooled_twin).variables == ("b", "a")

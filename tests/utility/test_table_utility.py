@@ -12,8 +12,7 @@ from propensity_tables import by_formula, table
 
 import sfumato
 from sfumato import Microdata, NotApplicable, ParameterError, PropensityUtility, Schema, TableUtility, Variable
-from sfumato.utility.table_statistics import Cells, Effects, Null, Statistic
-from sfumato.utility.table_utility import cuts_between
+from sfumato.utility.table_utility import Cells, Effects, Null, Statistic, cuts_between
 
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 

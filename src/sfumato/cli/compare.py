@@ -130,7 +130,7 @@ def compare(
     from sfumato.project.tables import order_of, read_protected, without_left_out
     from sfumato.show.summarise import summarise_pair
     from sfumato.show.summary import to_json
-    from sfumato.utility.global_utility.progress import shown
+    from sfumato.utility.global_utility.measure import shown
 
     asked = read_measures(measure) if measure else None
     data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)

@@ -1,6 +1,6 @@
 """Synthesis by trees: every variable drawn anew, given those before it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 from zlib import crc32
@@ -11,17 +11,332 @@ from numpy.typing import NDArray
 from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method, Seed, speaking
+from sfumato.data.households import household_level, once_per_household
 from sfumato.data.microdata import Microdata
+from sfumato.data.resolution import resolution, rounded
 from sfumato.data.schema import Kind, Variable, is_quantitative
 from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
-from sfumato.methods.cart_households import MEMBERS, Levels
-from sfumato.methods.cart_smoothing import Smoothing, smoothing
-from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
-from sfumato.methods.cart_uniques import alone, among, digests
+from sfumato.kernels.trees import Criterion, grow
 from sfumato.registry import catalogued
 
+# Trees for synthesis: variables as trees see them, fitting, the leaf a record falls into, and donors from it
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+LEAST_GAIN = 1e-12  # of the root's lack of fit: what is less is rounding
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a tree stops: the fewest records in a leaf, the most levels, the least gain as a share of the root's.
+
+    ``cells`` are the records times variables of the table, by which growing is worth compiling or not.
+    """
+
+    min_leaf: int
+    max_depth: int
+    cp: float
+    cells: int
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A variable of the original table as trees see it: its records in order, or their categories."""
+
+    ordered: bool
+    places: Codes  # the rank of each record's value among the distinct ones, or its category
+    order: Codes  # the records in ascending order; none where there is no order
+    levels: Floats  # the distinct values, or the categories
+
+
+def visible(kind: Kind, column: NDArray[np.generic]) -> Floats:
+    """Return a column as splits see it: a missing value is below every other, or a category before every other."""
+    if kind == "nominal":
+        return column.astype(np.float64) + 1
+    numbers = column.astype(np.float64)
+    missing = np.isnan(numbers) if is_quantitative(kind) else column.astype(np.int32) < 0
+    return np.where(missing, -np.inf, numbers)
+
+
+def predictor(kind: Kind, column: NDArray[np.generic], categories: int) -> Predictor:
+    """Prepare a variable once for all trees that it helps to predict."""
+    seen = visible(kind, column)
+    if kind == "nominal":
+        none = np.empty(0, np.int32)
+        return Predictor(ordered=False, places=seen.astype(np.int32), order=none, levels=np.arange(categories + 1.0))
+    levels, places = np.unique(seen, return_inverse=True)
+    order = np.argsort(places, kind="stable").astype(np.int32)
+    return Predictor(ordered=True, places=places.astype(np.int32), order=order, levels=levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A fitted tree: where it splits, and the donors of each leaf as a stretch of ``members``."""
+
+    column: Codes  # the predictor a node is split by, -1 for a leaf
+    threshold: Floats  # what is above it goes to the right
+    begins: NDArray[np.int64]  # where the flags of a split by categories begin, -1 for other nodes
+    flags: NDArray[np.uint8]
+    children: Codes  # left and right
+    stretch: Codes  # start and end
+    members: Codes
+
+    def leaf(self, columns: Sequence[Floats], count: int) -> Places:
+        """Return the leaf each of ``count`` records falls into, by its predictors as splits see them."""
+        node = np.zeros(count, dtype=np.intp)
+        table = np.stack(columns) if columns else np.empty((0, count))
+        moving = np.arange(count)
+        while True:
+            moving = moving[self.column[node[moving]] >= 0]
+            if not moving.size:
+                return node
+            at = node[moving]
+            values = table[self.column[at], moving]
+            begin = self.begins[at]
+            # a number's place among the flags is meaningless, so it looks at the first
+            right = np.where(begin < 0, values > self.threshold[at], self.flags[_flag(begin, values)])
+            node[moving] = self.children[right.astype(np.intp), at]
+
+    def donors(self, leaf: Places, rng: np.random.Generator, *, proper: bool) -> Codes:
+        """Draw one original record from each leaf named: each alike, or by a Bayesian bootstrap of each leaf."""
+        draws = rng.random(leaf.size)
+        start, end = self.stretch[0, leaf], self.stretch[1, leaf]
+        if not proper:
+            place = start + (draws * (end - start)).astype(np.intp)
+        else:
+            masses = np.concatenate([[0.0], np.cumsum(rng.standard_exponential(self.members.size))])
+            sought = masses[start] + draws * (masses[end] - masses[start])
+            place = np.searchsorted(masses, sought, side="right") - 1
+        return np.asarray(self.members[np.clip(place, start, end - 1)])
+
+
+def _flag(begin: NDArray[np.int64], values: Floats) -> Places:
+    return np.where(begin < 0, 0.0, begin + values).astype(np.intp)
+
+
+def fit(predictors: Sequence[Predictor], target: NDArray[np.generic], rows: Codes, rule: Rule) -> Tree:
+    """Fit a tree to these rows of the target: to its mean if it holds floats, to its classes if it holds codes."""
+    ordered = [j for j, found in enumerate(predictors) if found.ordered]
+    nominal = [j for j, found in enumerate(predictors) if not found.ordered]
+    n = target.size
+    inside = np.zeros(n, dtype=bool)
+    inside[rows] = True
+    orders = [predictors[j].order if rows.size == n else _within(predictors[j].order, inside) for j in ordered]
+    aim, criterion, impurity = _aim(target, rows)
+    column, bounds, children, stretch, members, begins, flags = grow(
+        rows,
+        [(order, predictors[j].places) for order, j in zip(orders, ordered, strict=True)],
+        _stacked([predictors[j].places for j in nominal], n),
+        np.array([predictors[j].levels.size for j in nominal], dtype=np.int64),
+        aim,
+        criterion,
+        least=rule.min_leaf,
+        parent=3 * rule.min_leaf,
+        depth=rule.max_depth,
+        tiny=max(rule.cp, LEAST_GAIN) * impurity,
+        cells=rule.cells,
+    )
+    threshold = np.full(column.size, np.inf)
+    for place, j in enumerate(ordered):
+        nodes = np.flatnonzero(column == place)
+        low, high = (predictors[j].levels[bounds[k, nodes]] for k in (0, 1))
+        middle = low / 2 + high / 2
+        threshold[nodes] = np.where(middle < high, np.maximum(middle, low), low)  # rounding must not reach the higher
+    named = np.array([*ordered, *nominal, -1], dtype=np.int32)  # the last one is for leaves
+    return Tree(named[column], threshold, begins, flags, children, stretch, members)
+
+
+def _aim(target: NDArray[np.generic], rows: Codes) -> tuple[Floats, Criterion, float]:
+    """Return the target as trees aim at it, by what they split, and the root's lack of fit."""
+    if target.dtype.kind == "f":
+        values = np.zeros(target.size)
+        present = target[rows].astype(np.float64)
+        scale = np.abs(present).max(initial=0.0) or 1.0
+        scaled = present / scale  # first, so that squares of large numbers stay finite
+        values[rows] = scaled - scaled.mean() if rows.size else scaled
+        return values, "values", float((values[rows] ** 2).sum())
+    sums = np.bincount(target[rows].astype(np.intp))
+    return target.astype(np.float64), "classes", rows.size - float((sums * sums).sum()) / max(rows.size, 1)
+
+
+def _within(order: Codes, inside: Flags) -> Codes:
+    kept: Codes = order[inside[order]]
+    return kept
+
+
+def _stacked(columns: Sequence[Codes], length: int) -> Codes:
+    return np.stack(columns) if columns else np.empty((0, length), dtype=np.int32)
+
+
+# Numbers drawn from between a leaf's values in place of the values themselves
+
+FREQUENT = 10  # a value so many records hold, such as no rent or a round amount, points to nobody
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    """For each original record the stretch its smoothed value is drawn from, and the digits it is rounded to."""
+
+    low: Floats
+    high: Floats
+    decimals: int
+
+    def drawn(self, donors: Codes, rng: np.random.Generator) -> Floats:
+        """Draw a value from the stretch of each donor; a frequent value has a stretch of no length."""
+        low, high = self.low[donors], self.high[donors]
+        draws = rng.random(donors.size)
+        values: Floats = np.where(low == high, low, np.clip(low * (1 - draws) + high * draws, low, high))
+        return rounded(values, self.decimals)
+
+
+def smoothing(tree: Tree, values: Floats, min_leaf: int) -> Smoothing:
+    """Find the stretch of every record: half-way to the next lower and the next higher value in its leaf.
+
+    Values of ``FREQUENT`` records or more stay as they are and bound no stretch. A value alone in its leaf takes the
+    stretch between the values ``min_leaf`` / 2 places below and above it in the file.
+    """
+    low, high = values.copy(), values.copy()
+    rows = tree.members
+    leaf = np.zeros(rows.size, dtype=np.int64)
+    leaf[tree.stretch[0, np.flatnonzero(tree.column < 0)]] = 1
+    leaf = np.cumsum(leaf)
+    distinct, place, counts = np.unique(values[rows], return_inverse=True, return_counts=True)
+    rare = counts[place] < FREQUENT
+    rows, leaf, place = rows[rare], leaf[rare], place[rare]
+    pairs, pair = np.unique(leaf * (distinct.size + 1) + place, return_inverse=True)
+    leaf_of, value_of = np.divmod(pairs, distinct.size + 1)
+    at = distinct[value_of]
+    same = np.diff(leaf_of) == 0  # whether the next pair is of the same leaf
+    middle = at[:-1] / 2 + at[1:] / 2
+    lower, upper = at.copy(), at.copy()
+    lower[1:][same] = middle[same]
+    upper[:-1][same] = middle[same]
+    alone = lower == upper
+    reach = max(min_leaf // 2, 1)
+    lower[alone] = distinct[np.maximum(value_of[alone] - reach, 0)]
+    upper[alone] = distinct[np.minimum(value_of[alone] + reach, distinct.size - 1)]
+    low[rows], high[rows] = lower[pair], upper[pair]
+    return Smoothing(low, high, resolution(distinct))
+
+
+# Synthetic records that equal, in every variable, an original record that is alone with its values
+
+Digests = NDArray[np.uint64]
+
+
+def digests(columns: Sequence[NDArray[Any]]) -> Digests:
+    """Return a number per record that equal records share; others do so once in 10^19 pairs."""
+    found = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        numbers = column.astype(np.float64) + 0.0  # so that -0.0 is 0.0
+        numbers[np.isnan(numbers)] = np.nan  # of one pattern of bits
+        found = _mixed(found ^ numbers.view(np.uint64))
+    return found
+
+
+def alone(found: Digests) -> Digests:
+    """Return the numbers that only one record has, in ascending order."""
+    numbers, counts = np.unique(found, return_counts=True)
+    return np.asarray(numbers[counts == 1])
+
+
+def among(found: Digests, sorted_numbers: Digests) -> NDArray[np.intp]:
+    """Return the places of the records whose number is among these."""
+    if not sorted_numbers.size:
+        return np.empty(0, dtype=np.intp)
+    place = np.minimum(np.searchsorted(sorted_numbers, found), sorted_numbers.size - 1)
+    return np.flatnonzero(sorted_numbers[place] == found)
+
+
+def _mixed(numbers: Digests) -> Digests:
+    """Scatter numbers over all 64 bits, one to one (the finaliser of splitmix64)."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+
+
+# The two tables from which whole households are synthesised: one of households, one of their members
+
 Column = NDArray[Any]
+MEMBERS, PLACE = "members of the household", "place in the household"
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """A table of households with the number of their members, and one of members with what their household has."""
+
+    homes: Microdata
+    persons: Microdata
+    shared: tuple[str, ...]  # the variables of households that are synthesised
+    own: tuple[str, ...]  # the variables of members that are
+    counts: tuple[str, ...]  # those of the shared ones that are the number of members
+
+    @classmethod
+    def of(cls, data: Microdata) -> "Levels":
+        """Part a table in two."""
+        schema = data.schema
+        if schema.household is None:
+            raise NotApplicable("unit='household' needs a schema that names the household")
+        apart = {v.name for v in schema if v.role == "identifier"} | {schema.household, schema.id}
+        level = tuple(name for name in household_level(data) if name not in apart)
+        homes, place = once_per_household(data, level)
+        members = np.bincount(place).astype(np.float64)
+        counts = tuple(
+            name
+            for name in level
+            if schema[name].kind == "numeric" and np.array_equal(data.columns[name], members[place])
+        )
+        shared = tuple(name for name in level if name not in counts)
+        homes = _only(_with(homes, {MEMBERS: members}), (MEMBERS, *shared))
+        own = tuple(v.name for v in schema if v.name not in {*level, *apart})
+        persons = _with(data, {MEMBERS: members[place], PLACE: _places(place)})
+        persons = _only(persons, (MEMBERS, PLACE, *shared, *own))
+        # the weight of a member is drawn last
+        own = tuple(sorted(own, key=lambda name: name == schema.weight))
+        return cls(homes, persons, shared, own, counts)
+
+    def members_of(self, homes: Mapping[str, Column]) -> tuple[Column, dict[str, Column]]:
+        """Return the household of each member of households drawn, and what all members know of theirs."""
+        members = homes[MEMBERS].astype(np.int64)
+        place = np.repeat(np.arange(len(members)), members)
+        known = {name: column[place] for name, column in homes.items()}
+        known[PLACE] = _places(place)
+        return place, known
+
+
+def _places(household: Column) -> Column:
+    """Return the place of each record among those of its household, from 1, in the order of the file.
+
+    >>> _places(np.array([0, 1, 0, 0, 1])).tolist()
+    [1.0, 1.0, 2.0, 3.0, 2.0]
+    """
+    order = np.argsort(household, kind="stable")
+    sizes = np.bincount(household)
+    place = np.empty(len(household))
+    place[order] = np.arange(len(household)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    return place
+
+
+def _with(data: Microdata, columns: Mapping[str, Column]) -> Microdata:
+    for name in columns:
+        if name in data.schema:
+            raise NotApplicable(f"the table has a variable {name!r}, which unit='household' needs; rename it")
+    variables = (*(Variable(name) for name in columns), *data.schema.variables)
+    return replace(data, schema=replace(data.schema, variables=variables), columns={**columns, **data.columns})
+
+
+def _only(data: Microdata, names: tuple[str, ...]) -> Microdata:
+    """Return a table of these variables, without household and id."""
+    schema = replace(data.schema.only(names), household=None, id=None)
+    return replace(data, schema=schema, columns={name: data.columns[name] for name in schema.names})
+
+
+# The method
 
 MOST_CATEGORIES = 5_000  # a table of two such variables still fits
 MOST_REDRAWN = 0.05  # of the records; more would bend the distributions

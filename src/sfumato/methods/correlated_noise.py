@@ -1,6 +1,6 @@
 """Noise with the correlations of the data: added, added and shrunk back, or in place of the data."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from zlib import crc32
 
 import numpy as np
@@ -11,14 +11,140 @@ from sfumato.about import MethodAbout
 from sfumato.core import Method, chosen
 from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
+from sfumato.data.schema import Schema
+from sfumato.data.treatment import PERTURBED
 from sfumato.errors import NotApplicable
 from sfumato.kernels.spread import mean_and_spread
-from sfumato.methods.correlated_parts import learned, root, scaled, synthesised
 from sfumato.methods.microaggregation import ProjectionMicroaggregation
 from sfumato.pair import Half, Masking
+from sfumato.pair.masking import rounded
+from sfumato.pair.statistics import CrossProducts, merged
 from sfumato.registry import catalogued
 
+# Noise with the correlations of a table in parts: covariances of the whole table, draws numbered by record
+
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelatedInParts(Masking):
+    """x' = shrink (x + e) + (1 - shrink) mean, where e are draws of N(0, I) times ``factor``."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    factor: Floats  # one row and one column for each of the names
+    means: Floats
+    shrink: float
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that get noise; a constant has nothing to mask."""
+        return frozenset(name for name, column in zip(self.names, self.factor.T, strict=True) if column.any())
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
+        """Add noise to a variable of a part."""
+        column = self.names.index(name)
+        noise = np.zeros(len(part))
+        for other, weight in zip(self.names, self.factor[:, column].tolist(), strict=True):
+            noise += weight * draws.normal(other, first, len(part))
+        found: Floats = self.shrink * (part.columns[name] + noise) + (1 - self.shrink) * self.means[column]
+        return found
+
+
+def _scaled(covariance: Floats, share: float) -> Floats:
+    """Return so many times a covariance matrix; what is beyond the largest number there is, is refused."""
+    with np.errstate(over="ignore"):
+        found: Floats = share * covariance
+    if not np.isfinite(found).all():
+        raise NotApplicable(
+            f"noise of {share:g} times the covariances goes beyond the largest number there is; rescale the variables, "
+            "or take less"
+        )
+    return found
+
+
+def _learned(half: Half, names: tuple[str, ...], share: float, shrink: float) -> CorrelatedInParts:
+    """Learn means and covariances; the noise has ``share`` times the covariances of the complete records."""
+    moments = half.moments(names)
+    if not np.isfinite(moments.spread).all():
+        raise NotApplicable("a variable has values too large for a covariance; rescale it")
+    empty = [name for name, there in zip(names, moments.present, strict=True) if not there]
+    found = None if empty else half.total(lambda part: _complete(part, names))
+    if found is None or found.weight < 2:
+        number = 0 if found is None else int(found.weight)
+        raise NotApplicable(
+            f"a covariance needs at least two records without missing values; there {'is' if number == 1 else 'are'} "
+            f"{number}"
+        )
+    covariance = _scaled(np.vectorize(rounded)(found.products / (found.weight - 1)), share)
+    covariance = np.where(np.outer(moments.spread, moments.spread) > 0, covariance, 0.0)
+    scale = np.sqrt(np.diag(covariance))
+    unit = np.where(scale > 0, scale, 1.0)
+    factor = root(covariance / np.outer(unit, unit)) * scale
+    means = np.vectorize(rounded)(moments.mean)
+    changed = (half.schema[name].treated(PERTURBED) for name in names)
+    return CorrelatedInParts(half.schema.replace(*changed), names, factor, means, shrink)
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticInParts(Masking):
+    """x' = mean + (z - means of all z) ``factor``, where z are draws of N(0, I); missing values stay missing."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    factor: Floats  # one row and one column for each of the names
+    means: Floats
+    drawn_means: Floats
+    constant: frozenset[str]
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are drawn; a constant stays as it is."""
+        return frozenset(self.names) - self.constant
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Floats:
+        """Draw a variable of a part anew."""
+        column = self.names.index(name)
+        found = np.full(len(part), self.means[column])
+        for other, weight, mean in zip(self.names, self.factor[:, column], self.drawn_means, strict=True):
+            found += weight * (draws.normal(other, first, len(part)) - mean)
+        found[np.isnan(part.columns[name])] = np.nan
+        return found
+
+
+def _synthesised(half: Half, names: tuple[str, ...], draws: Draws) -> SyntheticInParts:
+    """Learn means and covariances, of the records and of the draws, which are then given those of the records."""
+    data = _learned(half, names, 1.0, 1.0)
+    of_draws = merged(half.numbered(lambda part, first: CrossProducts.of(_drawn(names, first, len(part), draws))))
+    covariance = np.vectorize(rounded)(of_draws.products / (of_draws.weight - 1))
+    factor = np.linalg.inv(root(covariance)) @ data.factor
+    return SyntheticInParts(
+        data.schema,
+        names,
+        factor,
+        data.means,
+        np.vectorize(rounded)(of_draws.means),
+        frozenset(names) - data.changes,
+    )
+
+
+def _drawn(names: tuple[str, ...], first: int, count: int, draws: Draws) -> Floats:
+    return np.column_stack([draws.normal(name, first, count) for name in names])
+
+
+def root(matrix: Floats) -> Floats:
+    """Return the symmetric square root, the same in any order of the variables; negative parts count as zero."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def _complete(part: Microdata, names: tuple[str, ...]) -> CrossProducts | None:
+    values = part.numeric(names)
+    values = values[~np.isnan(values).any(axis=1)]
+    return CrossProducts.of(values) if len(values) else None
+
+
+# The method
 
 COMPLETE = "stays missing; means are those of the values present, covariances those of the complete records"
 
@@ -54,12 +180,12 @@ class CorrelatedNoise(Method):
         parameters.number(self, "c", least=0)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, chosen(self, half.schema), self.c, 1.0)
+        return _learned(half, chosen(self, half.schema), self.c, 1.0)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.c))
+        noise = coloured(normal_draws(names, len(data), rng), _scaled(complete_covariance(values), self.c))
         return data.replace(_masked(names, values, values + noise))
 
 
@@ -95,12 +221,12 @@ class KimNoise(Method):
         parameters.number(self, "alpha", least=0)
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
+        return _learned(half, chosen(self, half.schema), self.alpha, float(np.sqrt(1 / (1 + self.alpha))))
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)
         values = data.numeric(names)
-        noise = coloured(normal_draws(names, len(data), rng), scaled(complete_covariance(values), self.alpha))
+        noise = coloured(normal_draws(names, len(data), rng), _scaled(complete_covariance(values), self.alpha))
         shrink = np.sqrt(1 / (1 + self.alpha))
         masked = shrink * (values - noise) + (1 - shrink) * np.nanmean(values, axis=0)
         return data.replace(_masked(names, values, masked))
@@ -134,7 +260,7 @@ class NormalSynthesis(Method):
     def learn(self, half: Half, draws: Draws) -> Masking:
         names = chosen(self, half.schema)
         _refuse_few(len(half), names)
-        return synthesised(half, names, draws)
+        return _synthesised(half, names, draws)
 
     def apply(self, data: Microdata, rng: np.random.Generator) -> Microdata:
         names = self.masked(data)

@@ -17,8 +17,7 @@ from sfumato.data.schema import Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.lattice import Alike, Assessor, Levels, Rows, Search, ValueLoss
-from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
-from sfumato.methods.recoding_losses import named_loss
+from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, named_loss, told_made
 from sfumato.methods.selection import refuse_special
 from sfumato.methods.suppression_sets import sets_asked
 from sfumato.registry import catalogued

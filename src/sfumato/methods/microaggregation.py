@@ -15,8 +15,7 @@ from sfumato.data.treatment import BY_RANK, Treatment
 from sfumato.errors import NotApplicable
 from sfumato.kernels.microaggregation import maximum_distance_groups, mdav_groups
 from sfumato.kernels.spread import mean_and_spread, standardised
-from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats
-from sfumato.methods.ranked import Ranked
+from sfumato.methods.columns import MISSING_STAYS, ColumnMethod, Floats, Ranked
 from sfumato.registry import catalogued
 
 Labels = NDArray[np.intp]

@@ -1,9 +1,9 @@
 """Optimal recoding: the level of each key that keeps records alike and loses least."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import field, replace
-from math import floor, inf
-from typing import Any, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor, inf, isfinite
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -12,15 +12,252 @@ from sfumato.about import MethodAbout
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 from sfumato.data.present import made_missing
-from sfumato.errors import NotApplicable
-from sfumato.kernels.lattice import Alike, Assessor, Found, Levels, Loss, Rows, Search, ValueLoss, Values
-from sfumato.methods.key_ladders import Ladder, checked_hierarchies, ladders, told_made
-from sfumato.methods.lattice import Lattice, Watch, interruptible
-from sfumato.methods.recoding_losses import BY_VALUE, LossName, MeasuredLoss, named_loss
-from sfumato.methods.recoding_models import Diversity, alike, bounds, confidential, refuse_broken
+from sfumato.errors import NotApplicable, ParameterError
+from sfumato.kernels.lattice import (
+    Alike,
+    Assessed,
+    Assessor,
+    Found,
+    Levels,
+    Loss,
+    Rows,
+    Search,
+    ValueLoss,
+    Values,
+    every_node,
+    worst,
+)
+from sfumato.methods.key_ladders import (
+    BY_VALUE,
+    Ladder,
+    LossName,
+    MeasuredLoss,
+    checked_hierarchies,
+    ladders,
+    named_loss,
+    told_made,
+)
 from sfumato.methods.selection import refuse_small_weights, refuse_special
-from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, sets_asked
+from sfumato.methods.suppression_sets import KeysAlike, Sets, checked_sets, places, sets_asked
+from sfumato.pair import Half
 from sfumato.registry import catalogued
+
+# What a search over the levels of the keys found: the best node, those beside it, all that were looked at
+
+Row = Mapping[str, Any]
+Watch = Callable[[Found], None]
+MOST_NODES = 200_000  # of which all figures are kept, if asked
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lattice:
+    """The levels that lose least, and what other levels would have come to.
+
+    ``found`` is the best node, ``keys`` the levels there are. ``exact`` says that no other choice of levels loses
+    less; if the search was stopped, ``bound`` is what any of them loses at least. ``continued`` searches on from there.
+    """
+
+    keys: tuple[Ladder, ...]
+    found: Found
+    search: Search
+    higher_is_better: bool = False
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each key."""
+        return dict(zip(self._names, self._node.levels, strict=True))
+
+    @property
+    def suppressed(self) -> float:
+        """The share of records that lose all their keys."""
+        return self._node.lost.records / self._records
+
+    @property
+    def loss(self) -> float:
+        """What the best levels lose, or the value of the measure that was given."""
+        return self._shown(self.found.loss)
+
+    @property
+    def bound(self) -> float:
+        """What every choice of levels loses at least."""
+        return self._shown(self.found.bound)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no other choice of levels loses less."""
+        return self.found.exact
+
+    @property
+    def nodes(self) -> int:
+        """How many choices of levels there are."""
+        return self.search.assessor.rows.nodes
+
+    @property
+    def checked(self) -> int:
+        """How many of them were looked at."""
+        return self.found.checked
+
+    def beside(self) -> tuple[Row, ...]:
+        """Tell for each key what one level less would cost in risk, and one level more in utility.
+
+        A row has the share of records that would have to be suppressed with one level less, whether that may be, and
+        the loss with one level more; None where there is no such level. If what is asked cannot be kept, the share is
+        of the records that are in the way, and not of what else would have to go.
+        """
+        rows = []
+        for place, key in enumerate(self.keys):
+            level = self._node.levels[place]
+            less = self._moved(place, -1) if level else None
+            more = self._moved(place, 1) if level < key.height else None
+            rows.append(
+                {
+                    "key": key.name,
+                    "level": level,
+                    "levels": key.height,
+                    "less_suppressed": None if less is None else less.lost.records / self._records,
+                    "less_kept": None if less is None else less.kept,
+                    "more_suppressed": None if more is None else more.lost.records / self._records,
+                    "more_loss": None if more is None or not more.kept else self._shown(self.search.loss.value(more)),
+                }
+            )
+        return tuple(rows)
+
+    def table(self) -> tuple[Row, ...]:
+        """List the nodes that were looked at: the level of each key, the records to suppress, whether it is kept."""
+        return tuple(self._row(node) for _, node in sorted(self.search.checked.items()))
+
+    def whole(self) -> tuple[Row, ...]:
+        """List all nodes, those too that the search had no need to look at; no more than 200,000."""
+        if self.nodes > MOST_NODES:
+            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MOST_NODES:,} at most are kept")
+        return tuple(self._row(node) for node in sorted(every_node(self.search), key=lambda node: node.levels))
+
+    def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":
+        """Search on for so long at most, or to the end; whoever interrupts it gets the best so far."""
+        return replace(self, found=_interruptible(self.search, seconds=seconds, watch=watch))
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {level}" for name, level in self.levels.items())
+        return f"<Lattice: {told}; suppressed {self.suppressed:.2%}, loss {self.loss:.4g}, {self.effort()}>"
+
+    def effort(self) -> str:
+        """Say how sure it is that nothing loses less, and what it took."""
+        looked = f"nodes {self.nodes:,}, looked at {self.checked:,}"
+        if self.exact:
+            return f"none loses less ({looked})"
+        least = f"none loses less than {self.bound:.4g}" if isfinite(self.bound) else "others may lose less"
+        return f"stopped before the end, {least} ({looked})"
+
+    @property
+    def _node(self) -> Assessed:
+        assert self.found.node is not None  # a search without any is refused
+        return self.found.node
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(key.name for key in self.keys)
+
+    @property
+    def _records(self) -> int:
+        return self.search.assessor.rows.records
+
+    def _shown(self, loss: float) -> float:
+        return -loss if self.higher_is_better else loss
+
+    def _moved(self, place: int, step: int) -> Assessed:
+        levels = list(self._node.levels)
+        levels[place] += step
+        return self.search.assessor.assess(tuple(levels))[0]
+
+    def _row(self, node: Assessed) -> Row:
+        return {
+            **dict(zip(self._names, node.levels, strict=True)),
+            "suppressed": node.lost.records / self._records,
+            "kept": node.kept,
+            "loss": self._shown(self.search.loss.value(node)) if self.search.loss.bounded else None,
+        }
+
+
+def _interruptible(search: Search, *, seconds: float = inf, nodes: float = inf, watch: Watch | None = None) -> Found:
+    """Run a search; whoever interrupts it gets the best so far, if there is one."""
+    try:
+        return search.run(seconds, nodes, watch)
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        return search.found()
+
+
+# What the classes of a recoded table must keep: records alike, and confidential values of more than one kind
+
+Diversity = Literal["distinct", "entropy"]
+
+
+def _alike(names: tuple[str, ...], asked: Sequence[KeysAlike], risk: float | None) -> tuple[Alike, ...]:
+    """Return the sets of keys by the places of their names."""
+    return tuple(Alike(tuple(sorted(places(names, one.keys))), one.k, risk) for one in asked)
+
+
+def confidential(data: Microdata, stated: tuple[str, ...] | None, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Name the confidential variables: those stated, or of that role, that are no keys."""
+    schema = data.schema
+    named = stated if stated is not None else schema.analysed(role="confidential")
+    for name in named:
+        if name not in schema:
+            raise NotApplicable(schema.unknown(name))
+    names = tuple(name for name in named if name not in keys)
+    if not names:
+        raise NotApplicable(
+            "l and t are about confidential variables, and besides the keys there is none; give confidential=[...], or "
+            'role = "confidential" in the schema'
+        )
+    return names
+
+
+def _bounds(
+    data: Microdata, names: Sequence[str], *, different: int | None, diversity: Diversity, close: float | None
+) -> tuple[Values, ...]:
+    """Return the bounds on what a class tells of each confidential variable."""
+    found = []
+    for name in names:
+        column, kind = data.columns[name], data.schema[name].kind
+        gaps = data.missing(name)
+        values, codes = np.unique(column[~gaps], return_inverse=True)
+        told = np.full(len(column), -1, dtype=np.int32)
+        told[~gaps] = codes
+        if different is not None:
+            found.append(Values(told, len(values), diversity, float(different)))
+        if close is not None:
+            distance: Literal["equal distance", "ordered distance"] = (
+                "equal distance" if kind == "nominal" else "ordered distance"
+            )
+            found.append(Values(told, len(values), distance, close))
+    return tuple(found)
+
+
+def refuse_broken(protected: Microdata, asked: Sequence[KeysAlike], values: Sequence[Values]) -> None:
+    """Refuse a table of which a measure of risk would find that a class breaks a bound on its values.
+
+    The number alike and the risk need no such look: a value made missing agrees with more records than before.
+    """
+    half = Half.of(protected)
+    for one in asked:
+        codes = half.codes(protected, one.keys)
+        for bound in values:
+            found = worst(codes, bound)
+            if found is None:
+                continue
+            if bound.figure in ("distinct", "entropy"):
+                broken = f"of l={bound.bound:g} a class keeps {found:.4g}"
+            else:
+                broken = f"of t={bound.bound:g} a class is {found:.4g} from the file"
+            raise NotApplicable(
+                f"{broken}, once suppressed keys agree with every value and the members of a household lose what one "
+                f"of them lost (keys {', '.join(one.keys)}); give suppression=0, ask for less, or name fewer keys"
+            )
+
+
+# The method
 
 MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
 NODES = 50_000  # looked at if no number is stated
@@ -157,7 +394,8 @@ class OptimalRecoding(Method):
         levels need not be those of ``protect``, which stops by the number of nodes alone.
         """
         return self._searched(
-            Microdata.from_frame(data), lambda one, nodes: interruptible(one, seconds=seconds, nodes=nodes, watch=watch)
+            Microdata.from_frame(data),
+            lambda one, nodes: _interruptible(one, seconds=seconds, nodes=nodes, watch=watch),
         )
 
     def chosen(self, data: Microdata) -> Lattice:
@@ -202,7 +440,7 @@ class OptimalRecoding(Method):
             refuse_small_weights(data)
             weights = data.weights()
         rows = Rows.of([key.codes for key in keys], [key.parents for key in keys], weights)
-        sets, values = alike(names, asked, self.risk), self._values(data, names)
+        sets, values = _alike(names, asked, self.risk), self._values(data, names)
         most = floor(self.suppression * len(data) + 1e-9)
         self._refuse_too_many(rows)
         loss = self._loss(data, rows, keys, sets, values, most)
@@ -223,7 +461,7 @@ class OptimalRecoding(Method):
         if self.l is None and self.t is None:
             return ()
         told = confidential(data, self.confidential, names)
-        return bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
+        return _bounds(data, told, different=self.l, diversity=self.diversity, close=self.t)
 
     def _loss(
         self,

@@ -1,8 +1,8 @@
 """Global recoding: the same coarser categories for every record."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -14,21 +14,223 @@ from sfumato import parameters
 from sfumato.about import MethodAbout
 from sfumato.core import Method
 from sfumato.data import bands, date_bands
-from sfumato.data.dates import day_of, spelled
+from sfumato.data.date_bands import EXAMPLES, Span
+from sfumato.data.dates import day_of, spelled, written_out
 from sfumato.data.draws import Draws
 from sfumato.data.hierarchy import OTHER, Hierarchy, range_names, rarest
 from sfumato.data.merging import classed, listed, merged, places
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Kind, Variable, a_kind
+from sfumato.data.schema import Category, Kind, Schema, Variable, a_kind
 from sfumato.data.treatment import OPEN
 from sfumato.errors import NotApplicable
-from sfumato.methods.bins import checked_bins, of_dates
 from sfumato.methods.key_ladders import checked_hierarchies
-from sfumato.methods.recoded_parts import Ranks, learned
-from sfumato.methods.recoded_ranks import ranks_of_bins, ranks_of_groups, ranks_of_level
 from sfumato.methods.selection import checked, keys_or_all, refuse_special
 from sfumato.pair import Half, Masking
+from sfumato.pair.masking import category_weights
+from sfumato.pair.sorting import Ordered
+from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued, parameter_class
+
+# Stated classes of a number or a date: what may be said, checked before any table is seen
+
+
+def _checked_bins(owner: object, bins: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bins by variable as a width, rising cuts, or named classes in their order."""
+    good: dict[str, Any] = {}
+    for name, stated in bins.items():
+        where = f"bins of {name!r}"
+        if isinstance(stated, Mapping):
+            good[name] = _checked_classes(owner, where, stated)
+        elif isinstance(stated, tuple):
+            places = [_place(cut) for cut in stated]
+            known = bool(places) and not any(map(math.isnan, places)) and not _mixed(stated)
+            if not known or any(a >= b for a, b in pairwise(places)):
+                raise parameters.refuse(owner, f"{where} must be cut points that rise; got {stated!r}")
+            good[name] = tuple(map(written_out, stated))
+        elif _is_width(stated):
+            good[name] = stated
+        else:
+            raise parameters.refuse(
+                owner,
+                f"{where} must be a width above 0, of a date {EXAMPLES}, a list of cut points or a dict of "
+                f"classes; got {stated!r}",
+            )
+    return good
+
+
+def _checked_classes(owner: object, where: str, stated: Mapping[Any, Any]) -> dict[str, Any]:
+    for label, ends in stated.items():
+        pair = isinstance(ends, tuple) and len(ends) == 2
+        if not isinstance(label, str) or not pair or not _low(ends) < _high(ends):
+            raise parameters.refuse(
+                owner, f"{where} must name each class by its two ends, such as {{'young': [0, 30]}}; got {stated!r}"
+            )
+    if len(stated) < 2:
+        raise parameters.refuse(owner, f"{where}: one class leaves nothing of the variable; use VariableRemoval")
+    if _mixed(end for ends in stated.values() for end in ends if end is not None):
+        raise parameters.refuse(owner, f"{where} must have numbers or dates for ends, not both; got {stated!r}")
+    ordered = sorted(stated.items(), key=lambda item: _low(item[1]))
+    for (one, ends), (other, following) in pairwise(ordered):
+        if _high(ends) > _low(following):
+            raise parameters.refuse(owner, f"{where}: {one!r} and {other!r} overlap")
+    return {label: tuple(map(written_out, ends)) for label, ends in ordered}
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_width(stated: Any) -> bool:
+    """Tell whether a number is a width, or a text a span of the calendar."""
+    return Span.of(stated) is not None if isinstance(stated, str) else _finite(stated) and stated > 0
+
+
+def _place(value: Any) -> float:
+    """Return a number, or a date in days; NaN where it is neither."""
+    found = float(value) if _finite(value) else day_of(value)
+    return math.nan if found is None else found
+
+
+def _low(ends: tuple[Any, Any]) -> float:
+    return -math.inf if ends[0] is None else _place(ends[0])
+
+
+def _high(ends: tuple[Any, Any]) -> float:
+    return math.inf if ends[1] is None else _place(ends[1])
+
+
+def _mixed(values: Iterable[Any]) -> bool:
+    return len({_finite(value) for value in values}) > 1
+
+
+def _of_dates(stated: Any) -> bool:
+    """Tell whether bins are those of a date: a span, or cut points and ends that are dates."""
+    if isinstance(stated, Mapping):
+        return not any(_finite(end) for ends in stated.values() for end in ends)
+    return isinstance(stated[0] if isinstance(stated, tuple) else stated, str)
+
+
+# Variables of a table in parts recoded: what each value becomes is learned from the values of the whole table
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+# how a variable is recoded: given the values that occur, each once, and how many records have each
+Recode = Callable[[Variable, NDArray[Any], NDArray[np.int64]], tuple[Variable, NDArray[Any]]]
+# the ranks of the values of a number, beside the ends, that its classes follow from
+Ranks = Callable[[Ordered], Iterable[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class RecodedInParts(Masking):
+    """By variable, what each code becomes, or the code of each run of numbers between two edges."""
+
+    schema: Schema
+    codes: Mapping[str, Codes]  # by old code; the last is that of a missing value
+    runs: Mapping[str, tuple[Floats, Codes]]
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are recoded."""
+        return frozenset((*self.codes, *self.runs))
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> Codes:
+        """Recode a variable of a part."""
+        column = part.columns[name]
+        if name in self.codes:
+            return np.take(self.codes[name], column)
+        edges, codes = self.runs[name]
+        recoded = np.take(codes, np.searchsorted(edges, column, side="right"))
+        recoded[np.isnan(column)] = -1
+        return recoded
+
+
+def _learned(
+    half: Half, names: Iterable[str], recode: Recode, told: Callable[[Variable], Ranks | None]
+) -> RecodedInParts:
+    """Learn how the variables of a table are recoded, from the values that occur and how often each does.
+
+    Where these take too much memory, from those whose ranks are ``told``; None: all are needed.
+    """
+    codes: dict[str, Codes] = {}
+    runs: dict[str, tuple[Floats, Codes]] = {}
+    changed = []
+    for name in names:
+        variable = half.schema[name]
+        if variable.quantitative:
+            ranks, found = told(variable), half.values_if_they_fit(name)
+            few = found is None and ranks is not None
+            if found is None:
+                found = half.values(name) if ranks is None else _some(half, name, ranks)
+            made, column = recode(variable, found.values, found.counts)
+            if made is not variable:
+                codes_of = column.astype(np.int32, copy=False)
+                runs[name] = _between(made) if few else _runs(found.values, codes_of)
+        else:
+            counts = half.total(partial(category_weights, name, len(variable.categories)))["records"]
+            there = np.flatnonzero(counts).astype(np.int32)
+            made, column = recode(variable, there, counts[there])
+            if made is not variable:
+                codes[name] = np.full(len(variable.categories) + 1, -1, dtype=np.int32)
+                codes[name][there] = column
+        changed.append(made)
+    return RecodedInParts(half.schema.replace(*changed), codes, runs)
+
+
+def _some(half: Half, name: str, ranks: Ranks) -> Values:
+    ordered = Ordered.of(half, name)
+    return ordered.around(ranks(ordered))
+
+
+def _between(classes: Variable) -> tuple[Floats, Codes]:
+    """Return where each class of a number but the first begins, and the codes of all."""
+    number = len(classes.categories)
+    return np.array(classes.treatment.cuts[: number - 1], dtype=np.float64), np.arange(number, dtype=np.int32)
+
+
+def _runs(values: Floats, codes: Codes) -> tuple[Floats, Codes]:
+    """Put neighbouring values of the same code together: the first value of each run but the first, and the codes.
+
+    >>> edges, codes = _runs(np.array([1.0, 2.0, 5.0, 9.0]), np.array([0, 0, 1, 1], dtype=np.int32))
+    >>> edges.tolist(), codes.tolist()
+    ([5.0], [0, 1])
+    """
+    starts = np.flatnonzero(np.diff(codes)) + 1
+    return values[starts], codes[np.append(0, starts)] if len(codes) else np.full(1, -1, dtype=np.int32)
+
+
+# Which values of a number tell its classes, by rank, where not all of them fit into memory; the ends always do
+
+
+def _ranks_of_bins(stated: Any) -> Ranks | None:
+    """Return what tells the values beside the ends of named classes; widths and cuts need none, spans of dates all."""
+    if isinstance(stated, str):
+        return None
+    if not isinstance(stated, Mapping):
+        return _none
+    ends = {end for pair in stated.values() for end in pair if end is not None}
+    return partial(_beside, places=sorted(end if (day := day_of(end)) is None else day for end in ends))
+
+
+def _ranks_of_level(hierarchy: Hierarchy) -> Ranks | None:
+    """Return what tells that a level by widths or cuts needs no further values; None: rows and spans need all."""
+    return _none if hierarchy.widths or hierarchy.cuts else None
+
+
+def _ranks_of_groups(ordered: Ordered, groups: int) -> list[int]:
+    """Return the ranks of the values nearest to the boundaries of groups of equal size, and one more than groups."""
+    ideal = len(ordered) * np.arange(1, groups) / groups  # as in ``bands.equal_counts``
+    return [*(max(math.ceil(records) - 1, 0) for records in ideal.tolist()), *ordered.least(groups + 1)]
+
+
+def _none(_: Ordered) -> tuple[int, ...]:
+    return ()
+
+
+def _beside(ordered: Ordered, places: list[float]) -> list[int]:
+    return [ordered.rank_of(place) for place in places] if len(ordered) else []
+
+
+# The method
 
 Times = NDArray[np.int64] | None
 Column = tuple[Variable, NDArray[Any]]
@@ -114,7 +316,7 @@ class GlobalRecoding(Method):
                 raise parameters.refuse(
                     self, f"map of {name!r} must be a dict from category to group, neither missing; got {pairs!r}"
                 )
-        object.__setattr__(self, "bins", self.bins and parameters.frozen(checked_bins(self, self.bins)))
+        object.__setattr__(self, "bins", self.bins and parameters.frozen(_checked_bins(self, self.bins)))
         object.__setattr__(self, "hierarchy", self.hierarchy and checked_hierarchies(self, self.hierarchy))
         object.__setattr__(self, "level", parameters.frozen(self.level))
         _check_levels(self, self._levels())
@@ -185,17 +387,17 @@ class GlobalRecoding(Method):
         return data.recast(changed, f"{type(self).__name__}: {'; '.join(said)}")
 
     def learn(self, half: Half, draws: Draws) -> Masking:
-        return learned(half, self.masked(half.parts[0]), self._recoded, self._told)
+        return _learned(half, self.masked(half.parts[0]), self._recoded, self._told)
 
     def _told(self, variable: Variable) -> Ranks | None:
         """Return what tells of which ranks the values are that a number's classes follow from; None: of all."""
         name = variable.name
         if name in (self.bins or {}):
-            return ranks_of_bins((self.bins or {})[name])
+            return _ranks_of_bins((self.bins or {})[name])
         if name in self._levels():
             hierarchy = (self.hierarchy or {}).get(name, variable.hierarchy)
-            return None if hierarchy is None else ranks_of_level(hierarchy)
-        return partial(ranks_of_groups, groups=self.groups or 0)
+            return None if hierarchy is None else _ranks_of_level(hierarchy)
+        return partial(_ranks_of_groups, groups=self.groups or 0)
 
     def _recoded(self, variable: Variable, column: NDArray[Any], times: Times = None) -> Column:
         """Recode a column; ``times``: each value stands once, for so many records."""
@@ -230,12 +432,12 @@ class GlobalRecoding(Method):
             raise NotApplicable(f"variable {name!r} is {variable.kind}; bins are for numbers and dates, give a map")
         if np.isnan(column).all():
             return variable, column
-        if variable.kind == "date" and not of_dates(stated):
+        if variable.kind == "date" and not _of_dates(stated):
             raise NotApplicable(
                 f"variable {name!r} is a date, so its bins are {date_bands.EXAMPLES}, or cut points as dates, such as "
                 f"['1950-01-01', '1980-01-01']; got {stated!r}"
             )
-        if variable.kind != "date" and of_dates(stated):
+        if variable.kind != "date" and _of_dates(stated):
             raise NotApplicable(f"bins of {name!r} are those of a date, but it is numeric; give numbers: {{'age': 5}}")
         if isinstance(stated, Mapping):
             return self._named(variable, column, stated)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -17,16 +17,42 @@ from sfumato.data.bands import is_whole, shown
 from sfumato.data.draws import Draws
 from sfumato.data.merging import listed, merged, places
 from sfumato.data.microdata import Microdata
-from sfumato.data.schema import Category, Variable
+from sfumato.data.schema import Category, Schema, Variable
 from sfumato.data.treatment import Treatment
 from sfumato.errors import NotApplicable
-from sfumato.methods.ends_in_parts import EndsInParts
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
 from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Sums, Values
 from sfumato.registry import catalogued
+
+# Ends of variables coded in a table in parts: limits are those of the whole table
+
+
+@dataclass(frozen=True, eq=False)
+class EndsInParts(Masking):
+    """By variable, the least and the greatest number to be published, or what each code becomes."""
+
+    schema: Schema
+    limits: Mapping[str, tuple[float, float]]
+    codes: Mapping[str, NDArray[np.int32]]  # by old code; the last is that of a missing value
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables whose ends are coded."""
+        return frozenset((*self.limits, *self.codes))
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
+        """Code the ends of a variable of a part."""
+        column = part.columns[name]
+        if name in self.codes:
+            return np.take(self.codes[name], column)
+        coded: NDArray[Any] = np.clip(column, *self.limits[name])
+        return coded
+
+
+# The method
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of a sum of weights: it must not put one more value beyond a limit

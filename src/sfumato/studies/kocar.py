@@ -33,7 +33,7 @@ from sfumato.methods import (
 from sfumato.studies.kocar_scores import other_weights, scored, together
 from sfumato.studies.study import Curve, Figure, Finding, Line, Study
 from sfumato.utility import GlobalDataUtility
-from sfumato.utility.global_utility.distribution import worth
+from sfumato.utility.global_utility.univariate import worth
 
 SOURCE = (
     "S. Kocar, A universal global measure of univariate and bivariate data utility for anonymised microdata, "

@@ -18,7 +18,7 @@ from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
 from sfumato.utility.association import REASONS, Column, pair_tests
-from sfumato.utility.table_statistics import DENSE, MOST_TABLES, means_of_tables
+from sfumato.utility.table_utility import DENSE, MOST_TABLES, means_of_tables
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Sums
 from sfumato.registry import catalogued
-from sfumato.utility.joint_distribution import Ordered
+from sfumato.utility.distribution_functions import Ordered
 
 Floats = NDArray[np.float64]
 Units = Literal["standard deviations", "own"]

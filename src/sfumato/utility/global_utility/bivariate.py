@@ -1,17 +1,108 @@
 """What is left of the association of each pair of variables: the three steps of section 3.4 and Figure 2."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.microdata import Floats
-from sfumato.utility.association import REASONS, TESTS, Column, PairTests, pair_tests, turned
-from sfumato.utility.global_utility.sides import Side
+from sfumato.data.recoding import Recoding
+from sfumato.kernels.stretches import same_values
+from sfumato.pair import Half, Pair
+from sfumato.utility.association import REASONS, TESTS, Column, PairTests, Scale, normal, pair_tests, turned
 from sfumato.utility.global_utility.univariate import Weights
+
+# The variables laid out for the tests of pairs; what is known of the original's columns is kept for all candidates
+
+Normality = Literal["original", "each"]
+NORMAL = 0.05  # level of the test of normality
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One variable as the tests take it: on its own footing in each table, and on the common one for directions."""
+
+    name: str
+    before: Column
+    after: Column  # the same object as ``before`` where the protected table has the same values
+    shared: tuple[Column, Column] | None  # None where which category became which cannot be told
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the protected table has the values of the original, record by record."""
+        return self.after is self.before
+
+
+def sides(pair: Pair, original: Half, names: Iterable[str], normality: Normality) -> tuple[list[Side], list[str]]:
+    """Lay out variables of two tables in memory with their places in Table 1, and note what should be known of them.
+
+    ``original`` keeps what depends on the original alone.
+    """
+    found, other = [], []
+    for name in names:
+        before, footing = _original(pair, original, name), pair.footing(name)
+        kind = pair.original.schema[name].kind
+        if kind == footing.kind and _untouched(before.values, footing):
+            found.append(Side(name, before, before, (before, before)))
+            continue
+        if normality == "original" and kind == footing.kind:
+            after = before.scale
+            if after == "normal" and _scale(footing.kind, footing.protected, original.aside) != after:
+                other.append(name)
+        else:
+            after = _scale(footing.kind, footing.protected, original.aside)
+        found.append(_side(before, footing, after, original.aside))
+    said = f"normal in the original only, tested as if in both tables: {', '.join(other)}"
+    return found, [said] if other else []
+
+
+def _original(pair: Pair, half: Half, name: str) -> Column:
+    """Return a variable of the original as the tests take it."""
+    variable, column = pair.original.schema[name], pair.original.column(name)
+    kept: Column = half.keep(
+        ("column of the tests of pairs", name),
+        lambda: Column(name, _scale(variable.kind, column, half.aside), column, len(variable.categories), half.aside),
+    )
+    return kept
+
+
+def _side(before: Column, footing: Recoding, scale: Scale, aside: Path | None) -> Side:
+    name, count = before.name, len(footing.categories)
+    after = Column(name, scale, footing.protected, count, aside)
+    if "nominal" not in (before.scale, scale):
+        return Side(name, before, after, (before, after))
+    if not footing.comparable:
+        return Side(name, before, after, None)
+    as_before = (before.scale, before.count) == (scale, count) and footing.original is before.values
+    common = before if as_before else Column(name, scale, footing.original, count, aside)
+    return Side(name, before, after, (common, after))
+
+
+def _untouched(column: NDArray[Any], footing: Recoding) -> bool:
+    """Tell whether the protected column is the original's, with codes that mean the same."""
+    if not footing.comparable or not _same(column, footing.protected):
+        return False
+    return footing.original is column or _same(column, footing.original)
+
+
+def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one is other or same_values(one, other)
+
+
+def _scale(kind: str, column: NDArray[Any], aside: Path | None) -> Scale:
+    """Place a variable among the four types of Table 1."""
+    if kind == "nominal":
+        return "nominal"
+    if kind == "ordinal":
+        return "ordinal"
+    return "normal" if normal(column, aside)[1] >= NORMAL else "skewed"
+
+
+# The three steps
 
 Changed = Literal["left open", "same test"]  # a variable that became classes, beside a nominal one
 NUMBERS = ("skewed", "normal")
@@ -383,3 +474,51 @@ def _opposite(
             places = places[found > 0]
     opposite[places] = True
     return opposite
+
+
+# What the number of records alone does to the score: the same differences, tested with fewer records
+
+SURVEY_RECORDS = 1_000  # of a usual survey
+
+
+def pair_utilities(sides: Sequence[Side], pairs: Pairs, threshold: float, records: int = SURVEY_RECORDS) -> Floats:
+    """Return the utility of each pair if its coefficients came from no more than so many records.
+
+    Fewer pairs are significant then: what is in neither table counts 1, what is in one only 0, the others as before.
+    """
+    seen = p_with(pairs.before, [s.before for s in sides], records) < threshold
+    seen_after = p_with(pairs.after, [s.after for s in sides], records) < threshold
+    judged = (pairs.unknown | ~np.isnan(pairs.utility)) & (pairs.after.reason == 0)
+    found = pairs.utility.copy()
+    found[judged & ~seen & ~seen_after] = 1.0
+    found[judged & (seen != seen_after)] = 0.0
+    return pairs.charged(found)
+
+
+def p_with(tests: PairTests, columns: Sequence[Column], records: int) -> Floats:
+    """Return the P values that these coefficients would have with no more than so many records, never smaller ones.
+
+    The degrees of freedom are those of all categories that occur in a variable.
+    """
+    from scipy.special import betainc, chdtrc, fdtrc
+
+    used = np.array([column.used if column.scale == "nominal" else 2 for column in columns], dtype=np.float64)
+    freedom = np.maximum((used[tests.first] - 1) * (used[tests.second] - 1), 1.0)
+    share = np.clip(np.nan_to_num(tests.squared), 0.0, 1.0)
+    p = tests.p.copy()
+    for name in TESTS[:3]:
+        where = (tests.test == TESTS.index(name)) & (tests.effective > records)
+        free, part = freedom[where], share[where]
+        if name == "chi-squared":
+            found = chdtrc(free, tests.statistic[where] * records / tests.effective[where])
+        elif name == "Kruskal-Wallis":
+            found = chdtrc(free, (records - 1) * part)
+        else:
+            with np.errstate(divide="ignore"):
+                found = fdtrc(
+                    free, np.maximum(records - free - 1, 1.0), part / free / ((1 - part) / (records - free - 1))
+                )
+        p[where] = np.fmax(p[where], found)
+    where = np.isin(tests.test, CORRELATIONS) & (tests.effective > records)
+    p[where] = np.fmax(p[where], betainc(records / 2 - 1, 0.5, 1 - share[where]))
+    return p

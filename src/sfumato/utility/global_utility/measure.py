@@ -1,7 +1,11 @@
 """Global data utility: what survives of every variable and every pair, whatever was done to the file."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
 from typing import Any, get_args
 
 import numpy as np
@@ -12,26 +16,214 @@ from sfumato.core import Measure, chosen
 from sfumato.data.microdata import Floats
 from sfumato.data.schema import Schema
 from sfumato.errors import NotApplicable
-from sfumato.measurement import Measurement
+from sfumato.measurement import Measurement, Table
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
 from sfumato.utility.association import WEIGHTED, pair_tests
-from sfumato.utility.global_utility import bivariate, multivariate, notes, sample_size, univariate, wording
-from sfumato.utility.global_utility.bivariate import Changed, Pairs
-from sfumato.utility.global_utility.coarsening import Alternative
-from sfumato.utility.global_utility.deletion import Deletion, comparisons_left, left, side_by_side
+from sfumato.utility.global_utility import bivariate, multivariate, univariate, wording
+from sfumato.utility.global_utility.bivariate import SURVEY_RECORDS, Changed, Normality, Pairs, sides
+from sfumato.utility.global_utility.coarsening import Alternative, Deletion, comparisons_left, left, side_by_side
 from sfumato.utility.global_utility.multivariate import Outcome
-from sfumato.utility.global_utility.progress import bar
-from sfumato.utility.global_utility.score import Score
-from sfumato.utility.global_utility.sides import Normality, sides
-from sfumato.utility.global_utility.univariate import Weights
-from sfumato.utility.models.model import Model, as_models
+from sfumato.utility.global_utility.univariate import VariableUtility, Weights
+from sfumato.utility.models.formula import Model, as_models
+
+# A bar for long comparisons, shown where somebody asked for it and sits at a terminal
+
+LONG = 50_000_000  # pairs times records from which a bar is worth it: about a second
+_SHOWN: ContextVar[bool] = ContextVar("shown", default=False)
+
+
+@contextmanager
+def shown() -> Iterator[None]:
+    """Show a bar for comparisons made inside this block: for commands, whose own bar does not run meanwhile.
+
+    >>> with shown():
+    ...     pass  # measure.evaluate(original, protected)
+    """
+    before = _SHOWN.set(True)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(before)
+
+
+@contextmanager
+def bar(pairs: int, records: int) -> Iterator[Callable[[int], None] | None]:
+    """Give what is to be told how many pairs are done so far, or None where nobody watches or the work is short."""
+    if not _SHOWN.get() or pairs * records < LONG:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (
+        TextColumn("testing pairs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=pairs)
+        yield lambda done: progress.update(task, completed=done)
+
+
+# From what is left of each variable, pair and model to one figure, its parts and its tables
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """Everything that was compared, with the weight of the univariate half."""
+
+    variables: Sequence[VariableUtility]
+    pairs: Pairs
+    outcomes: Sequence[Outcome]
+    univariate_weight: float
+    importance: Mapping[str, float] = field(default_factory=dict)  # what a variable counts, 1 where nothing is said
+    fewer: Floats | None = None  # the utility of each pair with no more than ``RECORDS`` records; None: there are none
+
+    @cached_property
+    def alone(self) -> Floats:
+        """The utility of each variable by itself; NaN where it cannot be told."""
+        return np.array([np.nan if v.utility is None else v.utility for v in self.variables])
+
+    @cached_property
+    def together(self) -> Floats:
+        """The mean utility of each variable's pairs."""
+        return self._of_pairs(self.pairs.means)
+
+    @cached_property
+    def alone_by_effect(self) -> Floats:
+        """As ``alone``, in the effect-size view."""
+        return np.array([np.nan if v.effect is None else v.effect for v in self.variables])
+
+    @cached_property
+    def together_by_effect(self) -> Floats:
+        """As ``together``, in the effect-size view."""
+        return self._of_pairs(self.pairs.effect_means)
+
+    def _of_pairs(self, means: Floats) -> Floats:
+        """Take each variable's mean; the pairs of a removed one count 0."""
+        if len(self.variables) == 1:
+            return np.array([np.nan])  # a variable alone has no pairs, gone or not
+        place = {name: i for i, name in enumerate(self.pairs.names)}
+        return np.array([0.0 if v.removed else means[place[v.name]] for v in self.variables])
+
+    def value(self) -> float:
+        """Return the mean of the two halves, as they are weighed."""
+        return self._joined(self.alone, self.together)
+
+    def with_fewer(self) -> float | None:
+        """Return the value if no more than ``RECORDS`` records had been tested; None where there are no more."""
+        if self.fewer is None:
+            return None
+        alone = [v.utility_with(SURVEY_RECORDS) for v in self.variables]
+        found = np.array([np.nan if utility is None else utility for utility in alone])
+        return self._joined(found, self._of_pairs(self.pairs.mean(self.fewer)))
+
+    @property
+    def unknown(self) -> bool:
+        """Whether of a variable or a pair that the original tells of it is not known how much is left."""
+        return bool(self.pairs.unknown.any()) or any(v.unknown for v in self.variables)
+
+    def interval(self) -> tuple[float, float]:
+        """Return the least and the greatest value, whatever became of the variables and pairs of which it is not told.
+
+        They count 0, and as much as they can be.
+        """
+        untold = np.array([v.unknown for v in self.variables])
+        most = np.array([v.most for v in self.variables])
+        ends = []
+        for bound, pairs in ((0.0, self.pairs.least()), (most, self.pairs.most())):
+            ends.append(self._joined(np.where(untold, bound, self.alone), self._of_pairs(self.pairs.mean(pairs))))
+        return ends[0], ends[1]
+
+    def multivariate(self) -> float:
+        """Return the weighted mean over models and scales."""
+        return float(np.average([o.utility for o in self.outcomes], weights=[o.weight for o in self.outcomes]))
+
+    def reduction(self) -> float:
+        """Return the global reduction coefficient of the variables removed: GRC = n'(n' - 1) / n(n - 1)."""
+        kept, every = sum(not v.removed for v in self.variables), len(self.variables)
+        return kept * (kept - 1) / (every * (every - 1)) if every > 1 else 1.0
+
+    def parts(self, *, reduction: bool) -> dict[str, float]:
+        """Name the parts that can be told."""
+        found = {"univariate": self._mean(self.alone), "bivariate": self._mean(self.together)}
+        if self.outcomes:
+            found["multivariate"] = self.multivariate()
+        if reduction:
+            found["reduction"] = self.reduction()
+        found |= {
+            "effect size": self._joined(self.alone_by_effect, self.together_by_effect),
+            "effect size, univariate": self._mean(self.alone_by_effect),
+            "effect size, bivariate": self._mean(self.together_by_effect),
+        }
+        return {name: part for name, part in found.items() if not np.isnan(part)}
+
+    def by_variable(self) -> dict[str, float]:
+        """Return what is left of each variable, by itself and in its pairs."""
+        halves = zip(self.variables, self.alone.tolist(), self.together.tolist(), strict=True)
+        own = {variable.name: self._weighed(alone, together) for variable, alone, together in halves}
+        return {name: figure for name, figure in own.items() if not np.isnan(figure)}
+
+    def by_pair(self) -> dict[tuple[str, str], float]:
+        """Return what is left of each pair that can be compared."""
+        return {(r["first"], r["second"]): r["utility"] for r in self._pair_rows if r["utility"] is not None}
+
+    def tables(self) -> Mapping[str, Table]:
+        """Lay out every test."""
+        means = [None if np.isnan(mean) else float(mean) for mean in self.together]
+        tables: dict[str, Table] = {
+            "variables": tuple(v.row(mean) for v, mean in zip(self.variables, means, strict=True)),
+            "pairs": self._pair_rows,
+        }
+        if self.outcomes:
+            tables["models"] = tuple(row for outcome in self.outcomes for row in outcome.rows())
+        return tables
+
+    @cached_property
+    def _pair_rows(self) -> tuple[Mapping[str, Any], ...]:
+        labels = {v.name: v.label for v in self.variables}
+        lost = {v.name for v in self.variables if v.removed}
+        gone = [pair for pair in combinations(labels, 2) if lost & set(pair)] if lost else []
+        return (*self.pairs.rows(labels), *(bivariate.removed_row(*pair, labels) for pair in gone))
+
+    def _joined(self, alone: Floats, together: Floats) -> float:
+        """Take the means of both halves over the variables, and weigh them."""
+        return self._weighed(self._mean(alone), self._mean(together))
+
+    def _weighed(self, alone: float, together: float) -> float:
+        """Weigh the two halves; where one cannot be told, the other stands alone."""
+        halves = [(alone, self.univariate_weight), (together, 1 - self.univariate_weight)]
+        told = [(half, weight) for half, weight in halves if not np.isnan(half)]
+        if not told:
+            return float("nan")
+        total = sum(weight for _, weight in told)
+        return sum(half * weight for half, weight in told) / total if total > 0 else told[0][0]
+
+    def _mean(self, values: Floats) -> float:
+        """Return the mean over the variables that can be told, each counting as much as it is worth."""
+        told = ~np.isnan(values)
+        if not told.any():
+            return float("nan")
+        if not self.importance:
+            return float(values[told].mean())
+        weights = np.array([self.importance.get(v.name, 1.0) for v in self.variables])
+        return float(np.average(values[told], weights=weights[told]))
+
+
+# The measure
 
 CAVEAT = (
     "it rests on P values, which fall as records grow: compare protections of one file, not files, and read it beside "
     "its effect-size view"
 )
-FEWER = f"with {sample_size.RECORDS:,} records"
+FEWER = f"with {bivariate.SURVEY_RECORDS:,} records"
 
 
 @catalogued(
@@ -223,12 +415,12 @@ class GlobalDataUtility(Measure):
         return self._measured(
             score,
             (
-                *notes.one_sided_notes(pair, names, asked=self.variables is not None, reduction=self.reduction),
+                *wording.one_sided_notes(pair, names, asked=self.variables is not None, reduction=self.reduction),
                 *said,
                 *of_pairs,
-                *notes.missing_notes(variables, charged=still is not None),
-                *notes.untold_notes(variables, pairs),
-                *notes.size_notes(variables, pairs, records, self.threshold),
+                *wording.missing_notes(variables, charged=still is not None),
+                *wording.untold_notes(variables, pairs),
+                *wording.size_notes(variables, pairs, records, self.threshold),
                 *(f"{o.name}: 0, for {o.note}" for o in outcomes if o.note),
             ),
         )
@@ -257,9 +449,9 @@ class GlobalDataUtility(Measure):
                 ),
             )
             pairs = bivariate.compared(found, before, self.threshold, weights, progress, self.changed_kinds, charge)
-        if records <= sample_size.RECORDS:
+        if records <= bivariate.SURVEY_RECORDS:
             return pairs, None, said
-        return pairs, sample_size.pair_utilities(found, pairs, self.threshold), said
+        return pairs, bivariate.pair_utilities(found, pairs, self.threshold), said
 
     def _multivariate(self, pair: Pair, columns: Pair, schema: Schema) -> list[Outcome]:
         models = as_models(self, self.models) if self.models else ()
@@ -273,11 +465,11 @@ class GlobalDataUtility(Measure):
         if score.unknown:
             ends = [self._whole(score, end) for end in score.interval()]
             parts |= dict(zip(("lowest possible", "highest possible"), ends, strict=True))
-            said = (*said, notes.interval_note(score.variables, score.pairs, value, ends))
+            said = (*said, wording.interval_note(score.variables, score.pairs, value, ends))
         fewer = score.with_fewer()
         if fewer is not None:
             parts[FEWER] = self._whole(score, fewer)
-            said = (*said, notes.fewer_note(value, parts[FEWER]))
+            said = (*said, wording.fewer_note(value, parts[FEWER]))
         return self.measurement(
             value,
             parts=parts,

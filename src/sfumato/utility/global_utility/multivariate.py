@@ -17,12 +17,9 @@ import numpy as np
 from sfumato.data.microdata import Floats, Microdata
 from sfumato.data.schema import Schema, a_kind
 from sfumato.errors import NotApplicable
-from sfumato.utility.models.design import Coding, Design
-from sfumato.utility.models.generalised import estimate
-from sfumato.utility.models.linear import gather
-from sfumato.utility.models.model import Model
-from sfumato.utility.models.rows import Rows, Usable
-from sfumato.utility.models.statistics import Sufficient, filled, triangle
+from sfumato.utility.models.design import Coding, Design, Rows, Usable
+from sfumato.utility.models.fitting import Sufficient, filled, gather, maximum_likelihood, triangle
+from sfumato.utility.models.formula import Model
 
 Figures = Mapping[str, float]  # coefficients by name; NaN where there is none
 RATIOS = ("odds ratio", "rate ratio")
@@ -132,7 +129,7 @@ def _linear(design: Design, moments: Sufficient, rows: Rows) -> Figures:
 
 def _likelihood(design: Design, moments: Sufficient, rows: Rows) -> Figures:
     """Return Cox and Snell's R squared, 1 - (L0 / L)^(2/n), and the odds (or rate) ratios."""
-    coefficients = estimate(design, moments, robust=False).coefficients
+    coefficients = maximum_likelihood(design, moments, robust=False).coefficients
     logistic = design.model.family == "logistic"
     place = {column: j for j, column in enumerate(moments.columns)}
     mean = float(moments.means[place[design.response]])

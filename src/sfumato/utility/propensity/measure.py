@@ -1,20 +1,114 @@
 """Propensity score utility: how well a model tells from which of the two tables a record comes."""
 
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
+from sfumato.kernels import available_threads
+from sfumato.kernels.trees import LEAST_LEAF as LEAST_LEAF
+from sfumato.kernels.trees import LEAST_SPLIT as LEAST_SPLIT
+from sfumato.kernels.trees import LackOfFit as LackOfFit
+from sfumato.kernels.trees import grow_pruned
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.utility.propensity import groups, logistic, scores, tree
+from sfumato.utility.propensity import logistic, scores
 from sfumato.utility.propensity.in_parts import BothFiles
-from sfumato.utility.propensity.pooled import Pooled, pool
-from sfumato.utility.propensity.terms import Degree, design
+from sfumato.utility.propensity.logistic import Degree, design
+from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, balanced, pool
+
+# Classification trees with the stopping and collapsing rules of rpart, and their pMSE when files are drawn by lot
+
+
+class TreeSizes(NamedTuple):
+    """The records that a node needs to be split, and that each side of a split needs."""
+
+    split: int = LEAST_SPLIT
+    leaf: int = LEAST_LEAF
+
+
+DEFAULT_SIZES = TreeSizes()
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """The columns of the pooled records as splitting needs them; sorted once for any number of trees."""
+
+    rows: Codes  # the records in ascending order of each number column
+    ranks: Codes  # the rank of the value of each record, equal for equal values
+    codes: Codes  # the category of each record, for each nominal column
+    counts: NDArray[np.int64]  # how many categories these have
+    variables: tuple[str, ...]  # the variable of each column, numbers first
+
+
+class Tree(NamedTuple):
+    """The propensities, the number of leaves, and the sum of (e - c)^2 that the splits by each variable add to."""
+
+    scores: Floats
+    leaves: int
+    by_variable: dict[str, float]
+
+
+def sort_columns(pooled: Pooled) -> Sorted:
+    """Sort every number column; a table of none gets one that is constant, to hold the list of the records."""
+    columns = [number.values for number in pooled.numbers] or [np.zeros(len(pooled))]
+    rows = np.empty((len(columns), len(pooled)), dtype=np.int32)
+    ranks = np.empty_like(rows)
+    for j, values in enumerate(columns):
+        rows[j] = np.argsort(values, kind="stable")
+        ordered = values[rows[j]]
+        ranks[j, rows[j]] = np.concatenate([[0], np.cumsum(ordered[1:] != ordered[:-1])])
+    codes = np.empty((len(pooled.categories), len(pooled)), dtype=np.int32)
+    for j, category in enumerate(pooled.categories):
+        codes[j] = category.codes
+    counts = np.array([category.count for category in pooled.categories], dtype=np.int64)
+    numbers = tuple(number.variable for number in pooled.numbers) or ("",)
+    return Sorted(rows, ranks, codes, counts, (*numbers, *(category.variable for category in pooled.categories)))
+
+
+def fit_tree(
+    columns: Sorted, protected: Flags, weights: Floats, cp: float, lack: LackOfFit, sizes: TreeSizes = DEFAULT_SIZES
+) -> Tree:
+    """Grow a tree by Gini impurity; collapse what lowers the lack of fit by less than cp of the root's per split."""
+    signed = np.where(protected, weights, -weights)
+    least = {"least_split": sizes.split, "least_leaf": sizes.leaf}
+    grown = grow_pruned(columns.rows, columns.ranks, columns.codes, columns.counts, signed, cp=cp, lack=lack, **least)
+    by_variable: dict[str, float] = {}
+    for column, gain in grown.gains:
+        by_variable[columns.variables[column]] = by_variable.get(columns.variables[column], 0.0) + gain
+    return Tree(grown.shares, len(grown.gains) + 1, by_variable)
+
+
+def trees_by_lot(
+    pooled: Pooled,
+    columns: Sorted,
+    cp: float,
+    lack: LackOfFit,
+    draws: int,
+    rng: np.random.Generator,
+    sizes: TreeSizes = DEFAULT_SIZES,
+) -> Floats:
+    """Return pMSE of the trees grown when the files are assigned to the pooled records by lot."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    alike = bool((pooled.weights == 1.0).all())  # then so they are in any two files
+
+    def one(own: np.random.Generator) -> float:
+        protected = own.permutation(pooled.protected)
+        weights = pooled.weights if alike else balanced(pooled.weights, protected)
+        return sum(fit_tree(columns, protected, weights, cp, lack, sizes).by_variable.values()) / len(pooled)
+
+    with ThreadPoolExecutor(available_threads()) as pool:  # each draw has its own generator, whichever thread takes it
+        return np.array(list(pool.map(one, rng.spawn(draws))))
+
+
+# The measure
 
 MANY = 200  # terms; a model with fewer is fitted whatever the number of records
 Model = Literal[
@@ -102,12 +196,12 @@ class PropensityUtility(Measure):
     model: Model = "logistic I"
     total: bool = False
     cp: float = 0.001
-    lack_of_fit: tree.LackOfFit = "squared error"
+    lack_of_fit: LackOfFit = "squared error"
     groups: float = 0.01
     permutations: int = 50
     least_group: int = 1
-    min_split: int = tree.LEAST_SPLIT
-    min_leaf: int = tree.LEAST_LEAF
+    min_split: int = LEAST_SPLIT
+    min_leaf: int = LEAST_LEAF
     null: Null = "permutation"
 
     def __post_init__(self) -> None:
@@ -115,7 +209,7 @@ class PropensityUtility(Measure):
         parameters.one_of(self, "model", get_args(Model))
         parameters.one_of(self, "total", (True, False))
         parameters.number(self, "cp", least=0)
-        parameters.one_of(self, "lack_of_fit", get_args(tree.LackOfFit))
+        parameters.one_of(self, "lack_of_fit", get_args(LackOfFit))
         parameters.number(self, "groups", above=0)
         if self.groups >= 1 and self.groups != int(self.groups):
             raise parameters.refuse(self, f"groups must be a share below 1 or a whole number; got {self.groups!r}")
@@ -158,7 +252,7 @@ class PropensityUtility(Measure):
         parts: dict[str, float] = {}
         if self.model in ("modified logistic I", "modified logistic II"):
             wanted = int(self.groups) if self.groups >= 1 else max(1, round(self.groups * originals))
-            fit, parts, more = groups.fit(pooled, degree, wanted, self.least_group)
+            fit, parts, more = logistic.fit_in_groups(pooled, degree, wanted, self.least_group)
             notes += more
         else:
             _refuse_too_many(self, len(design(pooled, degree)), len(pooled))
@@ -200,12 +294,12 @@ class PropensityUtility(Measure):
         return self._measured(figures, fit.by_variable, parts, nulls, notes)
 
     def _of_tree(self, pooled: Pooled, notes: list[str], rng: np.random.Generator) -> Measurement:
-        columns = tree.sort(pooled)
-        sizes = tree.Sizes(self.min_split, self.min_leaf)
-        grown = tree.fit(columns, pooled.protected, pooled.weights, self.cp, self.lack_of_fit, sizes)
+        columns = sort_columns(pooled)
+        sizes = TreeSizes(self.min_split, self.min_leaf)
+        grown = fit_tree(columns, pooled.protected, pooled.weights, self.cp, self.lack_of_fit, sizes)
         nulls: dict[str, tuple[float, float]] = {}
         if self.permutations:
-            drawn = tree.chance(pooled, columns, self.cp, self.lack_of_fit, self.permutations, rng, sizes)
+            drawn = trees_by_lot(pooled, columns, self.cp, self.lack_of_fit, self.permutations, rng, sizes)
             drawn = drawn if self.null == "permutation" else drawn / 2
             nulls[self.null] = float(drawn.mean()), float(drawn.std(ddof=1))
         if len(pooled) < self.min_split:
