@@ -17,9 +17,9 @@ from .compare.experiment import Experiment as Experiment
 from .compare.experiment import grid as grid
 from .compare.frontier import Axis as Axis
 from .compare.frontier import Frontier as Frontier
+from .compare.frontier import JointFrontiers as JointFrontiers
 from .compare.frontier import frontier as frontier
-from .compare.joint import JointFrontiers as JointFrontiers
-from .compare.joint import joint_frontiers as joint_frontiers
+from .compare.frontier import joint_frontiers as joint_frontiers
 from .compare.results import Results as Results
 from .compare.rows import Row as Row
 from .compare.score import Recipe as Recipe
