@@ -13,14 +13,13 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.arguments import YES_OR_NO, entries, require
-from sfumato.compare.archive import MOST_IN_MEMORY, Archive
 from sfumato.compare.identity import identify, identity
 from sfumato.compare.in_parts import at_hand, candidate_in_parts, whole_table
 from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
-from sfumato.compare.store import Cell, Key, Scope, Store, settled_seed
+from sfumato.compare.store import MOST_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.data.file_names import a_path

@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.about import MeasureAbout
-from sfumato.compare.archive import Archive
 from sfumato.compare.figures import written
 from sfumato.compare.identity import code_of, identify, identity
 from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Key
+from sfumato.compare.store import Archive, Key
 from sfumato.core import Measure, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata

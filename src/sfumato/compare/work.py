@@ -10,12 +10,11 @@ from pathlib import Path
 from pickle import PicklingError
 from time import perf_counter
 
-from sfumato.compare.archive import kept
 from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.processes import Shared, shared, workers
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Cell, Key, Scope, Store
+from sfumato.compare.store import Cell, Key, Scope, Store, kept
 from sfumato.core import Measure, Method
 from sfumato.data.capacity import require_for_workers
 from sfumato.data.microdata import Microdata
