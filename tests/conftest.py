@@ -24,7 +24,7 @@ os.environ.pop("COLUMNS", None)  # what is printed is as wide as where nobody sa
 @pytest.fixture(autouse=True)
 def known_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Experiments without a seed draw a secret one; tests must give the same figures in every run."""
-    for module in ("experiment", "tune", "tune_jointly"):
+    for module in ("experiment", "tune"):
         monkeypatch.setattr(import_module(f"sfumato.compare.{module}"), "drawn_seed", lambda: 0)
 
 

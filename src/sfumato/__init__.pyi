@@ -25,10 +25,10 @@ from .compare.rows import Row as Row
 from .compare.score import Recipe as Recipe
 from .compare.score import Score as Score
 from .compare.score import Score2 as Score2
+from .compare.tune import JointTuning as JointTuning
 from .compare.tune import Tuning as Tuning
 from .compare.tune import tune as tune
-from .compare.tune_jointly import JointTuning as JointTuning
-from .compare.tune_jointly import tune_jointly as tune_jointly
+from .compare.tune import tune_jointly as tune_jointly
 from .composition import Chain as Chain
 from .composition import Within as Within
 from .core import Measure as Measure

@@ -57,6 +57,12 @@ CREATE TABLE examinations (
 _COLUMNS = "candidate, measure, replicate, status, who, text, value, told, seconds, protect_seconds"
 _ANEW = "give another path, or remove it to compute everything anew"
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
+MARK = b"sfumato measurement 1\n"
+LEVEL = 1  # of zlib: higher levels take several times as long and save little
+PLAIN = frozenset((str, int, float, bool, type(None)))
+MOST_IN_MEMORY = 256 * 2**20
+NOT_KEPT = "figures by record were not kept in memory, because the table is large: run the experiment with a store"
+T = TypeVar("T")
 
 
 class Unreadable(FileError):  # noqa: N818 - of one thing, where FileError is of the file
@@ -394,10 +400,6 @@ def _texts(found: Any) -> tuple[str, ...]:
 #
 # Nothing that could run is ever read: no pickle.
 
-MARK = b"sfumato measurement 1\n"
-LEVEL = 1  # of zlib: higher levels take several times as long and save little
-PLAIN = frozenset((str, int, float, bool, type(None)))
-
 
 class Damaged(ValueError):  # noqa: N818 - the store makes an error of it that says what to do
     """Bytes that are no measurement."""
@@ -517,10 +519,6 @@ def _tuples(values: Sequence[Any]) -> list[Any]:
 # 30 candidates with 5 measures and 3 replicates of some 1,800 records, has 2 MB. In memory, figures by record are
 # kept if they take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures
 # together; otherwise for none of them, and each measurement says so in its notes.
-
-MOST_IN_MEMORY = 256 * 2**20
-NOT_KEPT = "figures by record were not kept in memory, because the table is large: run the experiment with a store"
-T = TypeVar("T")
 
 
 def kept(found: Measurement, replicate: int, *, by_record: bool) -> bytes:
