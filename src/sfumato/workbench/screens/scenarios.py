@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.compare.counts import Counts
+from sfumato.compare.exposure import Counts
 from sfumato.data.scenario import Scenario
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import SfumatoError
