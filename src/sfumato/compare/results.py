@@ -11,10 +11,10 @@ import pyarrow as pa
 from sfumato.about import MeasureAbout
 from sfumato.compare.figures import written
 from sfumato.compare.identity import code_of, identify, identity
-from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
 from sfumato.compare.store import Archive, Key
+from sfumato.compare.work import protected_parts
 from sfumato.core import Measure, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata

@@ -15,10 +15,9 @@ from typing import Any, get_type_hints
 from sfumato.about import MeasureAbout
 from sfumato.arguments import is_number, require, require_bounds
 from sfumato.compare.choose import limits, wishes
-from sfumato.compare.experiment import grid
+from sfumato.compare.experiment import grid, whole_table
 from sfumato.compare.figures import written
 from sfumato.compare.frontier import Frontier
-from sfumato.compare.in_parts import whole_table
 from sfumato.compare.results import Results, Which
 from sfumato.compare.rows import Row, half_width
 from sfumato.compare.score import Recipe
