@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato
-from sfumato.compare.examine.regressions import LISTED, regressions
+from sfumato.compare.examine.variables import LISTED, regressions
 from tables import incomes, persons
 
 

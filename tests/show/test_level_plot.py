@@ -8,7 +8,7 @@ import pytest
 from sfumato import CertaintyPenalty, Experiment, KAnonymity, LocalRecoding, LocalSuppression, OptimalRecoding
 from sfumato.compare.examine import examine
 from sfumato.compare.examine.findings import KeyLevel
-from sfumato.compare.examine.levels import levels_beside
+from sfumato.compare.examine.look import levels_beside
 from sfumato.compare.naming import in_words
 from sfumato.data.microdata import Microdata
 from sfumato.show.level_plot import level_plot
