@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sfumato.compare import work
 from sfumato.compare.progress import watch
-from sfumato.compare.work import versions
 from sfumato.core import Method
 from sfumato.data.files import read
 from sfumato.data.microdata import Microdata
@@ -168,7 +167,7 @@ def run(
         seed=seed,
         replicates=repetitions,
         seconds=perf_counter() - start,
-        versions=versions(),
+        versions=work.versions(),
         fingerprint="made by the study",
     )
 

@@ -156,47 +156,7 @@ class _Shown:
         self._progress.stop()
 
 
-# The figures of the two axes over records, by bootstrap, within a bound on the time.
-
-
-def over_records(
-    original: Microdata,
-    protected: Callable[[], Microdata],
-    measured: Mapping[str, tuple[Measure, Measurement, float]],
-    *,
-    seed: int,
-    seconds: float | None = SECONDS,
-    told: Callable[[int, int], None],
-) -> OverRecords:
-    """Resample the records of both tables for each measure, given what it says of them and the seconds it took.
-
-    A measure that takes longer than all the time allowed is left out.
-    """
-    found: dict[str, Resampled] = {}
-    left_out: dict[str, str] = {}
-    start = perf_counter()
-    for key, (measure, whole, takes) in measured.items():
-        left = None if seconds is None else max(seconds - (perf_counter() - start), 0.001)
-        if left is not None and takes > left:
-            left_out[key] = f"one evaluation takes {takes:.0f} s, and {seconds:g} s are allowed for resampling"
-            continue
-        try:
-            made = bootstrap(
-                original,
-                None if adds_up(whole) else protected(),
-                measure,
-                repetitions=REPETITIONS,
-                rng=seed,
-                seconds=left,
-                known=whole,
-                unless_shifted=True,
-                told=lambda done: told(done, REPETITIONS),
-            )
-        except NotApplicable as error:
-            left_out[key] = error.text
-            continue
-        found[key] = Resampled(made.error, made.interval, made.way, made.values.size, made.wanted, shifted=made.shifted)
-    return OverRecords(found, left_out, seconds)
+# The pieces, each kept under a name that holds all it depends on.
 
 
 def examine(
@@ -436,6 +396,49 @@ class _Look:
     def _takes(self, key: str) -> float:
         """Return the seconds that one evaluation of a measure takes: the least of all, the others may have compiled."""
         return min((row.measure_seconds[key] for row in self.results.rows if key in row.measure_seconds), default=0.0)
+
+
+# The figures of the two axes over records, by bootstrap, within a bound on the time.
+
+
+def over_records(
+    original: Microdata,
+    protected: Callable[[], Microdata],
+    measured: Mapping[str, tuple[Measure, Measurement, float]],
+    *,
+    seed: int,
+    seconds: float | None = SECONDS,
+    told: Callable[[int, int], None],
+) -> OverRecords:
+    """Resample the records of both tables for each measure, given what it says of them and the seconds it took.
+
+    A measure that takes longer than all the time allowed is left out.
+    """
+    found: dict[str, Resampled] = {}
+    left_out: dict[str, str] = {}
+    start = perf_counter()
+    for key, (measure, whole, takes) in measured.items():
+        left = None if seconds is None else max(seconds - (perf_counter() - start), 0.001)
+        if left is not None and takes > left:
+            left_out[key] = f"one evaluation takes {takes:.0f} s, and {seconds:g} s are allowed for resampling"
+            continue
+        try:
+            made = bootstrap(
+                original,
+                None if adds_up(whole) else protected(),
+                measure,
+                repetitions=REPETITIONS,
+                rng=seed,
+                seconds=left,
+                known=whole,
+                unless_shifted=True,
+                told=lambda done: told(done, REPETITIONS),
+            )
+        except NotApplicable as error:
+            left_out[key] = error.text
+            continue
+        found[key] = Resampled(made.error, made.interval, made.way, made.values.size, made.wanted, shifted=made.shifted)
+    return OverRecords(found, left_out, seconds)
 
 
 # The levels that an optimal recoding chose, and what lies beside them.
