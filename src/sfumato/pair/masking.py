@@ -1,10 +1,16 @@
-"""Masking a table in parts: what is learned of the whole table first, then each part by itself, written when done."""
+"""Masking a table in parts: what is learned of the whole table first, then each part by itself, written when done.
+
+What was learned has a digest, of its content alone, so that two runs that learn the same have the same. A pickle would
+not do: its bytes follow which objects are one and the same, what they have cached, and where files lie.
+"""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -22,18 +28,38 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.parts import TableInParts, scan
 from sfumato.data.resolution import FINER, Resolution, in_words, masked_quantities, published
-from sfumato.data.schema import Schema
+from sfumato.data.schema import Schema, Variable
 from sfumato.data.weights import refuse_weights
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
-from sfumato.pair.digest import digest_of_content
 from sfumato.pair.half import Half
 from sfumato.pair.households import Households
-from sfumato.pair.place import Place
 from sfumato.pair.statistics import Statistic, Sums
 
 _KNOWN: "WeakKeyDictionary[TableInParts, dict[str, Resolution]]" = WeakKeyDictionary()  # resolutions of originals
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
+# what its repr tells whole: numbers, texts, what columns hold as categories; a schema, as in the fingerprint of a table
+TOLD = (str, bytes, bool, int, float, type(None), date, time, timedelta, Decimal, Variable, Schema)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or folder to be written, with the number of the first record that goes there, or its own."""
+
+    path: Path
+    number: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from others."""
+        return str(self.path)
+
+    def at_hand(self) -> "Place":
+        """Return it as it is: there is nothing to be read."""
+        return self
+
+    def __len__(self) -> int:
+        return 0
 
 
 class Masking(ABC):
@@ -308,3 +334,32 @@ def category_weights(name: str, categories: int, part: Microdata) -> Sums:
             "weights": np.bincount(column[there], part.weights()[there], minlength=categories),
         }
     )
+
+
+def digest_of_content(value: object) -> str:
+    """Return a digest of numbers, texts, arrays, collections and dataclasses; anything else is refused.
+
+    Of a dataclass the fields count that are compared: where a file lies is ``field(compare=False)``.
+
+    >>> digest_of_content({"a": np.arange(3)}) == digest_of_content({"a": np.array([0, 1, 2])})
+    True
+    >>> digest_of_content(np.arange(3)) == digest_of_content(np.arange(3.0))
+    False
+    """
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if not array.dtype.hasobject:
+            return digest_of("array", array.dtype.str, repr(array.shape), array.tobytes())
+    elif isinstance(value, TOLD):
+        return digest_of(kind, repr(value))
+    elif isinstance(value, Mapping):
+        return digest_of("mapping", *(digest_of_content(one) for pair in value.items() for one in pair))
+    elif isinstance(value, tuple | list):
+        return digest_of("sequence", *map(digest_of_content, value))
+    elif isinstance(value, Set):
+        return digest_of("set", *sorted(map(digest_of_content, value)))
+    elif is_dataclass(value) and not isinstance(value, type):
+        told = ((one.name, digest_of_content(getattr(value, one.name))) for one in fields(value) if one.compare)
+        return digest_of(kind, *(text for pair in told for text in pair))
+    raise ParameterError(f"there is no digest of a {kind}: let what is learned be dataclasses of numbers and texts")
