@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sfumato.compare.bootstrap import LEAST
-from sfumato.compare.examine.over_records import REPETITIONS
+from sfumato.compare.examine.look import REPETITIONS
 from small_survey import write_schema, write_survey
 from tiers import TESTS, kinds_of, spent
 
@@ -46,7 +46,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def known_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Experiments without a seed draw a secret one; tests must give the same figures in every run."""
-    for module in ("experiment", "tune", "tune_jointly"):
+    for module in ("experiment", "tune"):
         monkeypatch.setattr(import_module(f"sfumato.compare.{module}"), "drawn_seed", lambda: 0)
 
 
@@ -57,14 +57,14 @@ def few_repetitions() -> Iterator[None]:
     A sweep repeats it a hundred times; tests of that say so (``all_repetitions``).
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(import_module("sfumato.compare.examine.over_records"), "REPETITIONS", LEAST)
+        patched.setattr(import_module("sfumato.compare.examine.look"), "REPETITIONS", LEAST)
         yield
 
 
 @pytest.fixture
 def all_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure is resampled as often as in a sweep of a user."""
-    monkeypatch.setattr(import_module("sfumato.compare.examine.over_records"), "REPETITIONS", REPETITIONS)
+    monkeypatch.setattr(import_module("sfumato.compare.examine.look"), "REPETITIONS", REPETITIONS)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from how_often import CUTS, RECORDS
 from methods_in_parts import METHODS
 from scanned import scanned
 from sfumato import Engine, Measure, Measurement, Method, Microdata, NotApplicable, TableInParts
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.engine.engine import _entered
 from sfumato.pair import Pair
 from tables import persons

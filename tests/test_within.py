@@ -29,8 +29,8 @@ from sfumato import (
     Within,
     catalogue,
 )
-from sfumato.compare.dials import dial, turned
 from sfumato.compare.naming import in_words, short_names
+from sfumato.compare.tune import dial, turned
 from sfumato.testing import checks
 from sfumato.testing.of_methods import spelled
 from tables import incomes, persons

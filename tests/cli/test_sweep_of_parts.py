@@ -20,7 +20,7 @@ import sfumato
 from register import write_register
 from scanned import scanned
 from sfumato import Engine, Experiment, Microdata
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.pair.sampled import sampled
 from sfumato.project.candidates import composed_candidates
 from sfumato.project.progress import Progress

@@ -12,11 +12,10 @@ import pytest
 from compare_toys import Guess, Jitter, Loss, Shift, Unfit
 
 from sfumato.compare import experiment as experiment_module
-from sfumato.compare.archive import NOT_KEPT
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.results import Results
 from sfumato.compare.score import Recipe
-from sfumato.compare.store import Cell, Key
+from sfumato.compare.store import NOT_KEPT, Cell, Key
 from sfumato.data.microdata import Microdata
 from sfumato.errors import FileError, NotApplicable
 

@@ -9,8 +9,7 @@ import pytest
 import sfumato
 from sfumato.catalogue import parse
 from sfumato.compare.candidates import Candidate, compose
-from sfumato.compare.coarsening import Ladders
-from sfumato.compare.key_sets import KeySet
+from sfumato.compare.coarsening import KeySet, Ladders
 from sfumato.composition import Chain
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata

@@ -8,7 +8,7 @@ import pytest
 import sfumato
 from sfumato import KAnonymity, LocalSuppression, Reidentification, Scenario
 from sfumato.compare.candidates import Candidate, compose
-from sfumato.compare.key_sets import KeySet, wanted
+from sfumato.compare.coarsening import KeySet, wanted
 from sfumato.core import Measure, Method
 from sfumato.data.microdata import Microdata
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sfumato.compare.codec import MARK, Damaged, decode, encode
+from sfumato.compare.store import MARK, Damaged, decode, encode
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
 

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 
 from sfumato import DateShift, GlobalRecoding, KAnonymity, Microdata, Reidentification, Schema, Variable, compose
-from sfumato.compare.clauses import inside
 from sfumato.compare.coarsening import Ladders
 from sfumato.compare.defaults import default_measures
 from sfumato.compare.examine.variables import variable_detail
 from sfumato.compare.exposure import exposure
-from sfumato.compare.naming import in_words, short_names
+from sfumato.compare.naming import in_words, inside, short_names
 from sfumato.data.dates import day_of
 from sfumato.show.plots import before_and_after
 

@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato
-from sfumato.compare.examine.regressions import LISTED, regressions
+from sfumato.compare.examine.variables import SLOPES_LISTED, regressions
 from tables import incomes, persons
 
 
@@ -13,7 +13,7 @@ def test_the_slopes_that_overlap_least_come_first_with_both_intervals() -> None:
     found = regressions(sfumato.IntervalOverlap(), data, masked).coefficients
     rows = sfumato.IntervalOverlap().table(data, masked, kind="pyarrow").to_pylist()
     slopes = [row for row in rows if row["coefficient"] != "Intercept"]
-    assert len(found) == min(LISTED, len(slopes))
+    assert len(found) == min(SLOPES_LISTED, len(slopes))
     assert found[0].overlap == pytest.approx(min(row["overlap"] for row in slopes))
     assert all(low <= estimate <= high for change in found for estimate, low, high in (change.before, change.after))
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.compare.experiment import Experiment
-from sfumato.compare.frontier import Frontier, frontier, undominated
-from sfumato.compare.joint import joint_frontiers
+from sfumato.compare.frontier import Frontier, frontier, joint_frontiers, undominated
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row
 from sfumato.core import Measure

@@ -14,7 +14,7 @@ from sfumato import (
     household_survey,
 )
 from sfumato.compare.candidates import compose
-from sfumato.compare.clauses import steps_of
+from sfumato.compare.naming import steps_of
 from sfumato.core import Measure
 
 PLAIN = household_survey(households=200)

@@ -244,7 +244,7 @@ def test_the_content_of_a_holdout_is_part_of_the_key_of_its_measure(tmp_path: Pa
 
 def test_the_code_of_a_function_is_its_module_or_itself() -> None:
     from sfumato.compare.choose import choose, limits
-    from sfumato.compare.joint import joint_frontiers
+    from sfumato.compare.exposure import exposure
 
-    assert code_of(choose) == code_of(limits) != code_of(joint_frontiers)
+    assert code_of(choose) == code_of(limits) != code_of(exposure)
     assert code_of(lambda: 1) != code_of(lambda: 2)

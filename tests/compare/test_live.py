@@ -22,7 +22,7 @@ from sfumato import (
     Schema,
     Variable,
 )
-from sfumato.compare.counts import Counts
+from sfumato.compare.exposure import Counts
 from sfumato.compare.live import Live
 from sfumato.compare.recodings import NOTHING, Recode, Recodings
 from sfumato.errors import NotApplicable, SchemaError

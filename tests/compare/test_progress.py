@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from sfumato.compare import progress
-from sfumato.compare.examine import progress as examining
+from sfumato.compare.examine import look as examining
 
 NAME = "GlobalRecoding(groups=5, rare=0.05) + LocalSuppression(k=3) + RankSwapping(p=0.05)"
 

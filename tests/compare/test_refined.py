@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.compare.coarsening import GONE, MOST_SMALL, Ladders, Stage
-from sfumato.compare.key_sets import KeySet
+from sfumato.compare.coarsening import GONE, MOST_SMALL, KeySet, Ladders, Stage
 from sfumato.kernels.groups import classes
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tune_toys import DATA, Dial, Gain, Harm, Knob, Level
 
 from sfumato import DistanceLinkage, Experiment, InformationLoss, IntervalOverlap, RankSwapping, grid
-from sfumato.compare.curve import lattice
 from sfumato.compare.score import Recipe
+from sfumato.compare.search import lattice
 from sfumato.compare.tune import tune
 from sfumato.errors import NotApplicable, ParameterError
 from tables import census

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato import Engine, Noise, RankSwapping, Schema, TableInParts, Variable, read, scan
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.pair.random_order import RandomOrder, write_in_random_order
 
 RECORDS, CUT = 40, 25

@@ -3,11 +3,11 @@
 import sys
 
 import sfumato.compare.bootstrap as bootstrap
-import sfumato.compare.examine.over_records as over_records
+import sfumato.compare.examine.look as look
 from sfumato.cli import main
 
-bootstrap.perf_counter = over_records.perf_counter = lambda: 0.0  # type: ignore[attr-defined]
-over_records.REPETITIONS = 20
+bootstrap.perf_counter = look.perf_counter = lambda: 0.0  # type: ignore[attr-defined]
+look.REPETITIONS = 20
 
 if __name__ == "__main__":
     sys.argv[0] = "sfumato"

@@ -14,7 +14,7 @@ import sfumato
 from methods_in_parts import METHODS, table
 from scanned import scanned
 from sfumato import Engine, Method, ParameterError, TableInParts
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.pair.masking import digest_of_content
 from sfumato.pair.numbers_on_disk import InFile
 

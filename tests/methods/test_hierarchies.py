@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import GlobalRecoding, Microdata, NotApplicable, ParameterError, SchemaError, catalogue
-from sfumato.compare.clauses import in_words
+from sfumato.compare.naming import in_words
 from tables import numbers
 
 TOWNS = {

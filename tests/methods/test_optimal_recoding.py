@@ -27,7 +27,7 @@ from sfumato import (
     TCloseness,
     Variable,
 )
-from sfumato.compare.examine.levels import levels_beside
+from sfumato.compare.examine.look import levels_beside
 from sfumato.kernels.lattice import Found, Levels, Search, Table
 
 TOWNS = {

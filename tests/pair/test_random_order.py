@@ -12,7 +12,7 @@ import sfumato
 from register import register
 from scanned import scanned
 from sfumato import Engine, Microdata, TableInParts
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.data.formats import parquet
 from sfumato.errors import FileError
 from sfumato.pair import random_order

@@ -13,8 +13,7 @@ import pytest
 import sfumato
 from sfumato.about import MeasureAbout
 from sfumato.compare import examine
-from sfumato.compare.curve import Curve
-from sfumato.compare.search.tried import Tried
+from sfumato.compare.search import Curve, Tried
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Scenario

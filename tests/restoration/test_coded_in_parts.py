@@ -9,7 +9,7 @@ import pytest
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Microdata, Schema, TopBottomCoding, Variable, audit
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.core import Method
 from sfumato.restoration.of_parts import at_hand_of_both, sample_of_both
 from small_survey import run

@@ -13,7 +13,7 @@ from towns import towns
 import sfumato
 from scanned import scanned
 from sfumato import Engine, Microdata
-from sfumato.compare.in_parts import protected_parts
+from sfumato.compare.work import protected_parts
 from sfumato.restoration.of_parts import at_hand_of_both
 from sfumato.restoration.repairs import prepare
 from small_survey import run

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.compare.examine.findings import Deed, FewLeft, PairUtility, ReleasedVariable, ReleaseFacts, VariableUtility
-from sfumato.compare.examine.usefulness import utility_found
+from sfumato.compare.examine.variables import utility_found
 from sfumato.show.advice import TEXTS, TOPIC_OF, advice_on
 from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded, is_untold
 from sfumato.show.markdown import render_markdown

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato import CertaintyPenalty, Experiment, KAnonymity, LocalRecoding, LocalSuppression, OptimalRecoding
-from sfumato.compare.clauses import in_words
 from sfumato.compare.examine import examine
 from sfumato.compare.examine.findings import KeyLevel
-from sfumato.compare.examine.levels import levels_beside
+from sfumato.compare.examine.look import levels_beside
+from sfumato.compare.naming import in_words
 from sfumato.data.microdata import Microdata
 from sfumato.show.level_plot import level_plot
 from sfumato.show.report import write_report

@@ -10,7 +10,7 @@ import sfumato
 from sfumato import GlobalDataUtility, Measurement, Microdata, Treatment
 from sfumato.compare.examine.facts import deeds, release_facts
 from sfumato.compare.examine.findings import ReleasedVariable
-from sfumato.compare.examine.usefulness import utility_found
+from sfumato.compare.examine.variables import utility_found
 from sfumato.restoration.findings import Checked
 from sfumato.show.release import deeds_in_words, release_of
 from sfumato.show.summary import Usefulness

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.compare.examine import Examination, examine
 from sfumato.compare.examine.findings import OverRecords, Resampled
-from sfumato.compare.examine.original import original_variables
+from sfumato.compare.examine.variables import original_variables
 from sfumato.compare.experiment import Experiment
 from sfumato.compare.results import Results
 from sfumato.compare.score import Recipe

@@ -28,9 +28,7 @@ from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
 from sfumato.project.settle import settled_seed, workers_or_default
 
 if TYPE_CHECKING:
-    from sfumato.compare.dials import Range
-    from sfumato.compare.tune import Tuning
-    from sfumato.compare.tune_jointly import JointTuning
+    from sfumato.compare.tune import JointTuning, Range, Tuning
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
     from sfumato.data.parts import TableInParts
@@ -151,7 +149,7 @@ def _search(
 ) -> "Tuning | JointTuning":
     """Search one parameter, or several at once."""
     from sfumato.compare.tune import tune as find
-    from sfumato.compare.tune_jointly import tune_jointly
+    from sfumato.compare.tune import tune_jointly
     from sfumato.core import Method
 
     if not ranges:

@@ -19,14 +19,9 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.arguments import entries, require, require_bounds, require_whole
-from sfumato.compare.best_levels import best_levels
-from sfumato.compare.blanked import Blanked, blanking
-from sfumato.compare.clauses import clause, clauses, sentence
-from sfumato.compare.coarsening import Ladders, Stage
+from sfumato.compare.coarsening import KeySet, Ladders, Stage, found_among, judged, kept_apart, read_by, wanted
 from sfumato.compare.figures import listed
-from sfumato.compare.kept_apart import kept_apart
-from sfumato.compare.key_sets import KeySet, found_among, judged, read_by, wanted
-from sfumato.compare.masked_numbers import Part, amounts_masked, known_masked, numbers_masked
+from sfumato.compare.naming import clause, clauses, sentence
 from sfumato.core import Measure, Method
 from sfumato.data.households import household_level
 from sfumato.data.keys import key_codes
@@ -35,10 +30,23 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import MOST_KEYS
-from sfumato.methods import PRAM, LocalSuppression, RecordSwapping, VariableRemoval
+from sfumato.methods import (
+    MDAV,
+    PRAM,
+    IndividualRanking,
+    LocalSuppression,
+    Noise,
+    OptimalRecoding,
+    RankSwapping,
+    RecordSwapping,
+    Rounding,
+    Shuffling,
+    TopBottomCoding,
+    VariableRemoval,
+)
 from sfumato.pair import Half
 from sfumato.pair.keys import countable
-from sfumato.risk import ExposedAmounts
+from sfumato.risk.exposed_amounts import RECORDS_PER_EXTREME, ExposedAmounts
 
 Measures = Collection[Measure]
 SPARED = frozenset(("sex", "gender", "age"))  # rarely suppressed: nearly every table is by sex and age
@@ -52,6 +60,12 @@ REFINED = (0.85, 0.5)  # the same where keys are kept as fine as they may be
 PERSONS_ALONE = 8  # candidates that do nothing for households, where these are bounded
 AMOUNTS = 3  # treatments of amounts for each way to keep households apart
 SPARE = ((0.045, 1.0), (0.03, 1.0), (0.02, 1.0))  # where a table has too few records for these
+SUPPRESSION = (0.02, 0.05)  # the share of records that may lose all their keys
+CROWDS = (1.5, 3.0)  # times as many records alike as a guess among them asks for: other columns tell more than that
+USUAL_HEIGHT = 3  # of a hierarchy that is made for want of one
+MOST_NODES = 1_000_000  # choices of levels that a candidate is worth
+TOP = 0.01  # the share of records whose amounts are coded at the top
+MOST_TOP = 0.1  # the largest such share
 
 
 @dataclass(frozen=True)
@@ -77,6 +91,27 @@ class _Table:
     def of(self, *kinds: str) -> tuple[str, ...]:
         """Name the keys of these kinds."""
         return tuple(name for name in self.keys if self.data.schema[name].kind in kinds)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some steps of a candidate, and a clause of its sentence."""
+
+    steps: tuple[Method, ...]
+    clause: str
+
+
+@dataclass(frozen=True)
+class _Blanked:
+    """The share of each key's values that is blanked, and the sets of keys that ask for it."""
+
+    shares: tuple[float, ...]
+    sets: tuple[KeySet, ...]
+
+    @property
+    def mean(self) -> float:
+        """The share of all key values."""
+        return float(np.mean(self.shares))
 
 
 def compose(
@@ -143,9 +178,9 @@ def _kept_apart(table: _Table, judging: Sequence[Measure], limit: float, breadth
             begun = step.protect(begun)
         share = table.found * apart.share
         left = replace(_seen(begun, judging), found=share, sampled=table.sampled, single=table.single)
-        before, after = Part(apart.before, apart.clause), Part(apart.after, "; ".join(clauses(apart.after)))
-        masked = known_masked if left.known_about else amounts_masked
-        amounts = list(masked(begun, left.amounts, 1)) or [Part((), "")]
+        before, after = _Part(apart.before, apart.clause), _Part(apart.after, "; ".join(clauses(apart.after)))
+        masked = _known_masked if left.known_about else _amounts_masked
+        amounts = list(masked(begun, left.amounts, 1)) or [_Part((), "")]
         amounts = [amounts[(place + i) % len(amounts)] for i in range(min(AMOUNTS, len(amounts)))]
         for keys, then in product(islice(_keys_treated(left, judging, breadth), 2 * breadth - 1), amounts):
             parts = (before, keys, then, after)
@@ -207,8 +242,8 @@ def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterato
     """Cross what is done to the keys with what is done to the amounts: all for the first few, then one or two each."""
     keys = list(_keys_treated(table, judging, breadth))
     compared = any(map(_of_numbers_only, judging))  # amounts too are what an intruder compares
-    masked = numbers_masked if compared else known_masked if table.known_about else amounts_masked
-    amounts = list(masked(table.data, table.amounts, breadth)) or [Part((), "")]
+    masked = _numbers_masked if compared else _known_masked if table.known_about else _amounts_masked
+    amounts = list(masked(table.data, table.amounts, breadth)) or [_Part((), "")]
     whole = breadth if compared else 2 + breadth
     for place, first in enumerate(keys):
         several = amounts if place < whole else [amounts[(place + i) % len(amounts)] for i in range(breadth)]
@@ -217,7 +252,7 @@ def _of_keys(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterato
                 yield _joined(first, then)
 
 
-def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[Part]:
+def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> Iterator[_Part]:
     ladders = Ladders.of(table.data, table.keys)
     ways = wanted(table.keys, table.data.schema, judging)
     dear = {name: float(WORTH) for name in table.keys if _spared(name)}
@@ -235,9 +270,39 @@ def _keys_treated(table: _Table, judging: Sequence[Measure], breadth: int) -> It
         if dear and (every or place == 1 or breadth > 1):
             yield from _suppressed(table, ladders, ladders.climb(sets, dear), sets, BLANK[1:3], kept=tuple(dear))
     if not table.sampled:  # they need all records at once
-        yield from best_levels(table.data, table.keys, ways[:breadth], table.found)
+        yield from _best_levels(table.data, table.keys, ways[:breadth], table.found)
     if not all(map(_count_over_keys, judging)) or breadth == 3:
         yield from _randomised(table, ladders, ladders.climb(ways[0], dear), breadth)
+
+
+def _best_levels(
+    data: Microdata, keys: Sequence[str], ways: Sequence[Sequence[KeySet]], found: float
+) -> Iterator[_Part]:
+    """Return the recodings that lose least by the hierarchies of the schema; none where it has none of these keys.
+
+    Where the share of records that may be ``found`` is bounded, so many look alike that a guess among them keeps it.
+    """
+    hierarchies = [data.schema[name].hierarchy for name in keys]
+    nodes = math.prod(USUAL_HEIGHT + 1 if one is None else one.height + 1 for one in hierarchies)
+    if all(one is None for one in hierarchies) or nodes > MOST_NODES:
+        return
+    least = [math.ceil(crowd / found) for crowd in CROWDS] if found > 0 else [0]
+    for sets in ways:
+        for crowd, share in product(least, SUPPRESSION):
+            method = _best_recoding(data, [replace(one, k=max(one.k, crowd)) for one in sets], share)
+            try:
+                method.chosen(data)  # an interruption ends it
+            except NotApplicable:  # too few records, or no levels that keep them alike
+                continue
+            yield _Part((method,), clause(method))
+
+
+def _best_recoding(data: Microdata, sets: Sequence[KeySet], share: float) -> OptimalRecoding:
+    if len(sets) > 1:
+        return OptimalRecoding(suppression=share, sets=tuple((one.keys, one.k) for one in sets))
+    (only,) = sets
+    by_role = only.keys == data.schema.analysed(role="key")
+    return OptimalRecoding(only.k, share, variables=None if by_role else only.keys)
 
 
 def _count_over_keys(measure: Measure) -> bool:
@@ -252,7 +317,7 @@ def _counts_found(measure: Measure) -> bool:
 
 def _seldom_found(
     table: _Table, ladders: Ladders, sets: Sequence[KeySet], guessing: Sequence[KeySet], dear: Mapping[str, float]
-) -> Iterator[Part]:
+) -> Iterator[_Part]:
     """Coarsen until one record of each class is no more than may be found, and blank what is still asked for.
 
     Whoever knows that a person is in the file, ``guessing`` by these keys, finds one record of each class. Where the
@@ -288,7 +353,7 @@ def _refined(
     crowds: Sequence[KeySet],
     most: float,
     costs: Mapping[str, float],
-) -> Iterator[Part]:
+) -> Iterator[_Part]:
     """Keep more of the keys than a climb does, with as few classes; then the same where keys may be left out."""
     finest = ladders.refined(start, sets, crowds, most, costs)
     yield from _suppressed(table, ladders, [finest], sets, BLANK[1:2], kept=tuple(costs))
@@ -299,7 +364,7 @@ def _refined(
         yield from _left_out(table, ladders, found, sets, gone)
 
 
-def _none_alone(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]) -> Iterator[Part]:
+def _none_alone(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: Mapping[str, float]) -> Iterator[_Part]:
     """Coarsen until nobody has a larger chance than a single record may have, without any blank.
 
     Who knows the value that was blanked often sees that a single record fits: blanks keep no bound on single records.
@@ -309,10 +374,10 @@ def _none_alone(table: _Table, ladders: Ladders, sets: Sequence[KeySet], dear: M
     for costs in ({}, dear) if dear else ({},):
         stage = ladders.climb(crowds, costs)[-1]
         if not stage.small and stage.classes <= GOALS[0] * table.found * len(table.data):
-            yield Part(ladders.recodings(stage), _coarser(ladders, stage, tuple(costs)))
+            yield _Part(ladders.recodings(stage), _coarser(ladders, stage, tuple(costs)))
 
 
-def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[Part]:
+def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], most: float) -> Iterator[_Part]:
     """Leave out keys, each time the one without which most classes are gone, and blank what is still rare.
 
     Where one key alone makes too many classes, no key at all is another way.
@@ -336,7 +401,7 @@ def _fewer_keys(table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[Ke
 
 def _left_out(
     table: _Table, ladders: Ladders, stage: Stage, sets: Sequence[KeySet], gone: tuple[str, ...]
-) -> Iterator[Part]:
+) -> Iterator[_Part]:
     """Leave out some keys, bring the others to a stage, and blank what is still rare."""
     removal = VariableRemoval(variables=gone)
     left = tuple(name for name in table.keys if name not in gone)
@@ -345,7 +410,7 @@ def _left_out(
     rest = replace(stage, rungs={name: stage.rungs[name] for name in left})
     for part in _suppressed(kept, ladders, [rest], fewer, BLANK[1:2]):
         said = f"{listed(gone)} {'is' if len(gone) == 1 else 'are'} left out"
-        yield Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
+        yield _Part((removal, *part.steps), "; ".join(filter(None, (said, part.clause))))
 
 
 def _suppressed(
@@ -355,11 +420,11 @@ def _suppressed(
     sets: Sequence[KeySet],
     enough: Sequence[tuple[float, float]],
     kept: tuple[str, ...] = (),
-) -> Iterator[Part]:
+) -> Iterator[_Part]:
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
     if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
         return
-    lost: dict[int, Blanked] = {}
+    lost: dict[int, _Blanked] = {}
 
     def reached(all_: float, worst: float) -> int | None:
         for place, stage in enumerate(stages):
@@ -380,9 +445,9 @@ def _suppressed(
         lost |= {place: _blank(table, ladders.recodings(stages[place]), sets) for place in {*found} - {*lost}}
     for place in list(dict.fromkeys(found))[: None if table.sampled else len(enough)]:
         blanked = lost[place]
-        said = (_coarser(ladders, stages[place], kept), blanking(blanked, sampled=table.sampled))
+        said = (_coarser(ladders, stages[place], kept), _blanking(blanked, sampled=table.sampled))
         steps = (*ladders.recodings(stages[place]), *_suppression(table, blanked.sets))
-        yield Part(steps, "; ".join(filter(None, said)))
+        yield _Part(steps, "; ".join(filter(None, said)))
 
 
 def _suppression(table: _Table, sets: Sequence[KeySet]) -> tuple[LocalSuppression, ...]:
@@ -398,7 +463,7 @@ def _suppression(table: _Table, sets: Sequence[KeySet]) -> tuple[LocalSuppressio
     return (LocalSuppression(sets[0].k, importance=importance, variables=None if by_role else keys),)
 
 
-def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> Blanked:
+def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -> _Blanked:
     """Try what is blanked after the recodings; all values where suppression does not apply."""
     before = table.data
     for recoding in recodings:
@@ -409,12 +474,24 @@ def _blank(table: _Table, recodings: Iterable[Method], sets: Sequence[KeySet]) -
         for step in _suppression(table, asking):
             after = step.protect(after)
     except NotApplicable:  # of a key that is not coarse enough yet to be counted
-        return Blanked((1.0,), tuple(sets))
+        return _Blanked((1.0,), tuple(sets))
     lost = tuple(float((after.missing(name) & ~before.missing(name)).mean()) for name in table.keys)
-    return Blanked(lost, asking)
+    return _Blanked(lost, asking)
 
 
-def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[Part]:
+def _blanking(blanked: _Blanked, *, sampled: bool) -> str:
+    """Say how many key values are blanked, and for which sets of keys."""
+    if not blanked.sets:
+        return ""
+    first, *others = blanked.sets
+    where = " in the sample" if sampled else ""
+    said = f"{100 * blanked.mean:.1f} % of key values are blanked{where}, where fewer than {first.k} records look alike"
+    if not others:
+        return said
+    return ", or ".join([f"{said} in {listed(first.keys)}", *(f"fewer than {o.k} in {listed(o.keys)}" for o in others)])
+
+
+def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadth: int) -> Iterator[_Part]:
     """Coarsen half of the way, and exchange categories or places by chance."""
     half = stages[len(stages) // 2]
     said, recodings = _coarser(ladders, half), ladders.recodings(half)
@@ -425,19 +502,19 @@ def _randomised(table: _Table, ladders: Ladders, stages: Sequence[Stage], breadt
     if places and len(table.keys) > 1:
         for share in (0.1, 0.2)[:breadth]:
             swap = RecordSwapping(share, variables=places[:1], keys=tuple(n for n in table.keys if n != places[0]))
-            yield Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
+            yield _Part((*recodings, swap), "; ".join(filter(None, (said, clause(swap)))))
 
 
-def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> Part:
+def _changed(table: _Table, ladders: Ladders, stage: Stage, retention: float) -> _Part:
     """Coarsen to a stage, and change categories by chance; nothing where no key has any."""
     recodings = ladders.recodings(stage)
     banded = {name for step in recodings for name in step.masked(table.data)}
     names = tuple(name for name in table.keys if name in banded or not table.data.schema[name].quantitative)
     if not names:
-        return Part((), "")
+        return _Part((), "")
     only = None if names == table.data.schema.analysed(role="key") else names
     changed = PRAM(retention, invariant=True, variables=only)
-    return Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
+    return _Part((*recodings, changed), "; ".join(filter(None, (_coarser(ladders, stage), clause(changed)))))
 
 
 # what is done to numbers
@@ -447,20 +524,106 @@ def _of_numbers(table: _Table, judging: Sequence[Measure], breadth: int) -> Iter
     """Mask the numbers as numbers, and the categories beside them, where what judges sees numbers only."""
     numbers = (*table.of("numeric"), *table.amounts)
     categories = _Table(table.data, table.of("ordinal", "nominal", "date"), ())
-    beside = [Part((), "")]
+    beside = [_Part((), "")]
     if categories.keys:
         beside = list(_keys_treated(categories, judging, 1))[:breadth] or beside
     for first in beside:
-        for then in numbers_masked(table.data, numbers, breadth):
+        for then in _numbers_masked(table.data, numbers, breadth):
             yield _joined(first, then)
     if not numbers:
         yield from (Candidate(_chained(part.steps), sentence([part.clause])) for part in beside if part.steps)
 
 
-def _without_keys(table: _Table) -> Iterator[Part]:
+def _numbers_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[_Part]:
+    """Return ways to mask numbers that an intruder may compare with his own, from mild to strong."""
+    if not names:
+        return
+    for p in ((0.02, 0.05, 0.1, 0.2, 0.3), (0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3))[breadth > 1]:
+        yield _part(RankSwapping(p, variables=names))
+    for k in ((3, 5, 10, 20), (3, 4, 5, 7, 10, 15, 20, 30))[breadth > 1]:
+        if k <= len(data):
+            yield _part(MDAV(k, variables=names))
+    for k in (5, 20)[: 2 if breadth > 1 else 1]:
+        yield _part(IndividualRanking(k, variables=names))
+    for scale in ((0.1, 0.2, 0.5), (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))[breadth > 1]:
+        yield _part(Noise(scale, variables=names))
+    if len(names) > 1:
+        yield _part(Shuffling(variables=names))
+    for share in (0.02, 0.05, 0.1)[:breadth]:
+        coded = _top(data, names, share)
+        if coded is not None:
+            yield _part(coded, *_round(data, names, 0.2))
+
+
+def _amounts_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[_Part]:
+    """Return ways to mask amounts: none leaves exact, and the largest are coded or averaged."""
+    if not names:
+        return
+    coded = _top(data, names, _extreme(data, names))
+    top = () if coded is None else (coded,)
+    for scale in (0.1, 0.05, 0.2)[:breadth]:
+        grid = _round(data, names, scale)
+        if grid:
+            yield _part(*top, *grid)
+    for k in (5, 3, 10)[:breadth]:
+        if k <= len(data):
+            yield _part(IndividualRanking(k, variables=names))
+    for p in (0.05, 0.02, 0.1)[:breadth]:
+        yield _part(*top, RankSwapping(p, variables=names))
+    for k in (5, 3, 10)[:breadth]:
+        if k <= len(data) and len(names) > 1:
+            yield _part(MDAV(k, variables=names))
+
+
+def _known_masked(data: Microdata, names: tuple[str, ...], breadth: int) -> Iterator[_Part]:
+    """Return ways to mask amounts of which an intruder knows some about: as for amounts, but stronger."""
+    if not names:
+        return
+    coded = _top(data, names, _extreme(data, names))
+    top = () if coded is None else (coded,)
+    for p in (0.1, 0.2, 0.05, 0.3)[: 1 + breadth]:
+        yield _part(*top, RankSwapping(p, variables=names))
+    for k in (10, 20, 5)[:breadth]:
+        if k <= len(data):
+            yield _part(MDAV(k, variables=names))
+    for scale in (0.5, 0.2, 0.3)[:breadth]:
+        yield _part(Noise(scale, variables=names))
+
+
+def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
+    """Return the share of values to code at the top: those that are extreme by themselves, as ExposedAmounts counts."""
+    present = sorted(int((~data.missing(name)).sum()) for name in names)
+    typical = present[len(present) // 2]  # an amount that few have must not set the limit of all others
+    most = min(ExposedAmounts().most, len(data) // RECORDS_PER_EXTREME)
+    share = math.ceil(1000 * (most + 2) / max(typical, 1)) / 1000  # two more: some tie at the limit
+    return min(max(TOP, share), MOST_TOP)
+
+
+def _part(*steps: Method) -> _Part:
+    """Return steps with what they do."""
+    return _Part(steps, "; ".join(clauses(steps)))
+
+
+def _top(data: Microdata, names: tuple[str, ...], share: float) -> TopBottomCoding | None:
+    """Return the coding of the largest values, where it changes any."""
+    coding = TopBottomCoding(share, ends="top", by="mean", variables=names)
+    after = coding.protect(data)
+    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
+    return TopBottomCoding(share, ends="top", by="mean", variables=moved) if moved else None
+
+
+def _round(data: Microdata, names: tuple[str, ...], scale: float) -> tuple[Rounding, ...]:
+    """Return the rounding to a share of the standard deviation, of those numbers that it changes."""
+    rounding = Rounding(scale=scale, variables=names)
+    after = rounding.protect(data)
+    moved = tuple(n for n in names if not np.array_equal(after.columns[n], data.columns[n], equal_nan=True))
+    return (Rounding(scale=scale, variables=moved),) if moved else ()
+
+
+def _without_keys(table: _Table) -> Iterator[_Part]:
     """Leave out all keys, if something stays: what keeps a bound on who is found where nothing else does."""
     if table.keys and set(table.data.schema.analysed()) - {*table.keys, *table.data.schema.led(table.keys)}:
-        yield Part((VariableRemoval(variables=table.keys),), f"no key stays: {listed(table.keys)} removed")
+        yield _Part((VariableRemoval(variables=table.keys),), f"no key stays: {listed(table.keys)} removed")
 
 
 def as_it_is(data: Microdata) -> tuple[Candidate, ...]:
@@ -476,7 +639,7 @@ def as_it_is(data: Microdata) -> tuple[Candidate, ...]:
     return (*without, Candidate(same, "The table as it is, without what names a unit."))
 
 
-def _joined(first: Part, then: Part) -> Candidate:
+def _joined(first: _Part, then: _Part) -> Candidate:
     return Candidate(_chained((*first.steps, *then.steps)), sentence((first.clause, then.clause)))
 
 

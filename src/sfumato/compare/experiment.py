@@ -13,22 +13,21 @@ import numpy as np
 
 from sfumato import parameters
 from sfumato.arguments import YES_OR_NO, entries, require
-from sfumato.compare.archive import MOST_IN_MEMORY, Archive
 from sfumato.compare.identity import identify, identity
-from sfumato.compare.in_parts import at_hand, candidate_in_parts, whole_table
 from sfumato.compare.progress import Watcher, watch
 from sfumato.compare.results import Results
 from sfumato.compare.rows import Row, row
 from sfumato.compare.seeds import LARGEST_SEED, drawn_seed
-from sfumato.compare.store import Cell, Key, Scope, Store, settled_seed
+from sfumato.compare.store import MOST_IN_MEMORY, Archive, Cell, Key, Scope, Store, settled_seed
 from sfumato.compare.work import Task, outcomes, versions
 from sfumato.core import Measure, Method
 from sfumato.data.formats import a_path
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.sample_size import SAMPLED, check_sample
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.measurement import Measurement
+from sfumato.pair.sampled import sampled
 
 Source = Method | Microdata | TableInParts | SfumatoError
 UNPROTECTED = "original, unprotected"
@@ -237,7 +236,7 @@ class Experiment:
             method = source if isinstance(source, Method) else None
             rows.append(row(name, method, found, random=random, read=read))
         return Results(
-            original=at_hand(self.data, self.sample),
+            original=sampled(self.data, self.sample) if isinstance(self.data, TableInParts) else self.data,
             measures=tuple(self.measures),
             rows=tuple(rows),
             seed=scope.seed,
@@ -249,6 +248,11 @@ class Experiment:
             whole=self.data if isinstance(self.data, TableInParts) else None,
             rounded=self.rounded,
         )
+
+
+def whole_table(data: Any) -> Microdata | TableInParts:
+    """Return a table in parts as it is, any other in memory."""
+    return data if isinstance(data, TableInParts) else Microdata.from_frame(data)
 
 
 def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]:
@@ -273,7 +277,9 @@ def _instances(owner: Experiment, name: str, kind: type[Any]) -> tuple[Any, ...]
 def _table(table: Any, original: Microdata | TableInParts) -> Microdata | TableInParts | SfumatoError:
     """Read a table protected elsewhere as the measures would; what is wrong with it is told in its row."""
     if isinstance(original, TableInParts):
-        return candidate_in_parts(table)
+        if isinstance(table, TableInParts):
+            return table
+        return DataError("the original is in parts, so that a protected table must be too: read it with sfumato.scan")
     try:
         return Microdata.beside(original, table)
     except SfumatoError as error:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.counts import Counts, Known, Population, chances, count, without_each
+from sfumato.compare.exposure import Counts, Known, Population, chances, count, without_each
 from sfumato.compare.recodings import NOTHING, Recodings
 from sfumato.data.describe import Thumbnail, thumbnail
 from sfumato.data.keys import refuse_continuous

@@ -9,16 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.about import MeasureAbout
-from sfumato.compare.archive import Archive
+from sfumato.compare.figures import written
 from sfumato.compare.identity import code_of, identify, identity
-from sfumato.compare.in_parts import protected_parts
 from sfumato.compare.rows import Row, standard_error
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Key
+from sfumato.compare.store import Archive, Key
+from sfumato.compare.work import protected_parts
 from sfumato.core import Measure, Method, Seed
 from sfumato.data.frames import FrameKind, Origin, from_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
+from sfumato.display import html_table
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.compare.choose import Choice
     from sfumato.compare.frontier import Frontier
     from sfumato.compare.score import Recipe
+
 
 __all__ = ["Results", "Row"]
 T = TypeVar("T")
@@ -288,14 +290,10 @@ class Results:
         )
 
     def __repr__(self) -> str:
-        from sfumato.compare.table import as_text
-
-        return as_text(self)
+        return _as_text(self)
 
     def _repr_html_(self) -> str:
-        from sfumato.compare.table import as_html
-
-        return as_html(self)
+        return _as_html(self)
 
 
 def _key(measure: "Measure | Recipe") -> str:
@@ -371,3 +369,60 @@ def _in_order(original: Microdata, table: Microdata) -> Microdata:
         return Pair.of(original, table).in_order().protected.table
     except NotApplicable:
         return table
+
+
+# Results as a compact ranked table, for a terminal and for a notebook.
+
+MOST_LISTED = 25  # rows shown
+
+
+def _as_text(results: Results) -> str:
+    """Write the best candidates in aligned columns."""
+    heads, lines = _cells(results)
+    widths = [max(len(line[j]) for line in (heads, *lines)) for j in range(len(heads))]
+    table = [
+        "  ".join(
+            [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for line in (heads, *lines)
+    ]
+    return "\n".join([_caption(results), *table, *_footer(results)])
+
+
+def _as_html(results: Results) -> str:
+    """Write the best candidates as an HTML table."""
+    heads, lines = _cells(results)
+    return html_table(_caption(results), heads, lines, _footer(results))
+
+
+def _cells(results: Results) -> tuple[list[str], list[list[str]]]:
+    figures = results.figures
+    names = [key.partition("(")[0] for key in figures]
+    heads = [name if names.count(name) == 1 else key for name, key in zip(names, figures, strict=True)]
+    lines = []
+    for row in results.ranked()[:MOST_LISTED]:
+        shown = [
+            written(row.means[key], about.unit, row.errors[key]) if key in row.means else "-"
+            for key, about in figures.items()
+        ]
+        lines.append([row.candidate, *shown])
+    return ["candidate", *heads], lines
+
+
+def _caption(results: Results) -> str:
+    rows, draws = len(results), results.replicates
+    replicates = f"{draws} replicate{'s' if draws > 1 else ''}"
+    best = results.ranked_by.partition("(")[0]
+    return f"{rows} candidate{'s' if rows != 1 else ''}, {replicates}; best {best} first"
+
+
+def _footer(results: Results) -> list[str]:
+    lines = []
+    if len(results) > MOST_LISTED:
+        lines.append(f"... and {len(results) - MOST_LISTED} more: see to_frame()")
+    lines += [f"{score}" for score in results.scores]
+    for row in results.ranked()[:MOST_LISTED]:
+        reasons = list(dict.fromkeys(row.reasons.values()))
+        if reasons:
+            lines.append(f"- {row.candidate}: {reasons[0]}")
+    return lines

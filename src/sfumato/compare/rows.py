@@ -7,9 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from sfumato.compare.archive import Averaged, averaged
 from sfumato.compare.figures import numberless
-from sfumato.compare.store import Cell, Key
+from sfumato.compare.store import Averaged, Cell, Key, averaged
 from sfumato.core import Method
 from sfumato.measurement import SAMPLING_ERROR, Measurement
 from sfumato.outcome import Reason, Status

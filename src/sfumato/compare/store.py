@@ -12,16 +12,20 @@ import os
 import sqlite3
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
+from sfumato.about import MeasureAbout
 from sfumato.data.formats import a_path
-from sfumato.errors import FileError
+from sfumato.errors import FileError, ParameterError
+from sfumato.measurement import Measurement, Table
 from sfumato.outcome import Reason, Status
 
 FORMAT = 2
@@ -53,6 +57,12 @@ CREATE TABLE examinations (
 _COLUMNS = "candidate, measure, replicate, status, who, text, value, told, seconds, protect_seconds"
 _ANEW = "give another path, or remove it to compute everything anew"
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
+MARK = b"sfumato measurement 1\n"
+LEVEL = 1  # of zlib: higher levels take several times as long and save little
+PLAIN = frozenset((str, int, float, bool, type(None)))
+MOST_IN_MEMORY = 256 * 2**20
+NOT_KEPT = "figures by record were not kept in memory, because the table is large: run the experiment with a store"
+T = TypeVar("T")
 
 
 class Unreadable(FileError):  # noqa: N818 - of one thing, where FileError is of the file
@@ -377,3 +387,237 @@ def _texts(found: Any) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
         raise TypeError(f"{found!r} where a list of texts is due")
     return tuple(found)
+
+
+# A whole measurement as bytes and back, exactly: what the store keeps.
+#
+# The format, version 1: the line ``sfumato measurement 1``, then compressed by zlib: eight bytes that say how long
+# the text is (little endian), the text, and the figures by record as float64 (little endian). The text is JSON in
+# which NaN, Infinity and -Infinity stand for what they are; Python writes every other float with all its digits, so
+# that each comes back as it was. A pair is a list of two names and a figure. A table lists the names of its columns
+# once for each set of them in use, and each row as the number of its set and its values; a list among the values is a
+# tuple.
+#
+# Nothing that could run is ever read: no pickle.
+
+
+class Damaged(ValueError):  # noqa: N818 - the store makes an error of it that says what to do
+    """Bytes that are no measurement."""
+
+
+def encode(found: Measurement) -> bytes:
+    """Write a measurement; a value in a table that the format does not know is refused."""
+    text = json.dumps(
+        {
+            "measure": found.measure,
+            "value": float(found.value),
+            "parts": _figures(found.parts),
+            "by_variable": _figures(found.by_variable),
+            "by_pair": [[str(first), str(second), float(value)] for (first, second), value in found.by_pair.items()],
+            "records": None if found.by_record is None else len(found.by_record),
+            "tables": {str(name): _written(found, name, rows) for name, rows in found.tables.items()},
+            "statement": str(found.statement),
+            "notes": [str(note) for note in found.notes],
+        },
+        separators=(",", ":"),
+    ).encode()
+    each = b"" if found.by_record is None else np.asarray(found.by_record, dtype="<f8").tobytes()
+    return MARK + zlib.compress(len(text).to_bytes(8, "little") + text + each, LEVEL)
+
+
+def decode(content: bytes, about: MeasureAbout) -> Measurement:
+    """Read a measurement that :func:`encode` wrote; ``about`` is what is known of its measure."""
+    if not content.startswith(MARK):
+        raise Damaged("it does not begin as a measurement of this version of Sfumato does")
+    try:
+        body = zlib.decompress(content[len(MARK) :])
+        end = 8 + int.from_bytes(body[:8], "little")
+        told = json.loads(body[8:end])
+        return Measurement(
+            measure=_text(told["measure"]),
+            about=about,
+            value=told["value"] + 0.0,  # a text is refused
+            parts=_figures(told["parts"]),
+            by_variable=_figures(told["by_variable"]),
+            by_pair={(_text(first), _text(second)): value + 0.0 for first, second, value in told["by_pair"]},
+            by_record=_records(told["records"], body[end:]),
+            tables={name: _read(table) for name, table in told["tables"].items()},
+            statement=_text(told["statement"]),
+            notes=tuple(map(_text, told["notes"])),
+        )
+    except Damaged:
+        raise
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise Damaged(f"{type(error).__name__}: {error}") from error
+
+
+def _figures(given: Mapping[str, float]) -> dict[str, float]:
+    return {str(name): float(value) for name, value in given.items()}
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise Damaged(f"{found!r} where a text is due")
+    return found
+
+
+def _records(count: int | None, content: bytes) -> Any:
+    if len(content) != 8 * (count or 0):
+        raise Damaged(f"it has {len(content)} bytes of figures by record where {count or 0} figures are due")
+    return None if count is None else np.frombuffer(content, dtype="<f8").astype(np.float64)
+
+
+def _written(found: Measurement, name: str, rows: Table) -> dict[str, Any]:
+    sets: dict[tuple[str, ...], int] = {}
+    try:
+        lines = [
+            [sets.setdefault(tuple(row), len(sets)), *(v if type(v) in PLAIN else _plain(v) for v in row.values())]
+            for row in rows
+        ]
+    except TypeError as error:
+        raise ParameterError(
+            f"{found.measure}: its table {name!r} holds {error}; a table holds texts, numbers, True, False, None "
+            "and tuples of these"
+        ) from None
+    if not all(isinstance(column, str) for names in sets for column in names):
+        raise ParameterError(f"{found.measure}: the columns of its table {name!r} must be named by texts")
+    return {"names": list(sets), "rows": lines}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as one of the types that the format knows: numpy's numbers as Python's, a list as a tuple."""
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    raise TypeError(f"{value!r} of type {type(value).__name__}")
+
+
+def _read(table: Mapping[str, Any]) -> Table:
+    names = [tuple(columns) for columns in table["names"]]
+    return tuple(dict(zip(names[place], _tuples(values), strict=True)) for place, *values in table["rows"])
+
+
+def _tuples(values: Sequence[Any]) -> list[Any]:
+    return [tuple(_tuples(value)) if type(value) is list else value for value in values]
+
+
+# What an experiment measured, whole, and what was examined of its candidates: read when asked for, never made again.
+#
+# An experiment with a store reads from its file, which is opened for each question and may be asked long after the
+# run. Without a store everything is kept in memory, compressed as it would be on disk.
+#
+# The figures by record, the tables and the statement are kept of replicate 0, whose table is the one that is released
+# and reported; of the other replicates all the rest is kept, because reports show means over the replicates. In a
+# file that takes 8 bytes per record, candidate and measure at most, and compressed much less: the store of the demo,
+# 30 candidates with 5 measures and 3 replicates of some 1,800 records, has 2 MB. In memory, figures by record are
+# kept if they take at most ``MOST_IN_MEMORY`` bytes before they are compressed, for all candidates and measures
+# together; otherwise for none of them, and each measurement says so in its notes.
+
+
+def kept(found: Measurement, replicate: int, *, by_record: bool) -> bytes:
+    """Encode what is kept of a measurement: all of it in replicate 0."""
+    if replicate > 0:
+        return encode(replace(found, by_record=None, tables={}, statement=""))
+    if not by_record and found.by_record is not None:
+        return encode(replace(found, by_record=None, notes=(*found.notes, NOT_KEPT)))
+    return encode(found)
+
+
+class Archive:
+    """The whole measurements of an experiment's cells, and what was examined of its candidates."""
+
+    def __init__(self, scope: Scope, cells: Mapping[Key, Cell]) -> None:
+        self._scope = scope
+        self._contents = {key: cell.content for key, cell in cells.items() if cell.content is not None}
+        self._examined: dict[str, bytes] = {}
+
+    def measurement(self, key: Key, about: MeasureAbout) -> Measurement:
+        """Return the whole measurement of a cell that has a figure.
+
+        One that is damaged is taken out of the store with its figure, so that the next run computes it anew.
+        """
+        try:
+            content = self._content(key)
+            if content is None:
+                raise Damaged(f"there is a figure of {key.measure} but no measurement")
+            return decode(content, about)
+        except (Damaged, Unreadable) as error:
+            if self._scope.path is None:
+                raise damaged(None, error) from error
+            with Store(self._scope, known=True) as store:
+                store.forget(key)
+            raise damaged(self._scope.path, error, "run again: this figure is computed anew, and no other") from error
+
+    def _content(self, key: Key) -> bytes | None:
+        content = self._contents.get(key)
+        if content is None and self._scope.path is not None:
+            with Store(self._scope, known=True) as store:
+                content = store.content(key)
+        return content
+
+    def examined(
+        self, key: str, compute: Callable[[], T], *, encode: Callable[[T], bytes], decode: Callable[[bytes], T]
+    ) -> T:
+        """Return what was examined before under this key, or compute it and keep it; what is damaged is made anew."""
+        found = self.examination(key)
+        if found is not None:
+            with suppress(FileError, *UNREADABLE):
+                return decode(found)
+        found = encode(compute())  # the file is closed meanwhile: it may take minutes
+        if self._scope.path is None:
+            self._examined[key] = zlib.compress(found)
+        else:
+            with Store(self._scope, known=True) as store:
+                store.keep_examination(key, found)
+        return decode(found)
+
+    def examination(self, key: str) -> bytes | None:
+        """Return what was examined under this key; None if nothing was, or if it is damaged."""
+        if self._scope.path is None:
+            return zlib.decompress(self._examined[key]) if key in self._examined else None
+        with Store(self._scope, known=True) as store, suppress(Unreadable):
+            return store.examination(key)
+        return None
+
+
+class Averaged(Mapping[str, Mapping[T, float]]):
+    """A breakdown of a candidate by measure, averaged over the replicates, read when asked for.
+
+    Measures that have none are left out.
+    """
+
+    def __init__(self, cells: Mapping[str, Sequence[Key]], read: Callable[[str, Key], Mapping[T, float]]) -> None:
+        self._cells, self._read = cells, read  # the cells of each measure, one per replicate, and what one of them says
+        self._found: dict[str, Mapping[T, float]] = {}
+
+    def __getitem__(self, measure: str) -> Mapping[T, float]:
+        if measure not in self._found and measure in self._cells:
+            each = [self._read(measure, key) for key in self._cells[measure]]
+            self._found[measure] = averaged(each)
+        if not self._found.get(measure):
+            raise KeyError(measure)
+        return self._found[measure]
+
+    def __iter__(self) -> Iterator[str]:
+        return (measure for measure in self._cells if measure in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def averaged(each: Sequence[Mapping[T, float]]) -> dict[T, float]:
+    """Average a breakdown over the replicates that have it, name by name.
+
+    >>> averaged([{"a": 1.0, "b": 2.0}, {"a": 3.0}])
+    {'a': 2.0, 'b': 2.0}
+    """
+    names = dict.fromkeys(name for found in each for name in found)
+    values = {name: [found[name] for found in each if name in found] for name in names}
+    return {name: sum(several) / len(several) for name, several in values.items()}

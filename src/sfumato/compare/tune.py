@@ -1,28 +1,259 @@
-"""Tuning: the parameter value of best utility whose risk keeps its bounds, found instead of tried on a grid."""
+"""Tuning: the parameter values of best utility whose risk keeps its bounds, found instead of tried on a grid.
 
+``tune`` searches one parameter, ``tune_jointly`` several at once, of a method or a chain.
+"""
+
+import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, get_type_hints
 
 from sfumato.about import MeasureAbout
-from sfumato.compare.asked import check_counts, read_asked
-from sfumato.compare.choose import limits
-from sfumato.compare.curve import Curve
-from sfumato.compare.dials import dial, turned
+from sfumato.arguments import is_number, require, require_bounds
+from sfumato.compare.choose import limits, wishes
+from sfumato.compare.experiment import grid, whole_table
 from sfumato.compare.figures import written
-from sfumato.compare.in_parts import whole_table
+from sfumato.compare.frontier import Frontier
 from sfumato.compare.results import Results, Which
-from sfumato.compare.rows import Row
-from sfumato.compare.search import Finding, Search
+from sfumato.compare.rows import Row, half_width
+from sfumato.compare.score import Recipe
+from sfumato.compare.search import Curve, Finding, Search, lattice
 from sfumato.compare.seeds import drawn_seed
 from sfumato.compare.store import settled_seed
-from sfumato.core import Method
+from sfumato.compare.surface import JointSearch, Point, Surface
+from sfumato.composition import Chain, Within
+from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.display import Preformatted
+from sfumato.errors import NotApplicable, ParameterError
 
+MOST = 100_000  # tables that are masked, draws, or processes
+Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid
 LEADS = {"bound": "That is where the bound is met.", "peak": "It is best inside the range."}  # by why it is the best
 LEAST = 10  # tables: five over the range and a few where the bound is met
+LEAST_JOINTLY = 20  # tables
+
+
+# What a search is asked for: the measure to make best, the bounds, and the measures and scores these need.
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """The key of the measure to make as good as possible, the bounds by key, and what must be computed for them."""
+
+    objective: str
+    bounds: Mapping[str, float]
+    measures: tuple[Measure, ...]
+    scores: tuple[Recipe, ...]
+    figures: Mapping[str, MeasureAbout]
+
+
+def _read_asked(
+    data: Microdata | TableInParts,
+    *,
+    utility: Which | None,
+    risk: Which | None,
+    at_most: Mapping[Any, float] | None,
+    at_least: Mapping[Any, float] | None,
+) -> _Asked:
+    """Read what is wished for: instances, classes, or texts such as ``DistanceLinkage(ties='linked')``."""
+    require_bounds("tune", at_most=at_most, at_least=at_least)
+    named = {}  # each wish is read once: what it names, then the measure or recipe itself
+    for which in (utility, risk, *(at_most or {}), *(at_least or {})):
+        if which is not None and _text(which) not in named:
+            named[_text(which)] = _figure(which)
+    wished = {repr(figure): figure for figure in named.values()}
+    scores = tuple(figure for figure in wished.values() if isinstance(figure, Recipe))
+    measures = {repr(f): f for f in wished.values() if isinstance(f, Measure)}
+    measures |= {repr(part): part for score in scores for part in score.measures}
+    empty = Results(
+        original=data.parts[0] if isinstance(data, TableInParts) else data,
+        measures=(*measures.values(), *scores),
+        rows=(),
+        seed=0,
+        replicates=1,
+        seconds=0.0,
+        versions={},
+    )
+
+    def bounded(bounds: Mapping[Any, float] | None) -> dict[Any, float]:
+        return {named[_text(which)]: bound for which, bound in (bounds or {}).items()}
+
+    objective, bounds = wishes(
+        empty,
+        "tune",
+        utility=None if utility is None else named[_text(utility)],
+        risk=None if risk is None else named[_text(risk)],
+        at_most=bounded(at_most),
+        at_least=bounded(at_least),
+    )
+    return _Asked(
+        objective=objective,
+        bounds=bounds,
+        measures=tuple(measures.values()),
+        scores=scores,
+        figures=empty.figures,
+    )
+
+
+def _check_counts(**given: tuple[Any, int]) -> None:
+    """Require whole numbers of at least so much, and of no more tables or processes than anybody waits for."""
+    for name, (value, least) in given.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
+        if name != "seed" and int(value) > MOST:
+            raise ParameterError(f"tune: {name} must be at most {MOST:,}; got {value!r}")
+
+
+def _text(which: Which) -> str:
+    return which.__name__ if isinstance(which, type) else which if isinstance(which, str) else repr(which)
+
+
+def _figure(which: Which) -> "Measure | Recipe":
+    """Read a measure or a score: an instance, a class, or a text."""
+    from sfumato.catalogue import parse
+
+    if isinstance(which, Measure | Recipe):
+        return which
+    made = which() if isinstance(which, type) else parse(which)[0] if isinstance(which, str) else which
+    if not isinstance(made, Measure | Recipe):
+        raise ParameterError(f"tune: {_text(which)} is not a measure; see sfumato.measures()")
+    return made
+
+
+# The parameters that a search may turn: of a method, or of a step of a chain, named such as ``RankSwapping.p``.
+
+
+@dataclass(frozen=True)
+class _Dial:
+    """One parameter and the values it may take."""
+
+    text: str  # as it was named
+    step: int  # of the chain; 0 where there is one method only
+    name: str
+    values: tuple[float, ...]
+
+
+def steps(method: Method | type[Method]) -> tuple[Method | type[Method], ...]:
+    """Return the steps of a chain, or the one method or class; what is done by blocks as it is done in each."""
+    if isinstance(method, Within):
+        return steps(method.method)
+    if isinstance(method, Chain):
+        return tuple(inner for step in method.steps for inner in steps(step))
+    if not isinstance(method, Method) and not (isinstance(method, type) and issubclass(method, Method)):
+        raise ParameterError(f"tune: {method!r} is not a method")
+    return (method,)
+
+
+def turned(method: Method | type[Method], values: Mapping[_Dial, float]) -> Method:
+    """Return the method with these values of its parameters."""
+    made: list[Any] = list(steps(method))
+    for place, step in enumerate(made):
+        given: dict[str, Any] = {dial.name: value for dial, value in values.items() if dial.step == place}
+        if given:
+            made[place] = grid(step, **given)[0] if isinstance(step, type) else replace(step, **given)
+    return _put_back(method, iter(made))
+
+
+def _put_back(method: Method | type[Method], made: Iterator[Method]) -> Method:
+    """Return the method with other steps, in chains and blocks as they were."""
+    if isinstance(method, Within):
+        return replace(method, method=_put_back(method.method, made))
+    if isinstance(method, Chain):
+        return Chain(tuple(_put_back(step, made) for step in method.steps))
+    return next(made)
+
+
+def dial(method: Method | type[Method], text: str | None, between: Range, tolerance: float | None = None) -> _Dial:
+    """Find the parameter that a text names, and the values to consider.
+
+    Of a chain, ``RankSwapping.p`` is p of the step RankSwapping, and ``GlobalRecoding[2].groups`` that of the second
+    such step; ``p`` alone will do where one step only has it. Without a text it is the first parameter of a method's
+    own grid.
+    """
+    require("tune", str | None, "the name of a parameter", over=text)
+    place, name = _found(method, text)
+    cls = _class(steps(method)[place])
+    ends = _ends(cls, name, between)
+    wrong = tolerance is not None and not (is_number(tolerance) and tolerance > 0)
+    if wrong:
+        raise ParameterError(f"tune: tolerance must be a number above 0; got {tolerance!r}")
+    spoken = text or (name if len(steps(method)) == 1 else f"{cls.__name__}.{name}")
+    found = _Dial(spoken, place, name, lattice(ends[0], ends[1], whole=_whole(cls, name), tolerance=tolerance))
+    for end in ends:
+        turned(method, {found: end})  # a value that cannot be is refused before anything is masked
+    return found
+
+
+def _found(method: Method | type[Method], text: str | None) -> tuple[int, str]:
+    classes = [_class(step) for step in steps(method)]
+    if text is None and len(classes) > 1:
+        listed = ", ".join(f"{cls.__name__}.{name}" for cls in classes for name in _numeric(cls))
+        raise ParameterError(f"tune: say which parameter of the chain to search, such as {listed}")
+    owner, _, name = (text or "").rpartition(".")
+    wanted = re.fullmatch(r"(\w*)(?:\[(\d+)\])?", owner)
+    if wanted is None:
+        raise ParameterError(f"tune: cannot read the parameter {text!r}; write for example RankSwapping.p")
+    named = [place for place, cls in enumerate(classes) if not wanted[1] or cls.__name__ == wanted[1]]
+    if text is None:
+        name = next(iter(_numeric(classes[0])), "")
+    having = [place for place in named if name in _names(classes[place])]
+    if wanted[2] is not None:
+        having = having[int(wanted[2]) - 1 : int(wanted[2])] if int(wanted[2]) else []
+    if not having:
+        who = " + ".join(cls.__name__ for cls in classes)
+        known = ", ".join(
+            f"{cls.__name__}.{entry}" if len(classes) > 1 else entry for cls in classes for entry in _names(cls)
+        )
+        given = f"got {text!r}" if text is not None else "say over which"
+        raise ParameterError(f"tune: {who} has the parameters {known or 'none'}; {given}")
+    if len(having) > 1:
+        choices = " or ".join(
+            f"{classes[place].__name__}[{1 + sum(c is classes[place] for c in classes[:place])}].{name}"
+            for place in having
+        )
+        raise ParameterError(f"tune: several steps have a parameter {name}; write {choices}")
+    return having[0], name
+
+
+def _ends(cls: type[Method], name: str, between: Range) -> tuple[float, float]:
+    numeric = _numeric(cls)
+    if between is None and name not in numeric:
+        raise ParameterError(f"tune: nothing says which values of {name} to consider; give between=(low, high)")
+    ends = (min(numeric[name]), max(numeric[name])) if between is None else between
+    whole = _whole(cls, name)
+    good = isinstance(ends, tuple | list) and len(ends) == 2
+    good = good and all(isinstance(e, Integral if whole else Real) and not isinstance(e, bool) for e in ends)
+    if not good or not -float("inf") < ends[0] < ends[1] < float("inf"):
+        kind = "two whole numbers" if whole else "two numbers"
+        raise ParameterError(f"tune: between must be {kind}, the lower one first; got {between!r}")
+    return ends[0], ends[1]
+
+
+def _class(step: Method | type[Method]) -> type[Method]:
+    return step if isinstance(step, type) else type(step)
+
+
+def _names(cls: type[Method]) -> list[str]:
+    return [entry.name for entry in fields(cls) if entry.name != "variables"]
+
+
+def _whole(cls: type[Method], name: str) -> bool:
+    return get_type_hints(cls).get(name) in (int, int | None)
+
+
+def _numeric(cls: type[Method]) -> dict[str, tuple[Any, ...]]:
+    """Return the numeric parameters of a class's own grid, with their values."""
+    return {
+        name: choices
+        for name, choices in cls.about.grid.items()
+        if all(isinstance(choice, Real) and not isinstance(choice, bool) for choice in choices)
+    }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,10 +330,10 @@ def tune(
     """
     table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
-    check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
+    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)
     name, values = turn.text, turn.values
-    asked = read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    asked = _read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
     curve = Curve(
         data=table,
         make=lambda value: turned(method, {turn: value}),
@@ -234,3 +465,152 @@ def _single(row: Row, bounds: Mapping[str, float], figures: Mapping[str, Measure
         for draw in range(row.replicates)
     )
     return f"Of its {row.replicates} draws {kept} keep the bound each by itself: measure the one you release."
+
+
+# Tuning of several parameters at once, of a method or a chain: the best point within the bounds, and a frontier.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointTuning(Preformatted):
+    """The best point found, the frontier, how sure it is, and every point tried on the way."""
+
+    values: Mapping[str, float]  # by the name of the parameter
+    method: Method  # with these values
+    keeps: bool  # whether its means keep all bounds; if not, no point tried does, and this one comes nearest
+    error: float  # of the objective: by chance (95 %), and by what the surface misses near the point, root of squares
+    objective: str  # the key of the measure that was made as good as possible
+    bounds: Mapping[str, float]
+    frontier: Frontier | None  # in the bounded figures and the objective; None where all are risks, or all utilities
+    tables: int  # masked tables, which is what it cost
+    results: Results  # the points tried, each with its replicates
+    sentence: str = ""
+
+    @property
+    def row(self) -> Row:
+        """The figures at the point found, with their standard errors."""
+        return self.results.row(repr(self.method))
+
+    def __repr__(self) -> str:
+        return f"JointTuning: {self.sentence}"
+
+
+def tune_jointly(
+    method: Method,
+    data: Any,
+    *,
+    over: Mapping[str, Range],
+    utility: Which | None = None,
+    risk: Which | None = None,
+    at_most: Mapping[Any, float] | None = None,
+    at_least: Mapping[Any, float] | None = None,
+    replicates: int = 3,
+    budget: int = 60,
+    seed: int | None = None,
+    workers: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    rounded: bool = False,
+) -> JointTuning:
+    """Find the values of several parameters that make ``utility`` best (or ``risk`` least) while the bounds are kept.
+
+    ``over`` gives each parameter the least and the greatest value to consider, ``{"RankSwapping.p": (0.02, 0.3),
+    "LocalSuppression.k": (2, 5)}``, or None for those of the method's own grid; the other parameters stay as they are.
+    Whole numbers stay whole; of other parameters about 200 round values are considered.
+
+    At most ``budget`` tables are masked, none twice. A third is spread over all ranges; then surfaces are fitted to the
+    figures, and the next point is the best one they predict within the bounds, or one where they are known least. Of a
+    random method the best points are drawn again, ``replicates`` times, and the best of those is returned. It was
+    itself masked and measured. ``error`` says how much of its utility is uncertain: by the 95 % interval over
+    replicates, and by how far the surfaces were off at the points near it. Nothing proves that no better point exists:
+    where ``error`` is large, raise the budget. ``seed``, ``workers``, ``store`` and ``rounded`` are those of
+    :class:`Experiment`.
+
+    >>> import sfumato
+    >>> survey = sfumato.household_survey(households=60, seed=1)
+    >>> chain = sfumato.TopBottomCoding(0.05) + sfumato.RankSwapping(0.1)
+    >>> ranges = {"TopBottomCoding.share": (0.01, 0.1), "RankSwapping.p": (0.02, 0.3)}
+    >>> found = tune_jointly(
+    ...     chain, survey, over=ranges, utility="InformationLoss", at_most={"RankInterval": 0.5}, budget=20
+    ... )
+    >>> found.keeps, found.tables <= 20, list(found.values)
+    (True, True, ['TopBottomCoding.share', 'RankSwapping.p'])
+    """
+    table = whole_table(data)
+    seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
+    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST_JOINTLY), seed=(seed, 0), workers=(workers, 1))
+    if not isinstance(over, Mapping) or not over:
+        raise ParameterError(f"tune: over must give each parameter its range, such as {{'k': (2, 5)}}; got {over!r}")
+    dials = tuple(dial(method, text, ends) for text, ends in over.items())
+    twice = {d.text for d in dials if [(o.step, o.name) for o in dials].count((d.step, d.name)) > 1}
+    if twice:
+        raise ParameterError(f"tune: {' and '.join(sorted(twice))} are the same parameter; name it once")
+    asked = _read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
+    surface = Surface(
+        data=table,
+        make=lambda point: turned(method, _values(dials, point)),
+        sizes=tuple(len(d.values) for d in dials),
+        measures=asked.measures,
+        scores=asked.scores,
+        seed=seed,
+        workers=workers,
+        store=store,
+        budget=budget,
+        rounded=rounded,
+    )
+    search = JointSearch(
+        surface, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates
+    )
+    best = search.run()
+    results = surface.results()
+    if best is None:
+        reason = next(iter(results.rows[0].reasons.values()))
+        raise NotApplicable(f"tune: no point tried has its figures ({reason}); give ranges of values that fit")
+    row = surface.rows[best]
+    chance, missed = half_width(row, asked.objective), search.doubt(best)
+    tuning = JointTuning(
+        values={d.text: value for d, value in _values(dials, best).items()},
+        method=surface.make(best),
+        keeps=search.excess(best) == 0,
+        error=math.hypot(chance, missed),
+        objective=asked.objective,
+        bounds=asked.bounds,
+        frontier=_frontier(results, asked),
+        tables=surface.spent,
+        results=results,
+    )
+    return replace(tuning, sentence=_joint_sentence(tuning, dials, asked.figures))
+
+
+def _values(dials: tuple[_Dial, ...], point: Point) -> dict[_Dial, float]:
+    return {d: d.values[place] for d, place in zip(dials, point, strict=True)}
+
+
+def _frontier(results: Results, asked: _Asked) -> Frontier | None:
+    keys = dict.fromkeys((asked.objective, *asked.bounds))
+    risks = [key for key in keys if asked.figures[key].purpose == "risk"]
+    utilities = [key for key in keys if asked.figures[key].purpose == "utility"]
+    return results.frontier(risk=risks, utility=utilities) if risks and utilities else None
+
+
+def _joint_sentence(tuning: JointTuning, dials: tuple[_Dial, ...], figures: Mapping[str, MeasureAbout]) -> str:
+    """Say what was found, how sure it is, and what it took."""
+    row, about = tuning.row, figures[tuning.objective]
+    most = "lowest" if about.better == "lower" else "highest"
+    has = "; ".join(
+        f"{figures[key].title} {written(row.means[key], figures[key].unit, row.errors[key])}"
+        for key in dict.fromkeys((tuning.objective, *tuning.bounds))
+    )
+    wide = ", ".join(f"{d.text} from {min(d.values):g} to {max(d.values):g}" for d in dials)
+    limit = limits(tuning.bounds, figures)
+    if tuning.keeps:
+        said = [f"Of {wide} with {limit}, {tuning.method!r} has the {most} {about.title} found ({has})."]
+        if not math.isnan(tuning.error):
+            said.append(
+                f"By chance and by the surface fitted, that is uncertain by {written(tuning.error, about.unit)}."
+            )
+    else:
+        said = [f"No point of {wide} was found with {limit}; {tuning.method!r} comes nearest ({has})."]
+        said.append("Give wider ranges, a looser bound, or another method.")
+    if tuning.frontier is not None:
+        said.append(f"{len(tuning.frontier.on)} of {len(tuning.results)} points are on the frontier.")
+    said.append(f"{tuning.tables} tables were masked.")
+    return " ".join(said)

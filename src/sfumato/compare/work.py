@@ -1,22 +1,26 @@
 """Carrying out an experiment: mask once, measure what is lacking, in this process or in several."""
 
+import mmap
+import os
+import pickle
+import tempfile
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from pickle import PicklingError
-from time import perf_counter
+from time import perf_counter, sleep
+from typing import Any
 
-from sfumato.compare.archive import kept
-from sfumato.compare.in_parts import protected_parts
-from sfumato.compare.processes import Shared, shared, workers
+import numpy as np
+
 from sfumato.compare.progress import Watch
 from sfumato.compare.seeds import generator
-from sfumato.compare.store import Cell, Key, Scope, Store
-from sfumato.core import Measure, Method
+from sfumato.compare.store import Cell, Key, Scope, Store, kept
+from sfumato.core import Measure, Method, speaking
 from sfumato.data.capacity import require_for_workers
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
@@ -24,7 +28,10 @@ from sfumato.engine import current
 from sfumato.errors import EngineError, FileError, ParameterError, SfumatoError
 from sfumato.outcome import Reason, Status
 from sfumato.pair import Half, Pair
+from sfumato.pair.masking import masked_parts
 
+OPEN_FILES = Path(f"/proc/{os.getpid()}/fd")  # through which another process reaches a file that has no name
+ALIGNED = 64  # bytes: where a column may begin, as processors like it
 TRIES = 3  # rounds in a row in which a worker may die before anything is finished: then it is not by chance
 
 
@@ -142,6 +149,13 @@ def _table_in_parts(task: Task, original: TableInParts, room: Path) -> TableInPa
         return protected_parts(task.source, original, rng, rounded=task.rounded)
 
 
+def protected_parts(
+    method: Method, table: TableInParts, rng: np.random.Generator, *, rounded: bool = False
+) -> TableInParts:
+    """Return the table that a method makes of one in parts; nothing is written, each part is masked when asked for."""
+    return masked_parts(table, getattr(method, "steps", (method,)), speaking, rng, rounded=rounded)
+
+
 def _paired(half: Half, table: Microdata | TableInParts, original: TableInParts) -> Pair:
     """Put a candidate beside the original, whose statistics are shared unless it has to be cut anew."""
     cut = isinstance(table, TableInParts) and table.sizes != original.sizes
@@ -153,6 +167,114 @@ def _empty(key: Key, error: Exception, *, seconds: float = 0.0, protect_seconds:
     reason = Reason.of(error)
     finished = reason.status is Status.NOT_APPLICABLE
     return Cell(key=key, reason=reason, finished=finished, seconds=seconds, protect_seconds=protect_seconds)
+
+
+# Worker processes: they end with their parent, and read the original from one copy that goes with the last of them.
+
+
+def workers(number: int, *, unordered: bool = True) -> Any:
+    """Return joblib's way to run tasks in that many processes, one thread in each: the processes fill the machine.
+
+    Results come as they are finished, or in the order of the tasks. It shares no arrays of its own: the files that it
+    makes for them stay when everything is killed at once.
+    """
+    from joblib import Parallel, parallel_config
+
+    _start_the_cleaner()
+    with parallel_config(backend="loky", inner_max_num_threads=1):  # a backend named below would have many threads
+        return Parallel(
+            n_jobs=number,
+            return_as="generator_unordered" if unordered else "generator",
+            batch_size=1,
+            max_nbytes=None,
+            temp_folder=tempfile.gettempdir(),  # else it makes a folder in shared memory beforehand
+            initializer=end_with,
+            initargs=(os.getpid(),),
+        )
+
+
+def _start_the_cleaner() -> None:
+    """Start joblib's process that cleans up after the others: it must outlive a terminal that is closed."""
+    import signal
+
+    from joblib.externals.loky.backend import resource_tracker
+
+    if not hasattr(signal, "pthread_sigmask"):
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})  # what it is born with, it keeps
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_with(parent: int) -> None:
+    """Watch whether the process that started this one is still there; end if it was killed.
+
+    Its number is handed over: whoever asks for it may be an orphan by then. Signals that reach every process of a
+    terminal or a job are left to the parent, which decides what becomes of the others.
+    """
+    import signal
+    import threading
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A table in a file without a name, which other processes map into memory and which goes with the last of them."""
+
+    place: str  # the file, among those that its maker has open
+    sizes: tuple[int, ...]  # bytes of the pickle and of each column
+    fingerprint: str  # of the table
+
+    def read(self) -> Microdata:
+        """Return the table; its columns are the shared ones."""
+        with Path(self.place).open("rb") as file:
+            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        starts = accumulate((_aligned(size) for size in self.sizes), initial=0)
+        frame, *buffers = (mapped[start:][:size] for start, size in zip(starts, self.sizes, strict=False))
+        table: Microdata = pickle.loads(frame, buffers=buffers)
+        return table
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+@contextmanager
+def shared(table: Microdata, folder: Path | None) -> Iterator[Shared | Microdata]:
+    """Put a table where workers can read it, in a folder with room for it; elsewhere it is sent with every task."""
+    if not OPEN_FILES.is_dir():  # a system without them
+        yield table
+        return
+    columns: list[pickle.PickleBuffer] = []
+    frame = pickle.dumps(table, protocol=5, buffer_callback=columns.append)
+    parts = [memoryview(frame), *(column.raw() for column in columns)]
+    with tempfile.TemporaryFile(dir=folder) as file:
+        written = _write(file, parts)
+        sizes = tuple(part.nbytes for part in parts)
+        yield Shared(f"{OPEN_FILES}/{file.fileno()}", sizes, table.fingerprint) if written else table
+
+
+def _write(file: Any, parts: list[memoryview]) -> bool:
+    """Write a table; tell whether there was room for it."""
+    with suppress(OSError):
+        for part in parts:
+            file.write(part)
+            file.write(bytes(_aligned(part.nbytes) - part.nbytes))
+        file.flush()
+        return True
+    return False
 
 
 def _in_processes(original: Microdata, tasks: Sequence[Task], processes: int, watch: Watch) -> Iterator[Cell]:

@@ -96,7 +96,7 @@ def composed_candidates(
     of ``whole`` so many records, ``data`` is a sample, and what cannot mask parts is left out.
     """
     from sfumato.compare.candidates import Candidate, compose
-    from sfumato.compare.key_sets import read_by
+    from sfumato.compare.coarsening import read_by
     from sfumato.compare.naming import in_words
     from sfumato.compare.seeds import generator
 

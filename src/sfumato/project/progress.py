@@ -15,7 +15,7 @@ from sfumato.project.lock import is_locked
 
 if TYPE_CHECKING:
     from sfumato.compare.examine.findings import Piece
-    from sfumato.compare.examine.progress import Lines
+    from sfumato.compare.examine.look import Lines
     from sfumato.compare.progress import Watch
 
 State = Literal["running", "done", "failed", "stopped"]
@@ -103,7 +103,7 @@ class Recorder:
     @contextmanager
     def pieces(self, wanted: "tuple[Piece, ...]") -> "Iterator[Lines]":
         """Follow an examination of these pieces."""
-        from sfumato.compare.examine.progress import lines
+        from sfumato.compare.examine.look import lines
 
         self.phase("examination", total=len(wanted), candidate=self.now.candidate)
         with lines(wanted, shown=self._bars) as shown:
@@ -185,7 +185,7 @@ class _Pieces:
 
     @contextmanager
     def running(self, piece: "Piece") -> Iterator[Callable[[int, int], None]]:
-        from sfumato.compare.examine.progress import SAID
+        from sfumato.compare.examine.look import SAID
 
         self._recorder.began(SAID[piece])
         with self._shown.running(piece) as told:

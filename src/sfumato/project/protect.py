@@ -138,8 +138,8 @@ def _in_parts(
     as_is: bool,
 ) -> ProtectedFile:
     """Mask a table in parts, audit a sample of it, and write it part by part, in random order over all parts."""
-    from sfumato.compare.in_parts import protected_parts
     from sfumato.compare.seeds import generator
+    from sfumato.compare.work import protected_parts
     from sfumato.core import speaking
     from sfumato.project.checks import settle_undeclared
     from sfumato.project.in_parts import read_table

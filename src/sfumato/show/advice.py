@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from sfumato.compare.clauses import inside
 from sfumato.compare.examine.findings import ReleasedVariable
 from sfumato.compare.figures import listed
+from sfumato.compare.naming import inside
 from sfumato.core import Method
 from sfumato.show.summary import Advice
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from sfumato.compare.examine.findings import OriginalVariable
-from sfumato.compare.examine.original import original_variables
+from sfumato.compare.examine.variables import original_variables
 from sfumato.compare.figures import figure
 from sfumato.compare.frontier import Frontier
 from sfumato.compare.naming import short_names

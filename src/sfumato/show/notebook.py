@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.about import Purpose
-from sfumato.compare.examine.usefulness import utility_found
+from sfumato.compare.examine.variables import utility_found
 from sfumato.compare.results import Results, Which
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement

@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.compare import processes
+from sfumato.compare import work
 from sfumato.compare.progress import watch
-from sfumato.compare.work import versions
 from sfumato.core import Method
 from sfumato.data.files import read
 from sfumato.data.microdata import Microdata
@@ -168,7 +167,7 @@ def run(
         seed=seed,
         replicates=repetitions,
         seconds=perf_counter() - start,
-        versions=versions(),
+        versions=work.versions(),
         fingerprint="made by the study",
     )
 
@@ -263,7 +262,7 @@ def _repeated(
         else:
             from joblib import delayed
 
-            parallel = processes.workers(workers, unordered=False)
+            parallel = work.workers(workers, unordered=False)
             done = parallel(delayed(repetition)(number, seed, sizes) for number in range(repetitions))
         for number, found in enumerate(done):
             bar.finished(f"sample {number + 1}")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.compare.clauses import steps_of
 from sfumato.compare.examine.variables import variable_detail
+from sfumato.compare.naming import steps_of
 from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.errors import SfumatoError

@@ -1,28 +1,31 @@
 """One candidate looked at closely: each piece by its name, kept where the figures are kept, and never made twice."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cached_property
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
 
 from sfumato.arguments import entries, require, require_number, require_whole
 from sfumato.compare import plain
-from sfumato.compare.examine.facts import caution_facts, release_facts
+from sfumato.compare.bootstrap import adds_up, bootstrap
+from sfumato.compare.examine.facts import Blanks, caution_facts, release_facts
 from sfumato.compare.examine.findings import (
     PIECES,
     CautionFacts,
     Distributions,
     Examination,
+    KeyLevel,
     MoreKnown,
     OverRecords,
     Piece,
     RecordsAtRisk,
     Regressions,
     ReleaseFacts,
+    Resampled,
     UtilityFound,
 )
-from sfumato.compare.examine.levels import levels_beside
-from sfumato.compare.examine.over_records import MOST_RESAMPLED, SECONDS, over_records
-from sfumato.compare.examine.progress import Follower, lines
 from sfumato.compare.examine.records import (
     LISTED,
     RiskByRecord,
@@ -31,17 +34,129 @@ from sfumato.compare.examine.records import (
     with_keys,
     worst_scenario,
 )
-from sfumato.compare.examine.table import ProtectedTable
-from sfumato.compare.examine.usefulness import utility_found
-from sfumato.compare.examine.variables import distributions
+from sfumato.compare.examine.variables import distributions, regressions, utility_found
 from sfumato.compare.identity import identity
+from sfumato.compare.progress import shared_out
 from sfumato.compare.results import Results, Which
+from sfumato.composition import Chain
 from sfumato.core import Measure, Method
+from sfumato.data.microdata import Microdata
+from sfumato.data.parts import TableInParts
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, unexpected
+from sfumato.measurement import Measurement
+from sfumato.methods import OptimalRecoding
+from sfumato.pair.sampled import sampled
 
+SAID: dict[Piece, str] = {
+    "cautions": "looking for what to warn of",
+    "release": "describing the release",
+    "records": "listing the records at risk",
+    "knowing": "who knows more than the keys",
+    "detail": "comparing each variable before and after",
+    "usefulness": "testing every variable and every pair",
+    "regressions": "fitting regressions to both tables",
+    "bootstrap": "resampling the records",
+}
+MOST_RESAMPLED = 20_000  # records: in larger tables they hardly matter
+REPETITIONS = 100
+SECONDS = 10.0  # for all figures together
 MOST_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
 T = TypeVar("T")
 Told = Callable[[int, int], None]
+
+
+# The protected table of a candidate, made when it is first needed and kept.
+
+
+class ProtectedTable:
+    """The table of one candidate: what is examined and what is written are the same."""
+
+    def __init__(self, results: Results, candidate: str) -> None:
+        self.results, self.candidate = results, results.row(candidate).candidate
+
+    @cached_property
+    def made(self) -> Microdata:
+        """The table itself, of one in parts a sample; to ask for it masks the original, once."""
+        if self.results.whole is not None:
+            return sampled(self.whole, len(self.results.original))
+        return self.results.protect(self.candidate)
+
+    @cached_property
+    def whole(self) -> TableInParts:
+        """The table in parts, each of which is masked when it is asked for."""
+        return self.results.protected(self.candidate)
+
+    @cached_property
+    def blanks(self) -> Blanks | None:
+        """What is missing in all records, where ``made`` is a sample of them; None: it is all of them."""
+        if self.results.whole is None or not self.results.sampled:
+            return None
+        return Blanks(self.results.whole, self.whole)
+
+
+# One line per piece of an examination, with the time it takes; silent if nobody watches.
+
+
+class Lines(Protocol):
+    """What an examination tells while it runs."""
+
+    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
+        """Show a line while a piece is looked at; what is returned hears how much of how much is done."""
+
+
+class Follower(Protocol):
+    """Who follows examinations by other means than lines on the terminal."""
+
+    def pieces(self, wanted: tuple[Piece, ...]) -> AbstractContextManager[Lines]:
+        """Follow an examination of these pieces."""
+
+
+class _Silent:
+    def running(self, piece: Piece) -> AbstractContextManager[Callable[[int, int], None]]:
+        return nullcontext(_unheard)
+
+
+def lines(wanted: tuple[Piece, ...], *, shown: bool | Follower) -> AbstractContextManager[Lines]:
+    """Return what follows an examination: a follower, lines on the terminal, or silence."""
+    if not isinstance(shown, bool):
+        return shown.pieces(wanted)
+    if not shown:
+        return nullcontext(_Silent())
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return _Shown(console) if console.is_terminal else nullcontext(_Silent())
+
+
+class _Shown:
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._name, bar = shared_out(console.width, len("100/1000:00:00") + 3)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+
+    @contextmanager
+    def running(self, piece: Piece) -> Iterator[Callable[[int, int], None]]:
+        task = self._progress.add_task(SAID[piece][: self._name].ljust(self._name), total=None)
+        yield lambda done, total: self._progress.update(task, completed=done, total=total)
+        self._progress.update(task, completed=1, total=1)
+
+    def __enter__(self) -> "_Shown":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+# The pieces, each kept under a name that holds all it depends on.
 
 
 def examine(
@@ -251,7 +366,6 @@ class _Look:
             return None
 
     def regressions(self, told: Told) -> Regressions:
-        from sfumato.compare.examine.regressions import regressions
         from sfumato.utility import IntervalOverlap
 
         asked = self._asked(IntervalOverlap)
@@ -282,3 +396,62 @@ class _Look:
     def _takes(self, key: str) -> float:
         """Return the seconds that one evaluation of a measure takes: the least of all, the others may have compiled."""
         return min((row.measure_seconds[key] for row in self.results.rows if key in row.measure_seconds), default=0.0)
+
+
+# The figures of the two axes over records, by bootstrap, within a bound on the time.
+
+
+def over_records(
+    original: Microdata,
+    protected: Callable[[], Microdata],
+    measured: Mapping[str, tuple[Measure, Measurement, float]],
+    *,
+    seed: int,
+    seconds: float | None = SECONDS,
+    told: Callable[[int, int], None],
+) -> OverRecords:
+    """Resample the records of both tables for each measure, given what it says of them and the seconds it took.
+
+    A measure that takes longer than all the time allowed is left out.
+    """
+    found: dict[str, Resampled] = {}
+    left_out: dict[str, str] = {}
+    start = perf_counter()
+    for key, (measure, whole, takes) in measured.items():
+        left = None if seconds is None else max(seconds - (perf_counter() - start), 0.001)
+        if left is not None and takes > left:
+            left_out[key] = f"one evaluation takes {takes:.0f} s, and {seconds:g} s are allowed for resampling"
+            continue
+        try:
+            made = bootstrap(
+                original,
+                None if adds_up(whole) else protected(),
+                measure,
+                repetitions=REPETITIONS,
+                rng=seed,
+                seconds=left,
+                known=whole,
+                unless_shifted=True,
+                told=lambda done: told(done, REPETITIONS),
+            )
+        except NotApplicable as error:
+            left_out[key] = error.text
+            continue
+        found[key] = Resampled(made.error, made.interval, made.way, made.values.size, made.wanted, shifted=made.shifted)
+    return OverRecords(found, left_out, seconds)
+
+
+# The levels that an optimal recoding chose, and what lies beside them.
+
+
+def levels_beside(method: Method | None, original: Microdata) -> tuple[KeyLevel, ...]:
+    """Tell of each key what one level less and one more would come to; nothing of a method that sought no levels.
+
+    Of a chain it is told if the search comes first, because it then saw the original. With a measure for utility every
+    table would have to be made and measured again, so nothing is told.
+    """
+    first = method.steps[0] if isinstance(method, Chain) else method
+    if not isinstance(first, OptimalRecoding) or isinstance(first.utility, Measure):
+        return ()
+    found = first.chosen(original)
+    return tuple(KeyLevel(suppressed=found.suppressed, loss=found.loss, **row) for row in found.beside())

@@ -1,20 +1,46 @@
-"""Every variable before and after: distributions, changed shares and moments."""
+"""Every variable before and after: distributions, shares and moments, correlations, regressions, and its usefulness."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compare.examine.correlations import correlation_changes
-from sfumato.compare.examine.findings import Distributions, Moments, OwnValues, VariableDetail
+from sfumato.compare.examine.findings import (
+    CoefficientChange,
+    CorrelationChange,
+    Distributions,
+    Moments,
+    OriginalVariable,
+    OwnValues,
+    PairUtility,
+    Regressions,
+    UtilityFound,
+    VariableDetail,
+    VariableUtility,
+)
+from sfumato.data.dates import day_of
+from sfumato.data.describe import Finding, describe
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Variable
+from sfumato.errors import SfumatoError
+from sfumato.measurement import Measurement
+
+if TYPE_CHECKING:
+    from sfumato.utility import IntervalOverlap
 
 BINS = 30
 BARS = 12  # categories shown one by one; the rest are added up
+CORRELATIONS_LISTED = 10
+WRITTEN = 0.0005  # a smaller move is written +0.000: it has not moved
+SLOPES_LISTED = 12
+WIDE = 24  # numeric variables up to which every simple regression is fitted unasked
+NAMED = 4  # categories
+_KNOWN: "WeakKeyDictionary[Microdata, tuple[OriginalVariable, ...]]" = WeakKeyDictionary()
 
 
 def distributions(original: Microdata, protected: Microdata) -> Distributions:
@@ -202,3 +228,150 @@ def _bars(
         for height, side in zip(heights, shares, strict=True):
             height.append(float(side[rest].sum()))
     return tuple(names), tuple(heights[0]), tuple(heights[1])
+
+
+# Correlations of numeric variables before and after.
+
+
+def correlation_changes(original: Microdata, protected: Microdata) -> tuple[CorrelationChange, ...]:
+    """Return the pairs of numeric variables whose correlation moved most."""
+    names = [n for n in original.schema.analysed("numeric") if n in protected.schema.analysed("numeric")]
+    if len(names) < 2:
+        return ()
+    before, after = (_correlation_matrix(table.numeric(names)) for table in (original, protected))
+    rows, columns = np.triu_indices(len(names), k=1)
+    moved = np.abs(after - before)[rows, columns]
+    known = np.flatnonzero(np.isfinite(moved))
+    known = known[moved[known] >= WRITTEN]
+    worst = known[np.argsort(-moved[known], kind="stable")][:CORRELATIONS_LISTED]
+    return tuple(
+        CorrelationChange(names[i], names[j], float(before[i, j]), float(after[i, j]))
+        for i, j in zip(rows[worst], columns[worst], strict=True)
+    )
+
+
+def _correlation_matrix(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Pearson correlations over the records that have both values; constant variables have none (NaN)."""
+    present = ~np.isnan(values)
+    m = present.astype(np.float64)
+    centre = np.where(present.any(axis=0), np.nansum(values, axis=0) / np.maximum(present.sum(axis=0), 1), 0.0)
+    x = np.where(present, values - centre, 0.0)
+    n, sums, products, squares = m.T @ m, x.T @ m, x.T @ x, (x * x).T @ m
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = products - sums * sums.T / n
+        spread = squares - sums**2 / n
+        found = covariance / np.sqrt(spread * spread.T)
+    constant = spread <= 1e-12 * np.maximum(squares, 1e-300)
+    found[constant | constant.T] = np.nan
+    matrix: NDArray[np.float64] = np.clip(found, -1, 1)
+    return matrix
+
+
+# Regressions of the original and the protected table side by side: estimates and intervals.
+
+
+def regressions(asked: "IntervalOverlap | None", original: Microdata, protected: Microdata) -> Regressions:
+    """Return the slopes whose intervals overlap least; none if no regression can be fitted to both tables.
+
+    Unless models were asked for, these are the simple regressions of every numeric variable on every other; of more
+    than a couple of dozen variables none, because there would be too many.
+    """
+    from sfumato.utility import IntervalOverlap
+
+    if asked is None and len(original.schema.analysed("numeric")) > WIDE:
+        return Regressions(())
+    try:
+        rows = (asked or IntervalOverlap()).table(original, protected, kind="pyarrow").to_pylist()
+    except SfumatoError:
+        return Regressions(())
+    slopes = [row for row in rows if row["coefficient"] != "Intercept"]
+    worst = sorted(slopes, key=lambda row: row["overlap"])[:SLOPES_LISTED]
+    found = (
+        CoefficientChange(
+            model=row["model"],
+            coefficient=row["coefficient"],
+            before=(row["original estimate"], row["original low"], row["original high"]),
+            after=(row["protected estimate"], row["protected low"], row["protected high"]),
+            overlap=row["overlap"],
+        )
+        for row in worst
+    )
+    return Regressions(tuple(change for change in found if change.before != change.after))  # what moved is listed
+
+
+# What a protected file is still good for: every variable and every pair, from the tables of a global data utility.
+
+
+def utility_found(found: Measurement) -> UtilityFound | None:
+    """Return the variables and pairs of a measurement that tells of them; None of any other."""
+    if not {"variables", "pairs"} <= set(found.tables):
+        return None
+    return UtilityFound(
+        value=found.value,
+        parts=dict(found.parts),
+        statement=found.statement,
+        variables=tuple(map(_variable_utility, found.tables["variables"])),
+        pairs=tuple(map(_pair_utility, found.tables["pairs"])),
+        notes=found.notes,
+    )
+
+
+def _variable_utility(row: Mapping[str, Any]) -> VariableUtility:
+    return VariableUtility(
+        name=row["variable"],
+        title=row["label"],
+        test=row["test"],
+        p=row["p"],
+        utility=row["utility"],
+        pairs=row["pairs"],
+        distance=row["distance"],
+        missing=(row["missing_before"], row["missing_after"]),
+        note=row["note"],
+    )
+
+
+def _pair_utility(row: Mapping[str, Any]) -> PairUtility:
+    return PairUtility(
+        first=row["first"],
+        second=row["second"],
+        titles=(row["first_label"], row["second_label"]),
+        test=row["test"],
+        before=row["before"],
+        after=row["after"],
+        p=(row["p_before"], row["p_after"]),
+        utility=row["utility"],
+        effect=row["effect"],
+        reason=row["reason"],
+        outcome=row["outcome"],
+        left=None if row["records_left"] is None else row["records_left"] * row["comparisons_left"],
+    )
+
+
+# What is known of the original file, variable by variable: the same for every candidate.
+
+
+def original_variables(data: Microdata) -> tuple[OriginalVariable, ...]:
+    """Describe every variable of a table; of the same table only once."""
+    if data not in _KNOWN:
+        _KNOWN[data] = tuple(_variable(data, found) for found in describe(data))
+    return _KNOWN[data]
+
+
+def _variable(data: Microdata, found: Finding) -> OriginalVariable:
+    variable = data.schema[found.name]
+    numeric, named = variable.quantitative, data.schema.names_units(found.name)
+    names = () if numeric or named else tuple(spelled_categories(variable)[:NAMED])
+    ends: tuple[Any, Any] = (found.minimum, found.maximum)
+    if found.kind == "date":
+        ends = (day_of(found.minimum), day_of(found.maximum))
+    return OriginalVariable(
+        name=found.name,
+        label=variable.label,
+        kind=found.kind,
+        role=found.role,
+        missing=found.missing,
+        distinct=found.distinct,
+        ends=(float(ends[0]), float(ends[1])) if numeric and None not in ends else None,
+        categories=names,
+        more=0 if numeric or named else len(variable.categories) - len(names),
+    )

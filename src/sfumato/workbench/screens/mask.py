@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato import catalogue
-from sfumato.compare.clauses import in_words, steps_of
-from sfumato.compare.naming import short_names
+from sfumato.compare.naming import in_words, short_names, steps_of
 from sfumato.composition import Within
 from sfumato.core import Method
 from sfumato.data.formats import known_suffixes

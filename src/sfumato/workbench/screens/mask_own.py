@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from sfumato import catalogue
-from sfumato.compare.clauses import steps_of
 from sfumato.compare.figures import listed
+from sfumato.compare.naming import steps_of
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import SfumatoError

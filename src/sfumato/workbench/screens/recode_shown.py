@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.compare.counts import Counts
+from sfumato.compare.exposure import Counts
 from sfumato.compare.live import Effect, Live
 from sfumato.compare.recodings import Recode, Recodings
 from sfumato.data.bands import round_below

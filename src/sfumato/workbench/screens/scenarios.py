@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.compare.counts import Counts
+from sfumato.compare.exposure import Counts
 from sfumato.data.schema import Scenario, Schema, Variable
 from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import read_call, reading, recodings_of
