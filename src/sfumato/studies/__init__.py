@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.errors import ParameterError
-from sfumato.studies.seeds import over_seeds, unsettled
-from sfumato.studies.study import Study
+from sfumato.studies.study import Study, over_seeds, unsettled
 
 NAMES = ("domingo", "karr", "kim", "kocar", "woo")
 DATA_SETS = {"karr": 5}  # drawn with consecutive seeds by a study that is not told how many
