@@ -18,8 +18,7 @@ from sfumato.pair import Half, Pair
 from sfumato.pair.statistics import KeyClasses
 from sfumato.risk.individual import household_chances
 from sfumato.risk.k_anonymity import LEVELS
-from sfumato.risk.population import matches_of
-from sfumato.risk.with_register import population_weights
+from sfumato.risk.population import matches_of, population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
