@@ -271,11 +271,7 @@ def _common_codes(variable: Variable, seen: Recoding) -> tuple[Codes, Codes]:
     for side in found:
         refuse_continuous(variable, side.values, side.present)
     values = np.union1d(found[0].values, found[1].values)
-    before, after = (
-        np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)
-        for column in (seen.original, seen.protected)
-    )
-    return before, after
+    return codes_among(values, seen.original), codes_among(values, seen.protected)
 
 
 def _made_missing(pair: Pair, name: str) -> bool:
@@ -311,10 +307,14 @@ def codes_of(seen: dict[str, Recoding], names: Iterable[str], records: int) -> t
 
 def _coded(found: Recoding) -> Codes:
     both = np.concatenate([found.original, found.protected])
-    if not found.quantitative:
-        return both.astype(np.int32)
-    values = np.unique(both[~np.isnan(both)])
-    return np.where(np.isnan(both), -1, np.searchsorted(values, both)).astype(np.int32)
+    return codes_among(np.unique(both[~np.isnan(both)]) if found.quantitative else None, both)
+
+
+def codes_among(values: Floats | None, column: NDArray[Any]) -> Codes:
+    """Return a column as codes: of a number its place among these values, and of a category its own; missing is -1."""
+    if values is None:
+        return column.astype(np.int32)
+    return np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)
 
 
 def scores_of(seen: dict[str, Recoding], names: list[str]) -> tuple[Floats, Floats]:

@@ -25,6 +25,7 @@ from sfumato.pair.sample import NORMAL, Columns, Sample
 from sfumato.pair.statistics import KeyClasses, Moments, Sums, Values
 from sfumato.pair.terms import Terms
 from sfumato.risk.attacks import LookedFor, agree, alike_in_sets, fewest_changed_chance
+from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import (
     ALIKE,
@@ -517,7 +518,7 @@ def _cells(known: Known, weights: Floats | None) -> _Cells | None:
     for rows in _chunks(len(known.pair.original)):
         codes = np.column_stack(
             [
-                _codes(getattr(known.seen[name], side)[rows], different)
+                codes_among(different, getattr(known.seen[name], side)[rows])
                 for side in ("original", "protected")
                 for name, different in zip(known.true, values, strict=True)
             ]
@@ -540,12 +541,6 @@ def _different(*columns: NDArray[Any]) -> Floats:
             if len(found) > MOST_VALUES:
                 return found
     return found
-
-
-def _codes(column: NDArray[Any], values: Floats | None) -> NDArray[np.int32]:
-    if values is None:
-        return column.astype(np.int32)
-    return np.where(np.isnan(column), -1, np.searchsorted(values, column)).astype(np.int32)
 
 
 def _drawn(known: Known, sample: Sample, homes: Half | None) -> _Looked:

@@ -31,7 +31,7 @@ def run(
     """Run a study by name; what is None is as the paper has it, and data are needed where the paper's are public.
 
     With several ``seeds`` it runs with each, and a statement whose verdict is not the same with all of them gets none.
-    With one the same goes for the statements that are known to change theirs (``CHANGING`` of ``studies.seeds``).
+    With one the same goes for the statements that are known to change theirs (``CHANGING`` of ``studies.study``).
     """
     if seeds < 1:
         raise ParameterError(f"seeds must be at least 1; got {seeds}")
