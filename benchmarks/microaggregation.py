@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.microaggregation import plain
+from sfumato.kernels.microaggregation import plain_mdav_groups
 
 Floats = NDArray[np.float64]
 
@@ -77,8 +77,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 def doubling(sizes: list[int]) -> None:
     """Print what both heuristics cost as the table doubles, in 2, 6 and 13 variables."""
-    from sfumato.kernels.microaggregation.compiled import mdav_groups
-    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+    from sfumato.kernels.microaggregation.compiled import maximum_distance_groups, mdav_groups
 
     maximum_distance_groups(incomes(100), K)
     print(f"\nlog-normal, k = {K}              MDAV    growth   maximum distance    growth   ratio   (CPU s)")
@@ -140,7 +139,7 @@ def main() -> None:
     print(f"  {'kernel':<30}{kernel[0]:10.2f}{kernel[1]:10.2f}")
     for name, groups in [
         ("numpy, usual", usual_numpy),
-        ("numpy, of small tables", plain.mdav_groups),
+        ("numpy, of small tables", plain_mdav_groups),
     ]:
         cpu, wall = timed(lambda groups=groups: labels.append(groups(table, K)))  # type: ignore[misc]
         same = "same groups" if np.array_equal(labels[0], labels[-1]) else "OTHER GROUPS"
@@ -156,7 +155,7 @@ def main() -> None:
 
     doubling([10_000, 20_000, 40_000, 80_000])
 
-    from sfumato.kernels.microaggregation.maximum_distance import maximum_distance_groups
+    from sfumato.kernels.microaggregation.compiled import maximum_distance_groups
 
     print("\n20,000 records with ties, maximum distance      CPU s    wall s")
     for name, table in hard_tables(20_000).items():

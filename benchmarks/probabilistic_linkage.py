@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from memory import peak_memory
 from sfumato.kernels import assignment
-from sfumato.kernels.assignment import compiled, plain
+from sfumato.kernels.assignment import agreement_patterns, compiled
 from sfumato.kernels.probabilistic_linkage import (
     agreeing_pairs,
     agreeing_within,
@@ -79,9 +79,9 @@ def by_all_pairs(original: Floats, protected: Floats) -> tuple[float, float]:
     shares, total = [], 0.0
     for known in range(1, VARIABLES + 1):
         mine, theirs = left[:, :known], right[order, :known]
-        within = np.bincount(plain.agreement_patterns(mine, mine).ravel(), minlength=2**known)
+        within = np.bincount(agreement_patterns(mine, mine).ravel(), minlength=2**known)
         within[-1] -= len(mine)
-        patterns = plain.agreement_patterns(mine, theirs)
+        patterns = agreement_patterns(mine, theirs)
         counts = np.bincount(patterns.ravel(), minlength=2**known)
         model = fit_matches(counts, len(left), within)
         cost = np.minimum(-model.weights, 0.0)[patterns]

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from memory import peak_memory
 from sfumato import DistanceLinkage, Microdata, RankSwapping, RankSwappingAttack
-from sfumato.kernels.rank_windows import plain
+from sfumato.kernels.rank_windows import plain_search_windows
 from sfumato.pair.statistics import Values
 from sfumato.risk import rank_attack
 
@@ -61,7 +61,7 @@ def all_pairs(n: int, searching: int) -> float:
         )
         own = np.abs(table - centre).sum(axis=1)
         part = slice(searching)
-        plain.search_windows(table, low[part], high[part], centre[part], own[part], steps[:known])
+        plain_search_windows(table, low[part], high[part], centre[part], own[part], steps[:known])
     return (time.process_time() - cpu) * n / searching
 
 

@@ -17,7 +17,7 @@ from sfumato.composition import Within
 from sfumato.data.treatment import Treatment
 from sfumato.engine import LocalProcesses
 from sfumato.pair import blocks
-from sfumato.pair.in_file import read_numbers
+from sfumato.pair.numbers_on_disk import read_numbers
 
 METHODS: list[Method] = [
     sfumato.MDAV(3).within("region"),

@@ -92,6 +92,9 @@ from .methods.weight_masking import WeightMasking as WeightMasking
 from .outcome import Reason as Reason
 from .outcome import Status as Status
 from .project.closely import look as look
+from .project.options import SweepOptions as SweepOptions
+from .project.protect import ProtectedFile as ProtectedFile
+from .project.protect import protect_file as protect_file
 from .project.sweep import sweep as sweep
 from .registry import catalogued as catalogued
 from .restoration.audit import audit as audit

@@ -17,8 +17,7 @@ from sfumato.data.parts import TableInParts
 from sfumato.data.strata import Strata, strata
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.pair import Half, Masking
-from sfumato.pair.axis import BlocksAlong, blocks_along
-from sfumato.pair.blocks import mask_blocks, told_of_blocks
+from sfumato.pair.blocks import BlocksAlong, blocks_along, mask_blocks, told_of_blocks
 from sfumato.pair.strata import strata_in_parts
 from sfumato.speaking import refuse_special, speaking
 

@@ -19,6 +19,7 @@ from sfumato.data.linked import followed
 from sfumato.data.magnitude import beyond_arithmetic, within_arithmetic
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
+from sfumato.data.resolution import at_resolution_of
 from sfumato.data.weights import refuse_weights
 from sfumato.errors import NotApplicable, ParameterError
 from sfumato.measurement import Measurement
@@ -45,26 +46,37 @@ class Method(parameters.Described, ABC):
         parameters.names(self, "variables")
 
     @overload
-    def protect(self, data: TableInParts, *, rng: Seed = None, folder: str | os.PathLike[str]) -> TableInParts: ...
+    def protect(
+        self, data: TableInParts, *, rng: Seed = None, folder: str | os.PathLike[str], rounded: bool = False
+    ) -> TableInParts: ...
     @overload
-    def protect(self, data: Microdata, *, rng: Seed = None) -> Microdata: ...
+    def protect(self, data: Microdata, *, rng: Seed = None, rounded: bool = False) -> Microdata: ...
     @overload
-    def protect(self, data: Frame, *, rng: Seed = None) -> Frame: ...
-    def protect(self, data: Any, *, rng: Seed = None, folder: str | os.PathLike[str] | None = None) -> Any:
+    def protect(self, data: Frame, *, rng: Seed = None, rounded: bool = False) -> Frame: ...
+    def protect(
+        self,
+        data: Any,
+        *,
+        rng: Seed = None,
+        folder: str | os.PathLike[str] | None = None,
+        rounded: bool = False,
+    ) -> Any:
         """Return the masked table, of the kind that was given; the table given is not touched.
 
         Variables that the schema links to others follow what was done to these, once, at the end of all steps. A table
         in parts is written part by part to an empty ``folder``, where it does not depend on how it was cut; its draws
-        are numbered by record, and so other ones than in memory.
+        are numbered by record, and so other ones than in memory. With ``rounded`` masked numbers and dates are rounded
+        to the decimals of the original, as in a sweep; without it they are as the method's formula has them.
         """
         if isinstance(data, TableInParts):
             steps = getattr(self, "steps", (self,))
-            return protect_parts(data, steps, speaking, parameters.random_generator(rng), folder)
+            return protect_parts(data, steps, speaking, parameters.random_generator(rng), folder, rounded=rounded)
         if folder is not None:
             raise ParameterError("protect: a folder is for tables in parts; a table in memory is returned")
         table = Microdata.from_frame(data)
         with speaking(self), within_arithmetic(table):
-            protected = followed(table, self.applied(table, parameters.random_generator(rng)))
+            made = self.applied(table, parameters.random_generator(rng))
+            protected = followed(table, at_resolution_of(table, made) if rounded else made)
             if protected.schema.weight is not None:
                 refuse_weights(protected.schema.weight, protected.weights())
         return protected if isinstance(data, Microdata) else protected.to_frame()

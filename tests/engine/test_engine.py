@@ -19,8 +19,7 @@ import pytest
 from numbered_parts import Number
 from sfumato import Engine, EngineError, FileError, ParameterError
 from sfumato.engine import LocalProcesses, Summaries, current
-from sfumato.engine.engine import _unpickled
-from sfumato.engine.memory import in_bytes
+from sfumato.engine.engine import _unpickled, in_bytes
 from sfumato.engine.summaries import _computing, _Reading, code
 from sfumato.pair.statistics import Sums
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from sfumato.kernels.agreement import own
-from sfumato.kernels.agreement.sums import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums
+from sfumato.kernels.agreement import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums, own_sums
 from sfumato.kernels.groups import class_sizes
 
 Codes = NDArray[np.int32]
@@ -54,11 +53,11 @@ def test_down_a_sorted_table_as_all_pairs_compared(codes: Codes) -> None:
     rows = np.unique(codes, axis=0)
     values = np.random.default_rng(len(rows)).integers(1, 50, len(rows)) / 8
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(own, "worth_compiling", lambda records: True)
-        patch.setattr(own, "MOST_GAPS", 10)
-        assert np.array_equal(own.own_sums(rows, values), agreement(rows, rows) @ values)
-        patch.setattr(own, "_MOST", 1)  # too many to pack into a number
-        assert np.array_equal(own.own_sums(rows, values), agreement(rows, rows) @ values)
+        patch.setattr("sfumato.kernels.agreement.worth_compiling", lambda records: True)
+        patch.setattr("sfumato.kernels.agreement.MOST_GAPS", 10)
+        assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
+        patch.setattr("sfumato.kernels.agreement._MOST", 1)  # too many to pack into a number
+        assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
 
 
 def test_by_hand() -> None:

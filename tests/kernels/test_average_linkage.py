@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from sfumato.kernels import WORTH_COMPILING, boxes
-from sfumato.kernels.average_linkage import cut, partition
+from sfumato.kernels.average_linkage import Merges, cut, partition, plain_merges
 from sfumato.kernels.average_linkage.compiled import merges as compiled_merges
-from sfumato.kernels.average_linkage.plain import Merges, merges
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
@@ -47,7 +46,7 @@ def check_against_scipy(points: Floats, tree: Merges) -> None:
 def test_four_points_by_hand() -> None:
     # 0 and 1 merge at 1. {0, 1} to 3: (9 + 4) / 2 = 6.5 < 16 = 3 to 7. {0, 1, 3} to 7: (49 + 36 + 16) / 3.
     points = np.array([[0.0], [1.0], [3.0], [7.0]])
-    tree = merges(points, np.ones(4))
+    tree = plain_merges(points, np.ones(4))
     np.testing.assert_allclose(heights(tree), [1, 6.5, 101 / 3])
     assert partition(points, np.ones(4), 4).tolist() == [0, 1, 2, 3]
     assert partition(points, np.ones(4), 3).tolist() == [0, 0, 1, 2]
@@ -58,15 +57,15 @@ def test_four_points_by_hand() -> None:
 def test_mass_by_hand() -> None:
     # 0 and 2 merge at 4. With three points at 0, to 5: (3 * 25 + 9) / 4 = 21; with one, (25 + 9) / 2 = 17.
     points = np.array([[0.0], [2.0], [5.0]])
-    np.testing.assert_allclose(heights(merges(points, np.array([3.0, 1.0, 1.0]))), [4, 21])
-    np.testing.assert_allclose(heights(merges(points, np.ones(3))), [4, 17])
+    np.testing.assert_allclose(heights(plain_merges(points, np.array([3.0, 1.0, 1.0]))), [4, 21])
+    np.testing.assert_allclose(heights(plain_merges(points, np.ones(3))), [4, 17])
 
 
 @given(st.integers(2, 60), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_trees_equal_scipys(n: int, p: int, seed: int) -> None:
     tree = boxes.build(normal(n, p, seed))
-    check_against_scipy(tree.points, merges(tree.points, np.ones(n)))
+    check_against_scipy(tree.points, plain_merges(tree.points, np.ones(n)))
     check_against_scipy(tree.points, compiled_merges(tree, np.ones(n)))
 
 
@@ -88,7 +87,7 @@ def test_partition_of_a_table_worth_compiling_for_equals_scipys() -> None:
 def test_a_point_of_mass_three_is_three_points(n: int, p: int, seed: int) -> None:
     points = normal(n, p, seed)
     copies = np.random.default_rng(seed).integers(1, 4, n)
-    tree = merges(points, copies.astype(float))
+    tree = plain_merges(points, copies.astype(float))
     reference = linkage(np.repeat(points, copies, axis=0), method="average", metric="sqeuclidean")
     np.testing.assert_allclose(heights(tree), reference[len(reference) - n + 1 :, 2], rtol=1e-9)
     for g in (1, 2, n):
@@ -101,7 +100,7 @@ def test_a_point_of_mass_three_is_three_points(n: int, p: int, seed: int) -> Non
 def test_ties_and_masses_the_compiled_search_equals_the_plain_one_to_the_bit(points: Floats, seed: int) -> None:
     tree = boxes.build(boxes.distinct(points)[0])
     mass = np.random.default_rng(seed).integers(1, 5, len(tree.points)) / 3
-    for plain, compiled in zip(merges(tree.points, mass), compiled_merges(tree, mass), strict=True):
+    for plain, compiled in zip(plain_merges(tree.points, mass), compiled_merges(tree, mass), strict=True):
         assert np.array_equal(plain, compiled)
 
 
@@ -109,7 +108,7 @@ def test_ties_and_masses_the_compiled_search_equals_the_plain_one_to_the_bit(poi
 @settings(max_examples=60, deadline=None)
 def test_with_ties_each_merge_joins_two_of_the_nearest_clusters(points: Floats) -> None:
     points = boxes.distinct(points)[0]
-    tree = merges(points, np.ones(len(points)))
+    tree = plain_merges(points, np.ones(len(points)))
     squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
     for g in range(len(points), 1, -1):
         now, after = cut(tree, g), cut(tree, g - 1)
@@ -135,7 +134,7 @@ def test_awkward_shapes(points: Floats) -> None:
     found = compiled_merges(tree, np.ones(len(points)))
     reference = linkage(tree.points, method="average", metric="sqeuclidean")
     np.testing.assert_allclose(heights(found), reference[:, 2], rtol=1e-6, atol=1e-14)
-    for plain, compiled in zip(merges(tree.points, np.ones(len(points))), found, strict=True):
+    for plain, compiled in zip(plain_merges(tree.points, np.ones(len(points))), found, strict=True):
         assert np.array_equal(plain, compiled)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.kernels.contingency import Table, compiled, each_table, plain, table
+from sfumato.kernels.contingency import Table, compiled, each_table, tabulated
 
 
 @settings(max_examples=60, deadline=None)
@@ -15,7 +15,7 @@ def test_both_ways_count_a_table(seed: int, records: int, weighted: bool) -> Non
     rng = np.random.default_rng(seed)
     first, second = rng.integers(0, 5, records).astype(np.uint32), rng.integers(0, 4, records).astype(np.uint32)
     weights = rng.uniform(0.1, 2, records) if weighted else None
-    found = plain.tabulate(first, second, (4, 3), weights)
+    found = tabulated(first, second, (4, 3), weights)
     cells = np.zeros((5, 4))
     count, squares = compiled.count(first, second, np.ones(0) if weights is None else weights, cells)
     assert count == found.records == ((first < 4) & (second < 3)).sum()
@@ -38,8 +38,8 @@ def test_large_and_small_tables_are_the_same(records: int, monkeypatch: pytest.M
         return found
 
     counted = all_tables()
-    monkeypatch.setattr(table, "CELLS_PER_RECORD", 0)
-    monkeypatch.setattr(table, "FEW_CELLS", 0)
+    monkeypatch.setattr("sfumato.kernels.contingency.CELLS_PER_RECORD", 0)
+    monkeypatch.setattr("sfumato.kernels.contingency.FEW_CELLS", 0)
     for k, sorted_ in all_tables().items():
         assert sorted_.observed.tolist() == counted[k].observed.tolist()
         both = (codes[pairs[0][k]] < 30) & (codes[pairs[1][k]] < 30)

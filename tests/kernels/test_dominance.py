@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato.kernels import WORTH_COMPILING
-from sfumato.kernels.dominance import dense_ranks, distinct_rows, dominance_sums
+from sfumato.kernels.dominance import by_blocks, dense_ranks, distinct_rows, dominance_sums
 from sfumato.kernels.dominance.compiled import by_halving
-from sfumato.kernels.dominance.plain import by_blocks
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]

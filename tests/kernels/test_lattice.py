@@ -17,6 +17,7 @@ from sfumato.kernels.lattice import (
     Assessor,
     ClassSize,
     Discernibility,
+    Figure,
     Rows,
     Search,
     ValueLoss,
@@ -26,7 +27,6 @@ from sfumato.kernels.lattice import (
     plain,
     worst,
 )
-from sfumato.kernels.lattice.assessor import Figure
 
 Table = dict[str, Any]
 LOSSES = ("values", "discernibility", "class size")

@@ -11,19 +11,21 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from sfumato.kernels import assignment
-from sfumato.kernels.assignment import compiled, plain
-from sfumato.kernels.assignment.pairs import positive_pairs
+from sfumato.kernels.assignment import agreement_patterns, compiled
+from sfumato.kernels.assignment.compiled import positive_pairs
 from sfumato.kernels.probabilistic_linkage import (
     LinkageResult,
     agreeing_pairs,
     agreeing_within,
     agreement_bins,
     bin_cuts,
+    graded_assignment,
+    graded_linkage,
+    likeness,
     nested_linkage,
     pattern_counts,
     raked,
 )
-from sfumato.kernels.probabilistic_linkage.graded import graded_assignment, graded_linkage, likeness
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +75,7 @@ def test_counts_are_those_of_all_pairs(pair: tuple[Codes, Codes]) -> None:
     left, right = pair
     brute = np.bincount([agree(a, b) for a, b in product(left, right)], minlength=2 ** left.shape[1])
     np.testing.assert_array_equal(pattern_counts(agreeing_pairs(left, right)), brute)
-    patterns = plain.agreement_patterns(left, right)
+    patterns = agreement_patterns(left, right)
     np.testing.assert_array_equal(np.bincount(patterns.ravel(), minlength=len(brute)), brute)
 
 
@@ -115,7 +117,7 @@ def test_assignment_is_as_heavy_as_the_dense_optimum(pair: tuple[Codes, Codes], 
     weights = np.round(rng.normal(size=2 ** left.shape[1]), decimals)
     allowed = np.maximum(weights, 0.0)
     allowed[0] = 0.0
-    matrix = allowed[plain.agreement_patterns(left, right)]
+    matrix = allowed[agreement_patterns(left, right)]
     best = matrix[linear_sum_assignment(-matrix)].sum()
     for partner in (
         assignment.assign(left, right, weights, rng),
@@ -135,7 +137,7 @@ def test_prices_certify_a_larger_matching() -> None:
     weights = np.array([0, 3, 2, 7, 2, 6, 5, 11])
     edges = positive_pairs(left, right, weights)
     partner, profit, price = compiled.heaviest_matching(np.arange(400), edges, 380)
-    matrix = weights[plain.agreement_patterns(left, right)]
+    matrix = weights[agreement_patterns(left, right)]
     linked = partner >= 0
     assert profit.min() >= 0
     assert price.min() >= 0

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels import mixed_distance as mixed
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.mixed_distance import compiled, plain
+from sfumato.kernels.mixed_distance import compiled, distances
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,7 +38,7 @@ def test_by_hand_the_capped_distance_of_every_kind() -> None:
     here = np.array([[0.25, 0.5, 4.0], [mixed.APART, 0.0, -2.0]])
     there = np.array([[0.75, 1.0, 4.0], [mixed.APART, 0.0, 0.0]])
     # 0.5 + 0.5 + 0;  2 - 0.25 is capped at 1, 0.5, another category 1;  1 + 1 + 1 capped each;  0 + 0 + 1
-    (rows, found), *more = plain.distances(here, there)
+    (rows, found), *more = distances(here, there)
     assert rows == slice(0, 2) and not more
     np.testing.assert_allclose(found, [[1.0, 2.5], [3.0, 1.0]])
 
@@ -49,8 +49,8 @@ def test_distances_come_some_rows_at_a_time(seed: int, n: int, m: int, coarse: b
     rng = np.random.default_rng(seed)
     here, there = table(rng, n, coarse), table(rng, m, coarse)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain, "_CELLS", cells)
-        found = [(rows, distance.copy()) for rows, distance in plain.distances(here, there)]
+        patch.setattr("sfumato.kernels.mixed_distance._CELLS", cells)
+        found = [(rows, distance.copy()) for rows, distance in distances(here, there)]
     assert [place for rows, _ in found for place in range(n)[rows]] == list(range(n))
     np.testing.assert_allclose(np.concatenate([distance for _, distance in found]), apart(here, there), atol=1e-12)
 

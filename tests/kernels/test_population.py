@@ -11,9 +11,19 @@ from scipy import integrate
 from scipy.special import betaln, gammaln
 from scipy.stats import binom, hypergeom, nbinom
 
-from sfumato.kernels.population import uniques
-from sfumato.kernels.population.inverses import poisson_inverse
-from sfumato.kernels.population.pitman import Pitman, Spectrum, digamma_rise, fitted, log_rise
+from sfumato.kernels.population import (
+    Pitman,
+    Spectrum,
+    dankar,
+    digamma_rise,
+    fitted,
+    log_rise,
+    pitman,
+    poisson_inverse,
+    shlosser,
+    snb,
+    zayatz,
+)
 
 
 def spectrum(**number: int) -> Spectrum:
@@ -95,7 +105,7 @@ def test_what_is_expected_after_a_sample_is_that_of_every_sequence(
     seen = Spectrum.of(np.array(sizes))
     fit = fitted(seen)
     if fit is not None:  # the same with the model in place of the fitted one
-        exact = uniques.pitman(type(fit)(seen, model, 0.0), n + more)
+        exact = pitman(type(fit)(seen, model, 0.0), n + more)
         assert exact == pytest.approx(once, rel=1e-9)
 
 
@@ -181,7 +191,7 @@ def test_ewens_is_the_boundary() -> None:
     # of Ewens the uniques expected in N units are N theta / (theta + N - 1); from a sample of one they are those of all
     model, population = Pitman(7.0, 0.0), 500
     alone = type(fit)(Spectrum(np.ones(1), np.ones(1)), model, 0.0)
-    assert uniques.pitman(alone, population) == pytest.approx(population * 7 / (7 + population - 1))
+    assert pitman(alone, population) == pytest.approx(population * 7 / (7 + population - 1))
 
 
 def test_extremes() -> None:
@@ -232,7 +242,7 @@ def test_the_parameters_of_a_population_are_found_again() -> None:
     assert alone == pytest.approx(((f == 1) & (sizes == 1)).sum(), rel=0.15)
     matches = (seen.sizes * seen.number) @ fit.model.expected_inverse(seen.sizes, seen.units, len(label))
     assert matches == pytest.approx((f[f > 0] / sizes[f > 0]).sum(), rel=0.1)
-    assert uniques.pitman(fit, len(label)) == pytest.approx((sizes == 1).sum(), rel=0.25)
+    assert pitman(fit, len(label)) == pytest.approx((sizes == 1).sum(), rel=0.25)
 
 
 # what the rest stands on
@@ -268,7 +278,7 @@ def test_zayatz_by_hand() -> None:
     found, share = spectrum(one=4, two=3), 0.25
     assert hypergeom.pmf(1, 40, 2, 10) == pytest.approx(comb(2, 1) * 10 * 30 / (40 * 39))
     first = (4 / 7) * share / (4 / 7 * 0.25 + 3 / 7 * 600 / 1560)
-    assert uniques.zayatz(found, 40) == pytest.approx(4 * first / share)
+    assert zayatz(found, 40) == pytest.approx(4 * first / share)
 
 
 def test_snb_finds_the_shifted_negative_binomial_again() -> None:
@@ -282,18 +292,18 @@ def test_snb_finds_the_shifted_negative_binomial_again() -> None:
     total = float((population * (extra + 1)).sum())
     assert found.units / total == pytest.approx(share)
     exact = classes * b**al
-    assert uniques.snb(found, total, classes) == pytest.approx(exact, rel=1e-6)
+    assert snb(found, total, classes) == pytest.approx(exact, rel=1e-6)
     # by hand, K of Shlosser's third: u + c_1 (sum of s pi^2 (1 - pi^2)^(s-1) c_s / sum of (1-pi)^s ((1+pi)^s - 1) c_s)
     # times the square of (sum of (1-pi)^s c_s / sum of s pi (1-pi)^(s-1) c_s), for c_1 = 2, c_2 = 1 and pi = 1/2:
     # (2 / 4 + 2 (3/4) / 4) / (2 (1/2)(1/2) + (1/4)(5/4)) = .875 / .8125; (2/2 + 1/4) / (2/2 + 2/4) = 1.25 / 1.5
     by_hand = 3 + 2 * (0.875 / 0.8125) * (1.25 / 1.5) ** 2
-    assert uniques.shlosser(spectrum(one=2, two=1), 8) == pytest.approx(by_hand)
-    assert np.isnan(uniques.snb(spectrum(one=5, three=2), 100)), "no class of two: nothing to solve"
+    assert shlosser(spectrum(one=2, two=1), 8) == pytest.approx(by_hand)
+    assert np.isnan(snb(spectrum(one=5, three=2), 100)), "no class of two: nothing to solve"
 
 
 def test_dankars_rule() -> None:
-    assert uniques.dankar(10.0, 20.0, 30.0, 0.05) == (10.0, "Pitman")
-    assert uniques.dankar(float("nan"), 20.0, 30.0, 0.05) == (20.0, "Zayatz")
-    assert uniques.dankar(10.0, 20.0, 30.0, 0.2) == (20.0, "Zayatz")
-    assert uniques.dankar(10.0, 20.0, 15.0, 0.2) == (15.0, "SNB")
-    assert uniques.dankar(10.0, 20.0, float("nan"), 0.2) == (20.0, "Zayatz")
+    assert dankar(10.0, 20.0, 30.0, 0.05) == (10.0, "Pitman")
+    assert dankar(float("nan"), 20.0, 30.0, 0.05) == (20.0, "Zayatz")
+    assert dankar(10.0, 20.0, 30.0, 0.2) == (20.0, "Zayatz")
+    assert dankar(10.0, 20.0, 15.0, 0.2) == (15.0, "SNB")
+    assert dankar(10.0, 20.0, float("nan"), 0.2) == (20.0, "Zayatz")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sfumato.kernels import ranks
-from sfumato.kernels.ranks import compiled, plain
+from sfumato.kernels.ranks import compiled, correlation
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def test_both_ways_rank_among_the_records_that_have_both(seed: int, records: int
         x, y = (2 * stats.rankdata(columns[c][both]) - both.sum() - 1 for c in (i, j))
         assert counts[k] == both.sum()
         assert sums[k].tolist() == [x @ y, x @ x, y @ y]
-        assert plain.correlation(found, i, j) == (counts[k], *sums[k])
+        assert correlation(found, i, j) == (counts[k], *sums[k])
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,5 +76,5 @@ def test_large_files_are_ranked_by_the_kernel() -> None:
     told: list[int] = []
     counts, *sums = ranks.rank_correlations(found, *pairs, told.append)
     for k in range(3):
-        assert (counts[k], *(s[k] for s in sums)) == plain.correlation(found, k, k + 1)
+        assert (counts[k], *(s[k] for s in sums)) == correlation(found, k, k + 1)
     assert told[-1] == 3

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.kernels.trees import LEAST_CELLS, category_sets, compiled, plain
+from sfumato.kernels.trees import LEAST_CELLS, _set_by_classes, compiled, plain_split_shares
 from sfumato.methods.cart_tree import Predictor, Rule, Tree, fit, predictor, visible
 
 both = pytest.mark.parametrize("cells", [0, LEAST_CELLS], ids=["plain", "compiled"])
@@ -172,9 +172,9 @@ def test_the_kernel_splits_the_shares_of_two_files_as_numpy_does(
     ranks = np.array([np.unique(x, return_inverse=True)[1][order] for x, order in zip(numbers, rows, strict=True)])
     total, ones = float(weights.sum()), float(weights[second].sum())
     outcomes = []
-    for way in (compiled, plain):
+    for split_shares in (compiled.split_shares, plain_split_shares):
         lists = rows.copy(), ranks.astype(np.int32), signed[rows]
-        found = way.split_shares(*lists, codes, counts, np.zeros(n, dtype=np.uint8), 0, n, total, ones, 7, 20, 1e-12)
+        found = split_shares(*lists, codes, counts, np.zeros(n, dtype=np.uint8), 0, n, total, ones, 7, 20, 1e-12)
         outcomes.append((found, lists))
     ((column, first, *sums), lists), (other, others) = outcomes
     assert (column, first) == other[:2]
@@ -210,10 +210,10 @@ def test_sets_of_categories_are_the_best_or_nearly(kinds: int) -> None:
         target = np.array([rng.choice(kinds, p=odds[c]) for c in code], dtype=np.int32)
         table = np.zeros((7, kinds), dtype=np.int64)
         np.add.at(table, (code, target), 1)
-        gain, right = plain._set_by_classes(code, 7, target.astype(np.intp), 1)
+        gain, right = _set_by_classes(code, 7, target.astype(np.intp), 1)
         assert gain == pytest.approx(gini_gain(table, np.flatnonzero(right == 0).tolist()))
         rows = np.arange(200, dtype=np.int32)
-        again, sides = category_sets.set_by_classes(rows, target.astype(np.float64), code, 7, kinds, 1)
+        again, sides = compiled.set_by_classes(rows, target.astype(np.float64), code, 7, kinds, 1)
         assert again == gain and np.array_equal(right, sides)
         shares.append(gain / best_of_all(table))
     if kinds == 2:  # by theory the best split goes by the share of one class

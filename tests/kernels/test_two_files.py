@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.kernels.trees import pruned, two_files
+from sfumato.kernels.trees import DEEPEST, LEAST_LEAF, LEAST_SPLIT, LackOfFit, two_files
 from sfumato.utility.propensity import tree
 from sfumato.utility.propensity.pooled import Categories, Numbers, Pooled
 
@@ -36,14 +36,14 @@ def pooled(n: int, seed: int, decimals: int, nominal: bool) -> Pooled:
     lack=st.sampled_from(["squared error", "misclassification"]),
 )
 def test_the_tree_is_that_of_nodes_split_one_by_one(
-    n: int, seed: int, decimals: int, nominal: bool, cp: float, lack: pruned.LackOfFit
+    n: int, seed: int, decimals: int, nominal: bool, cp: float, lack: LackOfFit
 ) -> None:
     data = pooled(n, seed, decimals, nominal)
     columns = tree.sort(data)
     expected = tree.fit(columns, data.protected, data.weights, cp, lack)  # small tables are not compiled
     shares, split_by, gains = two_files.grow(
         columns.rows, columns.ranks, columns.codes, columns.counts, data.protected.view(np.uint8), cp,
-        int(lack == "squared error"), pruned.LEAST_LEAF, pruned.LEAST_SPLIT, pruned.DEEPEST,
+        int(lack == "squared error"), LEAST_LEAF, LEAST_SPLIT, DEEPEST,
     )  # fmt: skip
     assert np.array_equal(shares, expected.scores)
     assert len(gains) + 1 == expected.leaves
@@ -69,9 +69,7 @@ def test_one_category_column_alone() -> None:
 
 
 @pytest.mark.parametrize("lack", ["squared error", "misclassification"])
-def test_a_large_table_goes_this_way_and_gives_the_same(
-    lack: pruned.LackOfFit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_table_goes_this_way_and_gives_the_same(lack: LackOfFit, monkeypatch: pytest.MonkeyPatch) -> None:
     data = pooled(8_000, 3, 2, True)
     columns = tree.sort(data)
     found = tree.fit(columns, data.protected, data.weights, 1e-4, lack)

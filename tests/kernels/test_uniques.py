@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from sfumato.kernels.groups import class_sizes, classes, first_records
-from sfumato.kernels.uniques import alone_on, compiled, minimal_uniques, packed, plain, subsets
+from sfumato.kernels.uniques import alone_on, compiled, minimal_uniques, plain_minimal_uniques, smallest
 from special_uniques import Found, brute_force
 
 Codes = NDArray[np.int32]
@@ -19,7 +19,7 @@ Search = Callable[[Codes, NDArray[np.bool_], int], tuple[NDArray[np.int64], NDAr
 
 tables = arrays(np.int32, st.tuples(st.integers(1, 14), st.integers(1, 5)), elements=st.integers(0, 3))
 holed = arrays(np.int32, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(-1, 2))
-both = pytest.mark.parametrize("search", [plain.minimal_uniques, packed.minimal_uniques], ids=["plain", "compiled"])
+both = pytest.mark.parametrize("search", [plain_minimal_uniques, compiled.minimal_uniques], ids=["plain", "compiled"])
 
 
 def searched(search: Search, codes: Codes, size: int) -> Found:
@@ -76,16 +76,16 @@ def test_a_large_table_equals_brute_force_by_groups(records: int) -> None:
 )
 def test_both_searches_find_the_same(missing: float, records: int, size: int) -> None:
     codes = skewed(records, 7, seed=4, missing=missing)
-    ours = searched(packed.minimal_uniques, codes, size)
-    assert ours == searched(plain.minimal_uniques, codes, size) and len(ours) > 20
+    ours = searched(compiled.minimal_uniques, codes, size)
+    assert ours == searched(plain_minimal_uniques, codes, size) and len(ours) > 20
 
 
 def test_keys_of_more_than_one_word_and_of_many_values() -> None:
     rng = np.random.default_rng(8)
     codes = rng.integers(0, 5, (400, 30)).astype(np.int32)  # 30 keys of 3 bits
     codes[:, 3], codes[:, 17] = rng.integers(-1, 300, 400), rng.integers(0, 5_000, 400)
-    ours = searched(packed.minimal_uniques, codes, 2)
-    assert ours == searched(plain.minimal_uniques, codes, 2) and any(17 in keys for _, keys in ours)
+    ours = searched(compiled.minimal_uniques, codes, 2)
+    assert ours == searched(plain_minimal_uniques, codes, 2) and any(17 in keys for _, keys in ours)
 
 
 def test_rows_that_lack_a_key_find_room_in_every_group() -> None:
@@ -94,12 +94,12 @@ def test_rows_that_lack_a_key_find_room_in_every_group() -> None:
     drawn = np.column_stack([rng.integers(0, 4, 500), rng.integers(0, 40, 500), rng.integers(0, 60, 500)])
     drawn[:200, 2] = -1
     codes = drawn.astype(np.int32)
-    assert searched(packed.minimal_uniques, codes, 3) == searched(plain.minimal_uniques, codes, 3)
+    assert searched(compiled.minimal_uniques, codes, 3) == searched(plain_minimal_uniques, codes, 3)
 
 
 def test_a_key_that_all_records_lack_and_one_record() -> None:
     codes = np.array([[-1, 0], [-1, 1], [-1, 1]], dtype=np.int32)
-    for search in (plain.minimal_uniques, packed.minimal_uniques):
+    for search in (plain_minimal_uniques, compiled.minimal_uniques):
         assert searched(search, codes, 2) == {(0, (1,))}
         assert searched(search, np.array([[4, -1, 2]], dtype=np.int32), 3) == {(0, (0,)), (0, (2,))}
 
@@ -109,7 +109,7 @@ def test_sets_that_hold_another_of_their_row_are_struck_out() -> None:
     rows, sets = np.array([2, 0, 0, 0], dtype=np.int32), np.array([4, 1, 3, 6])
     kept = compiled.minimal(rows, sets, 3)
     assert kept[0].tolist() == [0, 0, 2] and kept[1].tolist() == [1, 6, 4]
-    assert plain.smallest(np.array([0, 0, 0, 2]), np.array([1, 3, 6, 4])).tolist() == [True, False, True, True]
+    assert smallest(np.array([0, 0, 0, 2]), np.array([1, 3, 6, 4])).tolist() == [True, False, True, True]
 
 
 @settings(deadline=None)
@@ -120,6 +120,6 @@ def test_records_alone_on_any_set_of_keys(codes: Codes, most: int, spread: int) 
     cell_of, sizes = classes(codes)
     sets = [keys for size in range(codes.shape[1] + 1) for keys in combinations(range(codes.shape[1]), size)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(subsets, "MOST", most)
+        patch.setattr("sfumato.kernels.uniques.MOST", most)
         found = alone_on(codes[first_records(cell_of)], sizes, sets)
     assert found == {keys: int((class_sizes(codes[:, list(keys)]) == 1).sum()) for keys in sets}

@@ -12,7 +12,7 @@ from methods_in_parts import table
 from scanned import scanned
 from sfumato import Engine, Method, Microdata, NotApplicable, Schema, Variable
 from sfumato.pair import Half, half, sorting
-from sfumato.pair.ordered import Ordered, middle_of
+from sfumato.pair.sorting import Ordered, middle_of
 from test_contract_parts import cut
 
 METHODS: list[Method] = [

@@ -1,11 +1,13 @@
 """Methods in parts: the protected table does not depend on how it was cut, nor on where it was computed."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import stats
 
 import sfumato
@@ -34,6 +36,65 @@ def test_no_cut_changes_the_table(method: Method, tmp_path: Path) -> None:
             np.testing.assert_array_equal(other.columns[name], found[0].columns[name], err_msg=name)
     for name in found[0].names if found[0].matched else ():  # what was missing stays missing
         assert (data.missing(name) <= found[0].missing(name)).all()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        sfumato.Noise(0.3),
+        sfumato.IndividualRanking(3) + sfumato.CorrelatedNoise(0.2),
+        sfumato.Sampling(0.6) + sfumato.Noise(0.1),
+        sfumato.Rounding({"income": 100.0}, random=True),
+        sfumato.MDAV(3).within("region"),
+        sfumato.PRAM(0.8),
+    ],
+    ids=repr,
+)
+def test_no_cut_changes_a_table_at_the_decimals_of_the_original(method: Method, tmp_path: Path) -> None:
+    # the one value with three decimals lies in one part alone, whatever the cut
+    data, found = table(200), []
+    income = np.round(data.columns["income"], 2)
+    income[150] = 1234.567
+    data = data.replace({"income": income}, treatment=sfumato.Treatment())
+    for number in (1, 3, 17):
+        parts = scanned(data, tmp_path / f"original-{number}", number)
+        with Engine("here"):
+            after = method.protect(parts, rng=5, folder=tmp_path / f"protected-{number}", rounded=True)
+            if number == 3:
+                exact = method.protect(parts, rng=5, folder=tmp_path / "exact").loaded()
+        found.append(after.loaded())
+    for other in found[1:]:
+        assert other.schema == found[0].schema and other.notes == found[0].notes
+        for name in other.names:
+            np.testing.assert_array_equal(other.columns[name], found[0].columns[name], err_msg=name)
+    for name, decimals in (("income", 3), ("age", 0)):
+        made = exact.columns[name]
+        wanted = np.round(made, decimals) if exact.schema[name].quantitative else made
+        np.testing.assert_array_equal(found[0].columns[name], wanted, err_msg=name)
+
+
+def test_what_draws_nothing_is_rounded_alike_in_memory_and_in_parts(tmp_path: Path) -> None:
+    data = Microdata.from_arrow(table(200).to_arrow().select(["age", "income"]), sfumato.data.frames.Origin())
+    method = sfumato.IndividualRanking(3)
+    whole = method.protect(data, rounded=True)
+    with Engine("here"):
+        parts = method.protect(scanned(data, tmp_path / "original", 4), folder=tmp_path / "made", rounded=True)
+    np.testing.assert_array_equal(whole.columns["age"], parts.loaded().columns["age"])
+    assert (np.nan_to_num(whole.columns["age"]) % 1 == 0).all()
+
+
+def test_a_variable_masked_before_and_not_now_comes_back_digit_by_digit(tmp_path: Path) -> None:
+    pay = pa.array([Decimal("1234567890123456.789"), Decimal("2.5")] * 20, pa.decimal128(38, 3))
+    (tmp_path / "original").mkdir()
+    parquet.write_table(pa.table({"pay": pay, "age": list(range(40))}), tmp_path / "original" / "a.parquet")
+    parquet.write_table(pa.table({"pay": pay, "age": list(range(40))}), tmp_path / "original" / "b.parquet")
+    noised = sfumato.Treatment(perturbed=True)
+    schema = sfumato.Schema((sfumato.Variable("pay", treatment=noised), sfumato.Variable("age")))
+    parts = sfumato.scan(tmp_path / "original", schema)
+    with Engine("here"):
+        sfumato.Noise(0.5, variables=("age",)).protect(parts, rng=1, folder=tmp_path / "made", rounded=True)
+    made = parquet.read_table(tmp_path / "made")
+    assert made["pay"].to_pylist() == pay.to_pylist() * 2 and made["age"].type == pa.int64()
 
 
 def test_processes_write_the_same(tmp_path: Path) -> None:

@@ -145,12 +145,12 @@ def test_a_k_that_cannot_be_right_is_refused(k: object) -> None:
 
 
 def test_large_tables_take_the_kernel_and_give_the_textbook_groups() -> None:
-    from sfumato.kernels.microaggregation import plain
+    from sfumato.kernels.microaggregation import plain_mdav_groups
 
     data = incomes(5_200)
     x = data.numeric(("earnings", "tax"))
     z = np.ascontiguousarray((x - x.mean(axis=0)) / x.std(axis=0, ddof=1))
-    expected = group_means(x, plain.mdav_groups(z, 4), 4)
+    expected = group_means(x, plain_mdav_groups(z, 4), 4)
     masked = MDAV(4, variables=("earnings", "tax")).protect(data).numeric(("earnings", "tax"))
     np.testing.assert_allclose(masked, expected, rtol=1e-12)
 

@@ -28,8 +28,7 @@ from sfumato import (
     Variable,
 )
 from sfumato.compare.examine.levels import levels_beside
-from sfumato.kernels.lattice import Found, Levels, Search
-from sfumato.kernels.lattice.rows import Table
+from sfumato.kernels.lattice import Found, Levels, Search, Table
 
 TOWNS = {
     "Aix": ["south", "France"],
@@ -222,7 +221,7 @@ def test_every_scenario_is_kept_with_its_own_k() -> None:
 
 
 def test_large_tables_go_through_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.kernels.lattice.rows._WORTH", 0)
+    monkeypatch.setattr("sfumato.kernels.lattice._WORTH", 0)
     data = survey(7, 3000, gaps=0.02)
     for more in ({}, {"l": 3}, {"t": 0.1, "diversity": "entropy"}):
         protected = OptimalRecoding(10, 0.02, **more).protect(data)
@@ -299,7 +298,7 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch: pytest.Monke
     def stop(found: Found) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sfumato.kernels.lattice.search.EVERY", 0.0)
+    monkeypatch.setattr("sfumato.kernels.lattice.EVERY", 0.0)
     stopped = OptimalRecoding(5, 0.02).search(data, watch=stop)
     assert not stopped.exact and stopped.bound <= best.loss <= stopped.loss
     assert stopped.continued().loss == best.loss

@@ -12,7 +12,7 @@ import sfumato
 from scanned import scanned
 from sfumato import Engine, FileError
 from sfumato.pair import Pair
-from sfumato.pair.statistics import KeyClasses, Room, classes_on_disk, merged
+from sfumato.pair.statistics import KeyClasses, Room, merged
 from tables import persons
 
 
@@ -87,7 +87,7 @@ def test_each_goes_to_a_folder_of_its_own_whatever_else_came_and_went(tmp_path: 
 def test_measures_over_classes_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from test_contract_parts import same, with_gaps
 
-    monkeypatch.setattr(classes_on_disk, "SHARE", 2**20)  # of 64 MiB: a handful of classes fit
+    monkeypatch.setattr("sfumato.pair.classes_on_disk.SHARE", 2**20)  # of 64 MiB: a handful of classes fit
     data = with_gaps(persons(240), 0.05, seed=3)
     masked = sfumato.PRAM(0.8).protect(data, rng=2)
     parts = scanned(data, tmp_path / "original", 5), scanned(masked, tmp_path / "protected", 5)

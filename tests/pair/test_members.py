@@ -14,8 +14,8 @@ import sfumato
 from scanned import scanned
 from sfumato import Engine, Measure, Microdata, Schema, Variable
 from sfumato.data.households import household_level
-from sfumato.pair import Half, Pair, members, sorting
-from sfumato.pair.members import shared_by_members
+from sfumato.pair import Half, Pair, sorting
+from sfumato.pair.households import shared_by_members
 from test_contract_parts import cut, same
 
 Record = tuple[int | None, str | None, float | None]
@@ -113,7 +113,7 @@ def test_only_scattered_households_are_sorted(tmp_path: Path, monkeypatch: pytes
         asked.append(name)
         return False
 
-    monkeypatch.setattr(members, "_sorted", seen)
+    monkeypatch.setattr("sfumato.pair.households._sorted", seen)
     records = [(home, "n", float(home)) for home in range(1, 30) for _ in range(2)]
     with Engine("here"):
         assert shared_by_members(Half.of(scanned(table(records, ordered=True), tmp_path / "a", 5)), NAMES)

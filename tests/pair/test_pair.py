@@ -10,7 +10,7 @@ import pytest
 import sfumato
 from sfumato import DataError, Microdata, NotApplicable, Schema, Variable
 from sfumato.pair import Half, Pair
-from sfumato.pair.kept import Kept
+from sfumato.pair.half import Kept
 from sfumato.testing import persons
 from sfumato.testing.tables import cut
 

@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         out=folder,
     )
     Record.of(plan).save(folder)
-    experiment = Experiment(plan.data, methods=plan.methods, measures=plan.measures, seed=plan.seed)
+    experiment = Experiment(plan.data, methods=plan.methods, measures=plan.measures, seed=plan.seed, rounded=True)
     experiment.run(store=folder / STORE, original=True)
     return folder
 

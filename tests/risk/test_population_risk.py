@@ -21,8 +21,7 @@ from sfumato import (
     Schema,
     Variable,
 )
-from sfumato.kernels.population.inverses import poisson_inverse
-from sfumato.kernels.population.pitman import Spectrum, fitted
+from sfumato.kernels.population import Spectrum, fitted, poisson_inverse
 from sfumato.risk.population import matches
 from tables import persons
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Scenario, Schema, Variable
-from sfumato.kernels.population.pitman import Spectrum, fitted
+from sfumato.kernels.population import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged

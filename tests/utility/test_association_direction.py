@@ -8,7 +8,6 @@ from scipy import stats
 
 from sfumato.errors import DataError, ParameterError
 from sfumato.kernels import WORTH_COMPILING
-from sfumato.kernels.contingency import table
 from sfumato.utility.association import Column, turned
 
 Floats = NDArray[np.float64]
@@ -144,9 +143,9 @@ def test_large_tables_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     original = [Column(name, "nominal", rng.integers(0, 90, 300).astype(np.int32), 90) for name in "ab"]
     protected = [original[0], Column("b", "nominal", np.roll(original[1].values, 9), 90)]
     at_once = turned(original, protected, PAIR)
-    monkeypatch.setattr(table, "DENSE", 200)
-    monkeypatch.setattr(table, "CELLS_PER_RECORD", 0)
-    monkeypatch.setattr(table, "FEW_CELLS", 0)
+    monkeypatch.setattr("sfumato.kernels.contingency.DENSE", 200)
+    monkeypatch.setattr("sfumato.kernels.contingency.CELLS_PER_RECORD", 0)
+    monkeypatch.setattr("sfumato.kernels.contingency.FEW_CELLS", 0)
     assert turned(original, protected, PAIR) == pytest.approx(at_once)
     assert at_once[0] == pytest.approx(by_definition(original, protected, 0, 1))
 

@@ -115,7 +115,7 @@ def test_a_tree_is_the_same_compiled_or_not(lack: tree.LackOfFit, monkeypatch: p
     data = pooled(6000, 1, True, False)
     columns = tree.sort(data)
     compiled = tree.fit(columns, data.protected, data.weights, 0.001, lack)
-    monkeypatch.setattr("sfumato.kernels.trees.pruned.worth_compiling", lambda _: False)
+    monkeypatch.setattr("sfumato.kernels.trees.worth_compiling", lambda _: False)
     plain = tree.fit(columns, data.protected, data.weights, 0.001, lack)
     assert compiled.leaves == plain.leaves > 10
     np.testing.assert_allclose(compiled.scores, plain.scores, rtol=1e-9)

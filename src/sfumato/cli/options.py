@@ -2,6 +2,10 @@
 
 import shlex
 import sys
+from collections.abc import Callable
+from dataclasses import Field, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,7 +13,8 @@ import typer
 
 from sfumato.data.sample_size import FEWEST
 from sfumato.display import visible
-from sfumato.project.reading import OnUndeclared
+from sfumato.project.options import DEFAULTS, HELP, SweepOptions
+from sfumato.project.reading import read_bounds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
 Audience = Literal["internal", "external"]
 LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
+BOUNDS = ("at_most", "at_least")
 WIDE = 10  # variables up to which a propensity model of second order is tried unasked
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
@@ -43,63 +49,67 @@ Memory = Annotated[
     str | None,
     typer.Option("--memory", help='Of tables in parts: memory to use, such as "2 GB"; half of what is free.'),
 ]
-SampleSize = Annotated[
-    int,
-    typer.Option("--sample", min=FEWEST, help="Of tables in parts: records that are looked at one by one."),
-]
+SampleSize = Annotated[int, typer.Option("--sample", min=FEWEST, help=HELP["sample"])]
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="The schema.toml that `sfumato inspect` wrote and you edited.")
 ]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of text files that are not UTF-8, such as cp1252.")]
-Delimiter = Annotated[str | None, typer.Option(help="The delimiter of text files, where it cannot be told.")]
-Decimal = Annotated[str | None, typer.Option(help="The decimal sign of text files, where it cannot be told.")]
+Encoding = Annotated[str | None, typer.Option(help=HELP["encoding"])]
+Delimiter = Annotated[str | None, typer.Option(help=HELP["delimiter"])]
+Decimal = Annotated[str | None, typer.Option(help=HELP["decimal"])]
+Seed = Annotated[int | None, typer.Option(min=0, help=HELP["seed"])]
+Workers = Annotated[int | None, typer.Option(min=1, help=HELP["workers"])]
+MeasureTexts = Annotated[list[str] | None, typer.Option("--measure", help=HELP["measures"])]
+Population = Annotated[float | None, typer.Option(min=1, help=HELP["population"])]
 
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Fixes every random draw. Without it one is drawn and noted. "
-        "Keep it secret: whoever knows it can undo random methods.",
-    ),
-]
-KeepOrder = Annotated[
-    bool,
-    typer.Option(
-        "--keep-order",
-        help="Leave the records in their order, which tells who lives or was asked together; random by default.",
-    ),
-]
-KeepWeights = Annotated[
-    bool,
-    typer.Option("--keep-weights", help="Leave the survey weights as they are, even if they give values back."),
-]
-KeepHouseholds = Annotated[
-    bool,
-    typer.Option(
-        "--keep-households",
-        help="Leave the numbers of the households, even if a protected size can be counted from them.",
-    ),
-]
-OnUndeclaredColumns = Annotated[
-    OnUndeclared,
-    typer.Option(
-        "--on-undeclared",
-        help="What to do with variables of which nobody has said the role: publish nothing (refuse), publish the file "
-        "without them (leave-out), or publish them as they are (accept).",
-    ),
-]
-DespiteAudit = Annotated[
-    bool, typer.Option("--despite-audit", help="Release a table although the rest of it gives values back.")
-]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores but one if not said.")]
-MeasureTexts = Annotated[
-    list[str] | None,
-    typer.Option("--measure", help='A measure such as "Reidentification"; may be said several times.'),
-]
-Population = Annotated[
-    float | None,
-    typer.Option(min=1, help="What design weights should sum to, if they were rescaled: the size of the population."),
-]
+
+def with_options(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options of a sweep, as :class:`SweepOptions` declares them; it gets them as ``options``."""
+    declared = [one for one in fields(SweepOptions) if one.name in names]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in signature(command, eval_str=True).parameters.values() if p.name != "options"]
+        options = [_parameter(one) for one in declared]
+        least = next((k for k, p in enumerate(own) if p.name in ("engine", "json")), len(own))
+        parameters = Signature([*own[:least], *options, *own[least:]])
+
+        @wraps(command)
+        def called(*words: Any, **given: Any) -> None:
+            asked = parameters.bind(*words, **given)
+            asked.apply_defaults()
+            read = {name: _read(name, asked.arguments.pop(name)) for name in names}
+            command(**asked.arguments, options=read)
+
+        called.__signature__ = parameters  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters.parameters.values()}
+        return called
+
+    return decorate
+
+
+def _parameter(option: Field[Any]) -> Parameter:
+    """Return an option of a sweep as typer reads it."""
+    told, name = option.metadata, option.name
+    word, kind = told.get("word", f"--{name.replace('_', '-')}"), option.type
+    if name == "candidates":
+        kind = list[Path] | None
+    elif "word" in told or name in BOUNDS:
+        kind = list[str] | None
+    elif name == "first":
+        kind = str | None
+    elif name == "out":
+        kind = Path
+    words = [f"{word}/--no-{word[2:]}" if option.default is True else word]
+    limits = {edge: told[key] for edge, key in (("min", "least"), ("max", "most")) if key in told}
+    default = None if "word" in told or name in BOUNDS else option.default
+    annotation = Annotated[kind, typer.Option(*words, help=told["help"], **limits)]  # type: ignore[valid-type]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _read(name: str, given: Any) -> Any:
+    """Return an option as it was meant: bounds as numbers, nothing said as nothing."""
+    if name in BOUNDS:
+        return read_bounds(f"--{name.replace('_', '-')}", given or ())
+    return given if given is not None or DEFAULTS[name] is None else DEFAULTS[name]
 
 
 def console(*, stderr: bool = False) -> "Console":

@@ -132,7 +132,8 @@ def tune(
         table = data if whole is None else whole
         if len(ranges) < 2:
             spend["tolerance"] = tolerance
-        found = _search(asked, table, ranges if len(ranges) > 1 else {}, over, ends, **wish, **spend)
+        several = ranges if len(ranges) > 1 else {}
+        found = _search(asked, table, several, over, ends, **wish, **spend, rounded=True)
         _tell(found, seed, json=json)
         if not found.keeps:
             raise typer.Exit(1)

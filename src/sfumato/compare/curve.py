@@ -41,6 +41,7 @@ class Curve:
     rows: dict[int, Row] = field(default_factory=dict)
     spent: int = 0  # masked tables
     memory: dict[Key, Cell] = field(default_factory=dict)
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         self.random = self.make(self.values[0]).about.random
@@ -89,7 +90,9 @@ class Curve:
             return
         self.spent += self.cost(lacking, draws)
         methods = {place: self.make(self.values[place]) for place in lacking}
-        experiment = Experiment(self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed)
+        experiment = Experiment(
+            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
+        )
         results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)
         for score in self.scores:
             results = results.with_score(score)

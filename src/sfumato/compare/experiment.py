@@ -60,7 +60,8 @@ class Experiment:
     ``sfumato.compare.seeds``). Whoever knows it and has the protected table can undo the protection: without one a
     secret seed is drawn, and ``run`` keeps it in the store, so that the same table goes on with it. ``Results.seed``
     tells it; it is not for publication. ``candidates`` names tables protected elsewhere; what is known of the
-    original's variables holds for theirs.
+    original's variables holds for theirs. With ``rounded`` masked numbers and dates have the decimals of the original
+    before they are measured, as in a sweep; without it figures are those of the methods' formulas.
 
     ``data`` may be a table in parts, and then candidates are too. They are masked part by part when they are measured,
     on the engine of the with-statement around, one after the other; nothing is written. Figures are of all records, or
@@ -75,12 +76,14 @@ class Experiment:
     seed: int | None = None
     candidates: Mapping[str, Any] = field(default_factory=dict)
     sample: int = SAMPLED  # records of a table in parts that can be looked at one by one
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         parameters.whole(self, "replicates", least=1)
         if self.seed is not None:
             parameters.whole(self, "seed", least=0, most=LARGEST_SEED)
         check_sample(self.sample)
+        require("Experiment", bool, YES_OR_NO, rounded=self.rounded)
         object.__setattr__(self, "data", whole_table(self.data))
         object.__setattr__(self, "methods", _instances(self, "methods", Method))
         object.__setattr__(self, "measures", _instances(self, "measures", Measure))
@@ -195,9 +198,10 @@ class Experiment:
                 source=source,
                 seed=scope.seed,
                 replicate=replicate,
-                wanted=tuple(self._wanted(source, replicate, identify(source), measures)),
+                wanted=tuple(self._wanted(source, replicate, identify(source, rounded=self.rounded), measures)),
                 store=None if scope.path is None else scope,
                 by_record=by_record,
+                rounded=self.rounded,
             )
             for name, source in self._sources().items()
             for replicate in (range(self.replicates) if _random(source) else (0,))
@@ -243,6 +247,7 @@ class Experiment:
             tables={n: s for n, s in sources.items() if isinstance(s, Microdata | TableInParts)},
             archive=archive,
             whole=self.data if isinstance(self.data, TableInParts) else None,
+            rounded=self.rounded,
         )
 
 

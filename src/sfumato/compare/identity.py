@@ -49,10 +49,10 @@ def identity(owner: Method | Measure) -> str:
     return " ".join([f"{owner!r} {_code(owner)}", *(f"reading {_content(path)}" for path in read)])
 
 
-def identify(source: Method | Microdata | TableInParts | SfumatoError) -> str:
+def identify(source: Method | Microdata | TableInParts | SfumatoError, *, rounded: bool = False) -> str:
     """Name a candidate in the store: a method as :func:`identity` does, a table made elsewhere by its content."""
     if isinstance(source, Method):
-        return identity(source)
+        return f"{identity(source)} rounded" if rounded else identity(source)
     return f"table {source.fingerprint}" if isinstance(source, Microdata | TableInParts) else f"no table: {source}"
 
 

@@ -12,9 +12,11 @@ from sfumato.pair.masking import masked_parts
 from sfumato.pair.sampled import sampled
 
 
-def protected_parts(method: Method, table: TableInParts, rng: np.random.Generator) -> TableInParts:
+def protected_parts(
+    method: Method, table: TableInParts, rng: np.random.Generator, *, rounded: bool = False
+) -> TableInParts:
     """Return the table that a method makes of one in parts; nothing is written, each part is masked when asked for."""
-    return masked_parts(table, getattr(method, "steps", (method,)), speaking, rng)
+    return masked_parts(table, getattr(method, "steps", (method,)), speaking, rng, rounded=rounded)
 
 
 def whole_table(data: Any) -> Microdata | TableInParts:

@@ -24,7 +24,7 @@ from sfumato.data.schema import Variable
 from sfumato.data.thumbnail import Thumbnail, thumbnail
 from sfumato.errors import NotApplicable
 from sfumato.pair import Half, Pair
-from sfumato.pair.kept import Kept
+from sfumato.pair.half import Kept
 from sfumato.pair.statistics import KeyClasses
 from sfumato.utility import NonUniformEntropy
 

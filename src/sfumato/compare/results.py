@@ -54,6 +54,7 @@ class Results:
     archive: Archive | None = None  # where whole measurements are read; None: put together by hand
     unprotected: Row | None = None  # the original, measured like a candidate; None: it was not
     whole: TableInParts | None = None  # the original, if it is in parts
+    rounded: bool = False  # whether candidates have the decimals of the original
 
     @property
     def table(self) -> Microdata | TableInParts:
@@ -157,7 +158,7 @@ class Results:
         if isinstance(source, Microdata):
             return _in_order(self.original, source)
         assert isinstance(source, Method)  # of a table in memory no candidate is in parts
-        return source.protect(self.original, rng=generator(self.seed, source, 0))
+        return source.protect(self.original, rng=generator(self.seed, source, 0), rounded=self.rounded)
 
     def protected(self, candidate: str) -> TableInParts:
         """Return the table of a candidate in parts, that of replicate 0; each part is masked when it is asked for."""
@@ -166,7 +167,7 @@ class Results:
             raise NotApplicable("the table is in memory: ask for results.protect")
         if isinstance(source, TableInParts):
             return source
-        return protected_parts(source, self.whole, generator(self.seed, source, 0))
+        return protected_parts(source, self.whole, generator(self.seed, source, 0), rounded=self.rounded)
 
     def measurement(self, candidate: str, measure: Which) -> Measurement:
         """Return the whole measurement of a candidate in replicate 0, as it was measured; of a score, its recipe's."""
@@ -182,7 +183,8 @@ class Results:
         known = next(known for known in self.measures if _key(known) == key)
         if not isinstance(known, Measure):
             return known.of({repr(part): row.values[repr(part)][0] for part in known.measures})
-        return self._kept.measurement(Key(identify(self._source(row)), identity(known), 0), known.about)
+        source = identify(self._source(row), rounded=self.rounded)
+        return self._kept.measurement(Key(source, identity(known), 0), known.about)
 
     def examined(
         self,
@@ -207,7 +209,8 @@ class Results:
 
     def _examination(self, candidate: str, what: str, compute: Callable[[], Any]) -> str:
         seen = f" in a sample of {self.sampled}" if self.sampled else ""
-        return f"{what} of {identify(self._source(self.row(candidate)))}{seen} by {code_of(compute)}"
+        source = identify(self._source(self.row(candidate)), rounded=self.rounded)
+        return f"{what} of {source}{seen} by {code_of(compute)}"
 
     @property
     def _kept(self) -> Archive:

@@ -52,6 +52,7 @@ class Surface:
     rows: dict[Point, Row] = field(default_factory=dict)
     spent: int = 0
     memory: dict[Key, Cell] = field(default_factory=dict)
+    rounded: bool = False
 
     def __post_init__(self) -> None:
         self.random = self.make((0,) * len(self.sizes)).about.random
@@ -71,7 +72,9 @@ class Surface:
         """Mask and measure until these points have so many replicates; a point that fails is a row with its reason."""
         methods = {point: self.make(point) for point in points}
         self.spent += sum(self.cost(point, draws) for point in methods)
-        experiment = Experiment(self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed)
+        experiment = Experiment(
+            self.data, list(methods.values()), self.measures, replicates=draws, seed=self.seed, rounded=self.rounded
+        )
         results = experiment.run(workers=self.workers, store=self.store, memory=self.memory)  # type: ignore[arg-type]
         for score in self.scores:
             results = results.with_score(score)

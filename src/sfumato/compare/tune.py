@@ -70,6 +70,7 @@ def tune(
     seed: int | None = None,
     workers: int = 1,
     store: str | os.PathLike[str] | None = None,
+    rounded: bool = False,
 ) -> Tuning:
     """Find the value of one parameter that makes ``utility`` best (or ``risk`` least) while the bounds are kept.
 
@@ -87,9 +88,8 @@ def tune(
     bound; ``interval`` tells where else the bound may be met, by Student's t over the replicates. That is where the
     best value lies if the bounded figures and utility rise or fall all along the range; the values tried are
     checked for that, and the sentence says what was seen. ``alike`` tells over which values utility differs by no
-    more than chance: where it is wide, a safer value costs nothing that could be measured. ``seed``, ``workers``
-    and ``store`` are those of
-    :class:`Experiment`.
+    more than chance: where it is wide, a safer value costs nothing that could be measured. ``seed``, ``workers``,
+    ``store`` and ``rounded`` are those of :class:`Experiment`.
 
     >>> import sfumato
     >>> survey = sfumato.household_survey(households=150, seed=1)
@@ -113,6 +113,7 @@ def tune(
         workers=workers,
         store=store,
         budget=budget,
+        rounded=rounded,
     )
     search = Search(curve, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates)
     finding = search.run()

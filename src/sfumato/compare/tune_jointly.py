@@ -63,6 +63,7 @@ def tune_jointly(
     seed: int | None = None,
     workers: int = 1,
     store: str | os.PathLike[str] | None = None,
+    rounded: bool = False,
 ) -> JointTuning:
     """Find the values of several parameters that make ``utility`` best (or ``risk`` least) while the bounds are kept.
 
@@ -75,7 +76,8 @@ def tune_jointly(
     random method the best points are drawn again, ``replicates`` times, and the best of those is returned. It was
     itself masked and measured. ``error`` says how much of its utility is uncertain: by the 95 % interval over
     replicates, and by how far the surfaces were off at the points near it. Nothing proves that no better point exists:
-    where ``error`` is large, raise the budget. ``seed``, ``workers`` and ``store`` are those of :class:`Experiment`.
+    where ``error`` is large, raise the budget. ``seed``, ``workers``, ``store`` and ``rounded`` are those of
+    :class:`Experiment`.
 
     >>> import sfumato
     >>> survey = sfumato.household_survey(households=60, seed=1)
@@ -107,6 +109,7 @@ def tune_jointly(
         workers=workers,
         store=store,
         budget=budget,
+        rounded=rounded,
     )
     search = JointSearch(
         surface, objective=asked.objective, bounds=asked.bounds, figures=asked.figures, draws=replicates

@@ -44,6 +44,7 @@ class Task:
     wanted: tuple[tuple[Measure, Key], ...]
     store: Scope | None = None  # where a worker keeps each cell as soon as it is finished
     by_record: bool = True  # whether figures by record are kept
+    rounded: bool = False  # whether the table has the decimals of the original
 
 
 def outcomes(
@@ -125,7 +126,8 @@ def _table(task: Task, original: Microdata) -> Microdata:
     if isinstance(task.source, Microdata):
         return task.source
     assert isinstance(task.source, Method)  # of a table in memory no candidate is in parts
-    return task.source.protect(original, rng=generator(task.seed, task.source, task.replicate))
+    rng = generator(task.seed, task.source, task.replicate)
+    return task.source.protect(original, rng=rng, rounded=task.rounded)
 
 
 def _table_in_parts(task: Task, original: TableInParts, room: Path) -> TableInParts:
@@ -136,7 +138,8 @@ def _table_in_parts(task: Task, original: TableInParts, room: Path) -> TableInPa
         return task.source
     assert isinstance(task.source, Method)  # of a table in parts no candidate is in memory
     with current(len(original)).into(room):
-        return protected_parts(task.source, original, generator(task.seed, task.source, task.replicate))
+        rng = generator(task.seed, task.source, task.replicate)
+        return protected_parts(task.source, original, rng, rounded=task.rounded)
 
 
 def _paired(half: Half, table: Microdata | TableInParts, original: TableInParts) -> Pair:

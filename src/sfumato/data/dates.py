@@ -57,7 +57,7 @@ def to_days(column: Any) -> Floats | None:
     whole, rest = np.divmod(ticks, per)
     days = whole + rest / per
     if per > 1:
-        micros = _micros(days)
+        micros = in_micros(days)
         back = micros // (DAY // per) if per <= DAY else micros * (per // DAY)
         if not np.array_equal(back, ticks):
             return None
@@ -79,7 +79,7 @@ def from_days(days: Floats, kind: pa.DataType | None = None) -> Any:
         if plain is not None:
             return plain if kind is None else plain.cast(kind)
         kind = pa.timestamp("us")
-    moments = pa.array(_micros(filled), pa.int64(), mask=missing).cast(pa.timestamp("us"))
+    moments = pa.array(in_micros(filled), pa.int64(), mask=missing).cast(pa.timestamp("us"))
     try:
         found = moments.cast(pa.timestamp(kind.unit))
     except pa.ArrowInvalid:  # nanoseconds end in 2262, and seconds hold no fraction
@@ -92,7 +92,7 @@ def _zoned(local: Any, zone: str) -> Any:
     return pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
 
 
-def _micros(days: Floats) -> NDArray[np.int64]:
+def in_micros(days: Floats) -> NDArray[np.int64]:
     """Return the microseconds since 1970; of all that are the same number, the roundest is meant."""
     whole = np.floor(days)
     base = whole.astype(np.int64) * DAY
@@ -109,7 +109,7 @@ def moved(days: Floats, by: NDArray[np.int64]) -> Floats:
     array([3.1, nan])
     """
     missing = np.isnan(days)
-    whole, rest = np.divmod(_micros(np.where(missing, 0.0, days)), DAY)
+    whole, rest = np.divmod(in_micros(np.where(missing, 0.0, days)), DAY)
     return np.where(missing, np.nan, whole + by + rest / DAY)
 
 
@@ -204,7 +204,7 @@ def written(days: Floats, form: str) -> Any:
     present = values[~np.isnan(values)]
     whole, timed = present == np.floor(present), "%H" in form or "%I" in form
     inside = (present >= YEARS[0]) & (present < YEARS[1])
-    micros = _micros(present)
+    micros = in_micros(present)
     texts: list[str | None] = [
         spelled(day)
         if not known
@@ -241,7 +241,7 @@ def spelled(day: float) -> str:
     date = str(np.datetime64(whole, "D"))
     if day == whole:
         return date
-    micros = int(_micros(np.array([day]))[0]) - whole * DAY
+    micros = int(in_micros(np.array([day]))[0]) - whole * DAY
     return f"{date} {_clock((_EPOCH + dt.timedelta(microseconds=micros)).time())}"
 
 

@@ -15,6 +15,7 @@ from sfumato.data import bands
 from sfumato.data.alignment import aligned
 from sfumato.data.merging import merged
 from sfumato.data.microdata import Microdata
+from sfumato.data.resolution import resolution, rounded
 from sfumato.data.schema import Category, Variable
 from sfumato.data.treatment import PERTURBED, Treatment
 from sfumato.kernels.groups import classes
@@ -191,7 +192,7 @@ def computed_anew(original: Microdata, protected: Microdata, variable: Variable,
         if summed is not None:
             stated = replace(variable, treatment=_like_source(protected, sources, summed))
             found = summed[0] + _stacked(protected, sources) @ summed[1:]
-            return _anew(original, protected, stated, found)
+            return _anew(original, protected, stated, _as_written(original, variable, found))
     column = _looked_up(original, protected, name, sources) if lookup else None
     if column is None:
         return None
@@ -237,6 +238,13 @@ def _summed(original: Microdata, name: str, sources: Sequence[str]) -> Floats | 
     factors = np.where(np.abs(factors - whole) <= 1e-6 * np.maximum(np.abs(whole), 1), whole, factors)
     size = np.abs(design) @ np.abs(factors) + np.abs(y)
     return factors if (np.abs(design @ factors - y) <= EXACT * size).all() else None
+
+
+def _as_written(original: Microdata, variable: Variable, found: Floats) -> Floats:
+    """Return a sum without what its additions left: 0.1 + 0.2 is 0.3 where the original has one decimal."""
+    date = variable.kind == "date"
+    near = rounded(found, resolution(original.columns[variable.name], date=date), date=date)
+    return np.where(np.abs(near - found) <= EXACT * np.maximum(np.abs(found), 1), near, found)
 
 
 def _like_source(protected: Microdata, sources: Sequence[str], summed: Floats) -> Treatment:

@@ -1,6 +1,7 @@
 """What is computed of every part: sent to an executor, kept as it arrives, handed on in the order of the parts."""
 
 import pickle
+import re
 import shutil
 import tempfile
 from collections import deque
@@ -14,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from sfumato.data.capacity import free
 from sfumato.data.leftovers import mark, remove_leftovers
-from sfumato.engine.executors import opened
-from sfumato.engine.memory import in_bytes
+from sfumato.engine.processes import LocalProcesses, cores
 from sfumato.engine.summaries import Summaries, key_of, packages_of
 from sfumato.errors import EngineError, ParameterError
 
@@ -24,6 +25,12 @@ AHEAD = 3  # parts that each process may be ahead of the one that is handed on n
 UNKNOWN = 16  # workers, where an executor does not tell
 AGAIN = 25  # times that a part is sent anew because the worker that had it died
 FEWEST = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
+_busy: ContextVar[bool] = ContextVar("computing a part", default=False)
+NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
+PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
+KNOWN = "local, here, dask://host:port, spark://host:port, ray://host:port"
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+LEAST = 64 * 2**20
 
 
 class Part(Protocol):
@@ -76,7 +83,7 @@ class Engine:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.memory = in_bytes(memory)
-        self.executor, self._close = opened(where, processes, self.memory)
+        self.executor, self._close = _opened(where, processes, self.memory)
         self.summaries = None if store is None else Summaries(store)
         self.computed = 0  # parts computed so far, those found in the store left aside
         self.progress = progress
@@ -220,8 +227,6 @@ class Engine:
 
 _entered: list[Engine] = []  # the engines of the with-statements around, the innermost last
 _own: list[Engine] = []  # that of this program, once it was needed
-_busy: ContextVar[bool] = ContextVar("computing a part", default=False)
-NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
 
 
 def current(records: int) -> Engine:
@@ -285,3 +290,60 @@ def _pickled(of: Callable[..., Any]) -> bytes:
     except Exception as error:
         raise ParameterError(f"what is computed of a part cannot be sent to another process ({error})") from error
     return task
+
+
+def _opened(where: str | Executor, processes: int | None, memory: int) -> tuple[Executor | None, Callable[[], None]]:
+    """Return an executor, None for this process, and how to end what was started for it.
+
+    Of this machine's processes there are as many as cores, and no more than have room in the memory, unless said; a
+    single one would only wait for another, so that this process does its work.
+    """
+    if isinstance(where, Executor):
+        if processes is not None:
+            raise ParameterError("Engine: processes is for 'local'; an executor has its own number")
+        return where, lambda: None  # it is its owner's to end
+    if not isinstance(where, str):
+        raise ParameterError(f"Engine: where must be one of {KNOWN}, or an Executor; got {where!r}")
+    if where == "local":
+        number = max(min(cores(), memory // PROCESS), 1) if processes is None else processes
+        if processes is None and number == 1:
+            return None, lambda: None
+        local = LocalProcesses(number)
+        return local, lambda: local.shutdown(cancel_futures=True)
+    if processes is not None:
+        raise ParameterError(f"Engine: processes is for 'local', not for {where!r}")
+    if where == "here":
+        return None, lambda: None
+    if where.startswith("dask://"):
+        from sfumato.engine.dask import DaskExecutor
+
+        dask = DaskExecutor(where.removeprefix("dask://"))
+        return dask, dask.shutdown
+    if where.startswith("spark://"):
+        from sfumato.engine.spark import SparkExecutor
+
+        spark = SparkExecutor(where)
+        return spark, spark.shutdown
+    if where.startswith("ray://"):
+        from sfumato.engine.ray import RayExecutor
+
+        ray = RayExecutor(where)
+        return ray, ray.shutdown
+    raise ParameterError(f"Engine: there is no engine {where!r}; there are {KNOWN}")
+
+
+def in_bytes(memory: int | str | None) -> int:
+    """Return a number of bytes, given as such or as text; None: half of what is free.
+
+    >>> in_bytes("2 GB"), in_bytes("512 MiB")
+    (2000000000, 536870912)
+    """
+    if memory is None:
+        return max(free() // 2, LEAST)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(memory).lower())
+    if found is None or isinstance(memory, bool):
+        raise ParameterError(f"memory must be a number of bytes, or text such as '2 GB'; got {memory!r}")
+    size = int(float(found[1]) * UNITS[found[2] or ""])
+    if size < LEAST:
+        raise ParameterError(f"memory must be at least {LEAST // 2**20} MB; got {memory!r}")
+    return size

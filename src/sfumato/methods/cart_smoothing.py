@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.data.resolution import resolution, rounded
 from sfumato.methods.cart_tree import Codes, Floats, Tree
 
 FREQUENT = 10  # a value so many records hold, such as no rent or a round amount, points to nobody
-DECIMALS = 6  # what is written with more of them is not rounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,14 +16,14 @@ class Smoothing:
 
     low: Floats
     high: Floats
-    decimals: int | None
+    decimals: int
 
     def drawn(self, donors: Codes, rng: np.random.Generator) -> Floats:
         """Draw a value from the stretch of each donor; a frequent value has a stretch of no length."""
         low, high = self.low[donors], self.high[donors]
         draws = rng.random(donors.size)
         values: Floats = np.where(low == high, low, np.clip(low * (1 - draws) + high * draws, low, high))
-        return values if self.decimals is None else np.asarray(np.round(values, self.decimals))
+        return rounded(values, self.decimals)
 
 
 def smoothing(tree: Tree, values: Floats, min_leaf: int) -> Smoothing:
@@ -54,9 +53,4 @@ def smoothing(tree: Tree, values: Floats, min_leaf: int) -> Smoothing:
     lower[alone] = distinct[np.maximum(value_of[alone] - reach, 0)]
     upper[alone] = distinct[np.minimum(value_of[alone] + reach, distinct.size - 1)]
     low[rows], high[rows] = lower[pair], upper[pair]
-    return Smoothing(low, high, _decimals(distinct))
-
-
-def _decimals(values: NDArray[np.float64]) -> int | None:
-    """Return the digits after the point that all values are written with; none where they have more than a few."""
-    return next((d for d in range(DECIMALS + 1) if np.array_equal(np.round(values, d), values)), None)
+    return Smoothing(low, high, resolution(distinct))

@@ -15,7 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.methods.ranked import Ranked
 from sfumato.methods.whole_columns import WholeColumns
 from sfumato.pair import Half, Masking
-from sfumato.pair.in_file import in_file
+from sfumato.pair.numbers_on_disk import in_file
 from sfumato.pair.sorting import sorted_column
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
-from sfumato.pair.ordered import Ordered
+from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Values
 
 Codes = NDArray[np.int32]

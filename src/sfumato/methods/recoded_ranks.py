@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.data.dates import day_of
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.methods.recoded_parts import Ranks
-from sfumato.pair.ordered import Ordered
+from sfumato.pair.sorting import Ordered
 
 
 def ranks_of_bins(stated: Any) -> Ranks | None:

@@ -24,7 +24,7 @@ from sfumato.methods.ends_in_parts import EndsInParts
 from sfumato.methods.selection import checked
 from sfumato.pair import Half, Masking
 from sfumato.pair.masking import category_weights
-from sfumato.pair.ordered import Ordered
+from sfumato.pair.sorting import Ordered
 from sfumato.pair.statistics import Sums, Values
 from sfumato.registry import catalogued
 

@@ -10,7 +10,7 @@ from sfumato.data.draws import Draws
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema
 from sfumato.pair import Masking
-from sfumato.pair.in_file import InFile
+from sfumato.pair.numbers_on_disk import InFile
 
 Floats = NDArray[np.float64]
 

@@ -1,25 +1,26 @@
 """One of the two tables: whole or in parts, with its statistics computed once and kept."""
 
+import tempfile
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data import dates
+from sfumato.data.atomic import reason
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
 from sfumato.data.schema import Category, Schema, Variable
 from sfumato.data.units import units
 from sfumato.engine import current
-from sfumato.errors import DataError, NotApplicable
-from sfumato.pair.kept import Kept
-from sfumato.pair.mapped import mapped_column
+from sfumato.errors import DataError, FileError, NotApplicable
 from sfumato.pair.statistics import Gathering, KeyClasses, Moments, Room, Statistic, Values, merged
 
 S = TypeVar("S", bound=Statistic)
@@ -27,10 +28,13 @@ R = TypeVar("R")
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Coder = Callable[[Microdata], Codes]
+T = TypeVar("T")
+
 MOST_PLACES = 2**16  # of a table of whole numbers
 KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
 SHARE = 8  # of the memory, one part in so many is for the different values of a variable
 GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
+MOST_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +176,7 @@ class Half:
         if not self.in_parts:
             return self.parts[0].columns[name]
         if self.on_disk:
-            return mapped_column(self.parts, name, current(len(self)).folder)
+            return _mapped_column(self.parts, name, current(len(self)).folder)
         return np.concatenate([part.columns[name] for part in self.parts])
 
     def only(self, names: Iterable[str]) -> Microdata:
@@ -350,3 +354,64 @@ def _first_difference(schema: Schema, part: Microdata) -> str:
         if one != other:
             return f"variable {one.name!r} is declared differently"
     return "its weight, household or id differ"
+
+
+def _mapped_column(parts: Sequence[Microdata], name: str, folder: Path) -> NDArray[Any]:
+    """Put the parts of a column together in a file of this folder, and map it.
+
+    For what needs all values of a variable at once: the system reads what is looked at, and may forget it again.
+    """
+    kind = np.dtype(np.float64 if parts[0].schema[name].quantitative else np.int32)
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="column-", delete=False) as out:
+            for part in parts:
+                out.write(np.ascontiguousarray(part.columns[name], dtype=kind).data)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"variable {name!r} cannot be put together in {folder}: {reason(error)}") from error
+    whole: NDArray[Any] = np.memmap(out.name, dtype=kind, mode="r")
+    Path(out.name).unlink()  # the map stays as long as somebody looks at it
+    return whole
+
+
+class Kept:
+    """Results by key; beyond so many bytes those that were not asked for longest are dropped, and computed anew.
+
+    >>> kept = Kept(most=100)
+    >>> kept.get("a", lambda: 1), kept.get("a", lambda: 2)
+    (1, 1)
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self.most = most
+        self._found: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what is kept under a key, or compute it and keep it."""
+        if key in self._found:
+            self._found.move_to_end(key)
+            return cast(T, self._found[key][0])
+        result = compute()
+        size = int(getattr(result, "nbytes", 0))
+        self._found[key] = result, size
+        self._bytes += size
+        while self._bytes > self.most and len(self._found) > 1:
+            _, (_, gone) = self._found.popitem(last=False)
+            self._bytes -= gone
+        return result
+
+    def small(self, most: int) -> dict[Hashable, Any]:
+        """Return what takes few bytes each, to go along to another process."""
+        return {key: found for key, (found, size) in self._found.items() if size <= most and _known_size(found)}
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in use."""
+        return self._bytes
+
+
+def _known_size(found: Any) -> bool:
+    """Tell whether the bytes of a result are all that it takes."""
+    return hasattr(found, "nbytes") or isinstance(found, bool | int | float | str)

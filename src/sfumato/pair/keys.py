@@ -15,7 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import agreeing_pairs
 from sfumato.kernels.groups import class_sums
 from sfumato.pair.half import Half
-from sfumato.pair.members import shared_by_members
+from sfumato.pair.households import shared_by_members
 from sfumato.pair.pair import Pair
 from sfumato.pair.statistics import Crosstab, KeyClasses, Sums
 

@@ -1,13 +1,20 @@
-"""Masking a table in parts: what is learned of the whole table first, then each part by itself, written when done."""
+"""Masking a table in parts: what is learned of the whole table first, then each part by itself, written when done.
+
+What was learned has a digest, of its content alone, so that two runs that learn the same have the same. A pickle would
+not do: its bytes follow which objects are one and the same, what they have cached, and where files lie.
+"""
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +27,39 @@ from sfumato.data.frames import Origin, to_arrow
 from sfumato.data.microdata import Microdata
 from sfumato.data.on_demand import Column, OnDemand, digest_of
 from sfumato.data.parts import TableInParts, scan
-from sfumato.data.schema import Schema
+from sfumato.data.resolution import FINER, Resolution, in_words, masked_quantities, published
+from sfumato.data.schema import Schema, Variable
 from sfumato.data.weights import refuse_weights
 from sfumato.engine import current
 from sfumato.errors import FileError, NotApplicable, ParameterError
-from sfumato.pair.digest import digest_of_content
 from sfumato.pair.half import Half
 from sfumato.pair.households import Households
-from sfumato.pair.place import Place
-from sfumato.pair.statistics import Sums
+from sfumato.pair.statistics import Statistic, Sums
 
+_KNOWN: "WeakKeyDictionary[TableInParts, dict[str, Resolution]]" = WeakKeyDictionary()  # resolutions of originals
 DIGITS = 12  # of what is learned: sums of parts differ in the last ones by how the table is cut
+# what its repr tells whole: numbers, texts, what columns hold as categories; a schema, as in the fingerprint of a table
+TOLD = (str, bytes, bool, int, float, type(None), date, time, timedelta, Decimal, Variable, Schema)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or folder to be written, with the number of the first record that goes there, or its own."""
+
+    path: Path
+    number: int = 0
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells it from others."""
+        return str(self.path)
+
+    def at_hand(self) -> "Place":
+        """Return it as it is: there is nothing to be read."""
+        return self
+
+    def __len__(self) -> int:
+        return 0
 
 
 class Masking(ABC):
@@ -107,14 +136,16 @@ def protect_parts(
     speaking: Callable[[Any], AbstractContextManager[None]],
     rng: np.random.Generator,
     folder: str | os.PathLike[str] | None,
+    *,
+    rounded: bool = False,
 ) -> TableInParts:
     """Mask a table by one method after the other, and write it part by part to an empty folder.
 
-    ``speaking`` names the method that refuses.
+    ``speaking`` names the method that refuses; see ``masked_parts`` for ``rounded``.
     """
     if folder is None:
         raise ParameterError("protect: a table in parts is written part by part; name an empty folder for it")
-    return _written(masked_parts(table, steps, speaking, rng), Path(folder))
+    return _written(masked_parts(table, steps, speaking, rng, rounded=rounded), Path(folder))
 
 
 def masked_parts(
@@ -122,11 +153,15 @@ def masked_parts(
     steps: Sequence[Any],
     speaking: Callable[[Any], AbstractContextManager[None]],
     rng: np.random.Generator,
+    *,
+    rounded: bool = False,
 ) -> TableInParts:
     """Return a table masked by one method after the other, whose parts are masked when they are asked for.
 
     Nothing is written but what a method puts aside into the folder of the engine: the table is good until that goes.
+    With ``rounded`` masked numbers and dates are rounded to the decimals of the original at the end.
     """
+    original = table
     root = int(rng.integers(2**63))
     together = None
     if table.schema.household is not None and any(step.heeds_households for step in steps):
@@ -144,7 +179,62 @@ def masked_parts(
                 table = _masked(table, step, draws)
             else:
                 table = _masked_by_level(table, step, together, draws)
-    return table
+    return _at_resolution_of(original, table, draws) if rounded else table
+
+
+@dataclass(frozen=True, eq=False)
+class _Resolutions(Statistic):
+    """The resolution of some variables of a part; that of all parts is the finest of any."""
+
+    found: Mapping[str, Resolution]
+
+    def merge(self, other: "_Resolutions") -> "_Resolutions":
+        """Take the finer of both, variable by variable."""
+        return _Resolutions({name: one.merge(other.found[name]) for name, one in self.found.items()})
+
+
+def _resolutions(names: tuple[str, ...], part: Microdata) -> _Resolutions:
+    """Find the resolution of some variables of a part."""
+    return _Resolutions({name: Resolution.of(part, name) for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class _Rounding(Masking):
+    """Masked numbers and dates at the resolution of the original."""
+
+    schema: Schema
+    levels: Mapping[str, int]
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The variables that are rounded."""
+        return frozenset(self.levels)
+
+    def masked(self, part: Microdata, name: str, first: int, draws: Draws) -> NDArray[Any]:
+        """Round one variable of a part."""
+        return published(part.columns[name], self.schema[name], self.levels[name])
+
+
+def _untouched(before: Microdata, after: Microdata, name: str) -> bool:
+    """Tell whether no step masked a variable, so that it is handed on as it lies on disk; False if that is unknown."""
+    columns = after.columns
+    while isinstance(columns, MaskedColumns) and name not in columns.masking.changes:
+        columns = columns.part.columns
+    return columns is before.columns
+
+
+def _at_resolution_of(original: TableInParts, table: TableInParts, draws: Draws) -> TableInParts:
+    """Return masked numbers and dates of a table in parts at the resolution of the original, and say so."""
+    quantities = masked_quantities(original.schema, table.schema)
+    names = [name for name in quantities if not _untouched(original.parts[0], table.parts[0], name)]
+    known = _KNOWN.setdefault(original, {})
+    asked = tuple(name for name in names if name not in known)
+    if asked:
+        known |= Half.of(original).total(partial(_resolutions, asked)).found
+    levels = {name: known[name].level_for(table.schema[name]) for name in names}
+    note = in_words(table.schema, levels)
+    rounding = _Rounding(table.schema, {name: level for name, level in levels.items() if level != FINER})
+    return rounding.applied(table, draws, note) if note else table
 
 
 def _masked(table: TableInParts, step: Any, draws: Draws) -> TableInParts:
@@ -244,3 +334,32 @@ def category_weights(name: str, categories: int, part: Microdata) -> Sums:
             "weights": np.bincount(column[there], part.weights()[there], minlength=categories),
         }
     )
+
+
+def digest_of_content(value: object) -> str:
+    """Return a digest of numbers, texts, arrays, collections and dataclasses; anything else is refused.
+
+    Of a dataclass the fields count that are compared: where a file lies is ``field(compare=False)``.
+
+    >>> digest_of_content({"a": np.arange(3)}) == digest_of_content({"a": np.array([0, 1, 2])})
+    True
+    >>> digest_of_content(np.arange(3)) == digest_of_content(np.arange(3.0))
+    False
+    """
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if not array.dtype.hasobject:
+            return digest_of("array", array.dtype.str, repr(array.shape), array.tobytes())
+    elif isinstance(value, TOLD):
+        return digest_of(kind, repr(value))
+    elif isinstance(value, Mapping):
+        return digest_of("mapping", *(digest_of_content(one) for pair in value.items() for one in pair))
+    elif isinstance(value, tuple | list):
+        return digest_of("sequence", *map(digest_of_content, value))
+    elif isinstance(value, Set):
+        return digest_of("set", *sorted(map(digest_of_content, value)))
+    elif is_dataclass(value) and not isinstance(value, type):
+        told = ((one.name, digest_of_content(getattr(value, one.name))) for one in fields(value) if one.compare)
+        return digest_of(kind, *(text for pair in told for text in pair))
+    raise ParameterError(f"there is no digest of a {kind}: let what is learned be dataclasses of numbers and texts")

@@ -14,8 +14,7 @@ from sfumato.data.parts import TableInParts, cut_alike
 from sfumato.data.recoding import Recoding, recoding
 from sfumato.data.schema import Kind, Special
 from sfumato.errors import NotApplicable
-from sfumato.pair.half import Half, computed
-from sfumato.pair.kept import Kept
+from sfumato.pair.half import Half, Kept, computed
 from sfumato.pair.matching import in_order_of
 from sfumato.pair.statistics import Crosstab, Statistic
 

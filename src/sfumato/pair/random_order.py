@@ -28,7 +28,7 @@ from sfumato.data.on_demand import in_one
 from sfumato.data.parts import RECORDS, TableInParts
 from sfumato.engine import current
 from sfumato.errors import FileError
-from sfumato.pair.place import Place
+from sfumato.pair.masking import Place
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Room
 

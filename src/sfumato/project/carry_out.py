@@ -83,10 +83,12 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         measures=plan.measures,
         replicates=plan.replicates,
         seed=plan.seed,
-        candidates=plan.candidates,
+        candidates=plan.elsewhere,
         sample=max(len(plan.data), FEWEST),
+        rounded=True,
     )
-    from sfumato.project.plan import WIDEST, wider
+    from sfumato.project.options import MAX_BREADTH
+    from sfumato.project.plan import wider
 
     Record.of(plan).save(plan.out)
     store = plan.out / STORE
@@ -98,7 +100,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
     more = wider(plan) if bounded and failed else None
     if more is not None:
         before, after = len(plan.methods), len(more.methods)
-        tell(f"none of {before} can be published: {after - before} more are tried, as --breadth {WIDEST} does")
+        tell(f"none of {before} can be published: {after - before} more are tried, as --breadth {MAX_BREADTH} does")
         plan = more
         Record.of(plan).save(plan.out)
         experiment = replace(experiment, methods=plan.methods)
@@ -123,7 +125,7 @@ def _carried_out(plan: "Plan", tell: Tell, recorder: "Recorder", command: str) -
         command=command,
         schema=schema_text(plan.data.schema.unnamed()),
         in_the_way=in_the_way(results, plan) if table is None else (),
-        widest=more is not None or plan.breadth == WIDEST,
+        widest=more is not None or plan.breadth == MAX_BREADTH,
     )
     recorder.phase("report")
     remove_unfinished(plan)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.file_names import a_path
 from sfumato.data.parts import name_of_parts
 from sfumato.data.roles import Undeclared
-from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.project.candidates import (
     candidates_that_fit_any,
@@ -27,8 +26,8 @@ from sfumato.project.checks import (
     with_households,
 )
 from sfumato.project.in_parts import read_table, scanned_elsewhere
+from sfumato.project.options import MAX_BREADTH, SweepOptions, options_of
 from sfumato.project.reading import (
-    OnUndeclared,
     bounds_by_name,
     chosen_measures,
     measure_name,
@@ -48,53 +47,27 @@ if TYPE_CHECKING:
     from sfumato.data.parts import TableInParts
 
 
-WIDEST = 3  # breadth
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How text files are written, where it cannot be told."""
-
-    encoding: str | None = None
-    delimiter: str | None = None
-    decimal: str | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a sweep tries, measures and bounds, and where it writes."""
+class Plan(SweepOptions):
+    """What a sweep was told, settled: what it tries, measures and bounds, and where it writes."""
 
     file: Path
     data: "Microdata"  # of a table in parts a random sample
     methods: "tuple[Method, ...]"
     measures: "tuple[Measure, ...]"
-    candidates: "Mapping[str, Microdata | TableInParts]"
-    replicates: int
+    first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
+    candidates: tuple[Path, ...] = ()
     seed: int
     workers: int
     risk: str
     utility: str
-    at_most: Mapping[str, float]
-    at_least: Mapping[str, float]
     out: Path
-    least_risk: bool = False  # instead of the best utility
-    bootstrap: bool = True  # whether the figures of the chosen one are resampled over records
+    elsewhere: "Mapping[str, Microdata | TableInParts]"  # what the candidates of files hold, by name
     whys: Mapping[str, str] = field(default_factory=dict)  # what composed candidates do, by label: a sentence each
-    keep_order: bool = False  # whether the records of the release stand as in the original
-    keep_weights: bool = False  # whether weights that give protected values back are released as they are
-    keep_households: bool = False  # whether the households' numbers are, if a protected size can be counted from them
-    despite_audit: bool = False  # whether a table that gives values back is released all the same
-    on_undeclared: OnUndeclared = "refuse"  # what becomes of columns of which nobody has said what they are
-    undeclared: Undeclared = field(default_factory=Undeclared)  # those that keep a release from going out
+    undeclared: Undeclared = field(default_factory=Undeclared)  # columns that keep a release from going out
     without: tuple[str, ...] = ()  # those that are left out of every candidate
-    choose: str | None = None  # the label of the candidate that the steward chose; None: the best by its figures
-    first: "Method | None" = None  # what every candidate but those of files begins with: it is in ``methods`` already
-    dialect: Dialect = Dialect()
-    candidate_files: tuple[Path, ...] = ()  # what ``candidates`` was read from
     composed: bool = False  # whether candidates were composed to fit the table
-    breadth: int = 1  # how many of these
     asked: tuple[str, ...] = ()  # measures that were named, as texts
-    population: float | None = None
     whole: "TableInParts | None" = None  # the table, if it is in parts
 
     @property
@@ -108,66 +81,38 @@ class Plan:
         return self.file.name if self.whole is None else name_of_parts(self.file)
 
 
-def planned(
-    file: str | Path,
-    schema: str | Path | None = None,
-    *,
-    methods: "Iterable[str | Method]" = (),
-    also_composed: bool = False,
-    first: "str | Method | None" = None,
-    breadth: int = 1,
-    measures: "Iterable[str | Measure]" = (),
-    at_most: Mapping[Any, float] | None = None,
-    at_least: Mapping[Any, float] | None = None,
-    utility: str | None = None,
-    risk: str | None = None,
-    least_risk: bool = False,
-    population: float | None = None,
-    candidates: Iterable[str | Path] = (),
-    replicates: int = 3,
-    bootstrap: bool = True,
-    keep_order: bool = False,
-    keep_weights: bool = False,
-    keep_households: bool = False,
-    despite_audit: bool = False,
-    on_undeclared: OnUndeclared = "refuse",
-    choose: str | None = None,
-    seed: int | None = None,
-    workers: int | None = None,
-    out: str | Path = "sfumato-sweep",
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    sample: int = SAMPLED,
-    tell: Tell = unheard,
-) -> Plan:
+def planned(file: str | Path, schema: str | Path | None = None, *, tell: Tell = unheard, **given: Any) -> Plan:
     """Read the table and all that was asked for, refuse what cannot be, and settle what was left open.
 
-    Methods and measures are texts, as on the command line, or made already. Without methods, candidates are composed to
-    fit the table, and ``also_composed`` beside those named; without measures, those that fit it decide. Every candidate
-    begins with the method ``first``, which alone is one too. The candidate to ``choose`` is named by its label, its
-    short name or its method. The folder ``out`` is made and keeps the seed.
+    ``given`` are fields of :class:`SweepOptions`. Methods and measures are texts, as on the command line, or made
+    already. Without methods, candidates are composed to fit the table, and ``also_composed`` beside those named;
+    without measures, those that fit it decide. Every candidate begins with the method ``first``, which alone is one
+    too. The candidate to ``choose`` is named by its label, its short name or its method. The folder ``out`` is made and
+    keeps the seed.
 
     Of a table in parts, a folder or a pattern, candidates are composed to fit a random ``sample``.
     """
     from sfumato.compare.defaults import axis, default_measures, default_measures_in_parts
 
-    file, out, dialect = a_path(file), a_path(out), Dialect(encoding, delimiter, decimal)
-    limits, floors = bounds_by_name(at_most or {}), bounds_by_name(at_least or {})
-    if choose is not None and not limits and not floors:
+    options = options_of("sweep", given)
+    file, out, dialect, population = a_path(file), Path(options.out), options.dialect(), options.population
+    limits, floors = bounds_by_name(options.at_most), bounds_by_name(options.at_least)
+    if options.choose is not None and not limits and not floors:
         raise ParameterError(
             '--choose needs a bound for the chosen one to keep, such as --at-most "Reidentification=5%"'
         )
-    if least_risk and not limits and not floors:
+    if options.least_risk and not limits and not floors:
         raise ParameterError('--least-risk needs a bound on utility, such as --at-most "InformationLoss=20"')
-    utility, risk = (None if said is None else measure_name(said) for said in (utility, risk))
+    utility, risk = (None if said is None else measure_name(said) for said in (options.utility, options.risk))
     named = (*filter(None, (utility, risk)), *limits, *floors)
-    wanted = list(measures)
+    wanted = list(options.measures)
     by_name = tuple(map(repr, read_measures(wanted)))
     check_bounds(chosen_measures(wanted, named), limits, floors)
-    asked, begun = read_methods(methods), None if first is None else read_method(first, "--first")
-    data, whole = read_table(file, schema, sample, tell, **vars(dialect))
-    data, whole, open_yet, without = settle_undeclared(data, whole, on_undeclared, tell)
+    asked = read_methods(options.methods)
+    begun = None if options.first is None else read_method(options.first, "--first")
+    also_composed = options.also_composed or not asked
+    data, whole = read_table(file, schema, options.sample, tell, **dialect)
+    data, whole, open_yet, without = settle_undeclared(data, whole, options.on_undeclared, tell)
     limits = _of_households_too(data, limits, tell, whole=whole is not None)
     named = (*filter(None, (utility, risk)), *limits, *floors)
     usual = (default_measures if whole is None else default_measures_in_parts)(data, population=population)
@@ -179,23 +124,23 @@ def planned(
     judging = of_population(chosen_measures(wanted, (risk, utility, *named)), population)
     refuse_unknown(judging, data)
     refuse_misnamed(asked, begun, data)
-    paths = tuple(candidates)
+    paths = tuple(options.candidates)
     tables: Mapping[str, Microdata | TableInParts] = (
         _protected_elsewhere(paths, data, dialect, tell) if whole is None else scanned_elsewhere(paths, whole, tell)
     )
     check_keys(data, judging, {risk, utility, *limits, *floors})
     check_weights(data, judging, {risk, *limits}, population, tell)
     make_folder(out)
-    settled, bounds = remembered_seed(out, seed, tell), {**limits, **floors}
+    seed, bounds = remembered_seed(out, options.seed, tell), {**limits, **floors}
     ways = named_candidates(asked, begun)
-    if also_composed or not asked:
+    if also_composed:
         ways += composed_candidates(
             data,
             judging,
             bounds,
-            breadth,
+            options.breadth,
             first=begun,
-            seed=settled,
+            seed=seed,
             tell=tell,
             whole=0 if whole is None else len(whole),
         )
@@ -206,37 +151,29 @@ def planned(
     made = {repr(way.method): way for way in reversed(ways)}  # of equal ones the first
     labels = {**{label: made[label].method for label in reversed(made)}, **dict.fromkeys(tables)}
     plan = Plan(
+        **options.settings()
+        | {
+            "methods": tuple(method for method in labels.values() if method is not None),
+            "measures": tuple(judging),
+            "first": begun,
+            "candidates": tuple(map(Path, paths)),
+            "at_most": limits,
+            "at_least": floors,
+            "risk": risk,
+            "utility": utility,
+            "choose": None if options.choose is None else label_of(options.choose, labels, begun),
+            "seed": seed,
+            "workers": workers_or_default(options.workers),
+            "out": out,
+        },
         file=file,
         data=data,
-        methods=tuple(method for method in labels.values() if method is not None),
-        measures=tuple(judging),
-        candidates=tables,
-        replicates=replicates,
-        seed=settled,
-        workers=workers_or_default(workers),
-        risk=risk,
-        utility=utility,
-        at_most=limits,
-        at_least=floors,
-        out=out,
-        least_risk=least_risk,
-        bootstrap=bootstrap,
+        elsewhere=tables,
         whys=_whys(ways, labels, out),
-        keep_order=keep_order,
-        keep_weights=keep_weights,
-        keep_households=keep_households,
-        despite_audit=despite_audit,
-        on_undeclared=on_undeclared,
         undeclared=open_yet,
         without=without,
-        choose=None if choose is None else label_of(choose, labels, begun),
-        first=begun,
-        dialect=dialect,
-        candidate_files=tuple(map(Path, paths)),
-        composed=also_composed or not asked,
-        breadth=breadth,
+        composed=also_composed,
         asked=by_name,
-        population=population,
         whole=whole,
     )
     for note in data.notes:
@@ -251,13 +188,13 @@ def wider(plan: Plan) -> Plan | None:
     A sweep whose few candidates all break a bound tries these before it gives up. A run again does the same, so that
     ``breadth`` stays what was asked for.
     """
-    if not plan.composed or plan.breadth >= WIDEST or plan.choose is not None:
+    if not plan.composed or plan.breadth >= MAX_BREADTH or plan.choose is not None:
         return None
     ways = composed_candidates(
         plan.data,
         plan.measures,
         {**plan.at_most, **plan.at_least},
-        WIDEST,
+        MAX_BREADTH,
         first=plan.first,
         seed=plan.seed,
         tell=unheard,
@@ -303,7 +240,7 @@ def _whys(ways: "Iterable[Candidate]", labels: Mapping[str, Any], out: Path) -> 
 
 
 def _protected_elsewhere(
-    paths: Iterable[str | Path], data: "Microdata", dialect: Dialect, tell: Tell
+    paths: Iterable[str | Path], data: "Microdata", dialect: Mapping[str, Any], tell: Tell
 ) -> "dict[str, Microdata]":
     """Read the files that were protected elsewhere, by their names."""
     from sfumato.project.tables import read_protected
@@ -312,5 +249,5 @@ def _protected_elsewhere(
     for path in map(a_path, paths):
         if path.name in tables:
             raise DataError(f"two candidates are called {path.name}; rename one of the files")
-        tables[path.name] = read_protected(path, data, tell=tell, **vars(dialect))
+        tables[path.name] = read_protected(path, data, tell=tell, **dialect)
     return tables

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.project.reading import OnUndeclared
+from sfumato.project.options import SweepOptions
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results
@@ -22,75 +22,57 @@ STORE = "results.sqlite"
 REPORT = "results.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """What a sweep is about; methods and measures as the texts that the command line takes."""
+# what says nothing of the figures, or stands in the plan in another form
+NOT_KEPT = ("also_composed", "candidates", "bootstrap", "workers", "out")
 
-    fingerprint: str  # of the original under its schema
+
+@dataclass(frozen=True, kw_only=True)
+class Record(SweepOptions):
+    """What a sweep is about: what it was told, settled, with methods and measures as texts of the command line."""
+
     methods: tuple[str, ...]
-    whys: Mapping[str, str] = field(default_factory=dict)  # what a composed candidate does, by its text
     measures: tuple[str, ...]
-    elsewhere: tuple[str, ...] = ()  # names of candidates that were protected elsewhere
-    elsewhere_files: tuple[str, ...] = ()  # where these stand, from the root of the file system
+    first: str | None = None  # what every candidate begins with
     replicates: int
     seed: int
     risk: str
     utility: str
-    at_most: Mapping[str, float] = field(default_factory=dict)
-    at_least: Mapping[str, float] = field(default_factory=dict)
-    least_risk: bool = False
-    first: str | None = None  # what every candidate begins with
+    sample: int = 0  # records of a table in parts that are looked at one by one
+    fingerprint: str  # of the original under its schema
+    whys: Mapping[str, str] = field(default_factory=dict)  # what a composed candidate does, by its text
+    elsewhere: tuple[str, ...] = ()  # names of candidates that were protected elsewhere
+    elsewhere_files: tuple[str, ...] = ()  # where these stand, from the root of the file system
     composed: bool = False  # whether candidates were composed to fit the table
-    breadth: int = 1  # how many of these
     asked: tuple[str, ...] = ()  # measures that were named; those that fit the table follow from it
-    population: float | None = None
-    choose: str | None = None  # the label of the candidate that the steward chose
-    keep_order: bool = False
-    keep_weights: bool = False
-    keep_households: bool = False
-    despite_audit: bool = False
-    on_undeclared: OnUndeclared = "refuse"
     file: str = ""  # the original, from the root of the file system
     schema: str = ""  # as schema.toml says it
-    encoding: str | None = None
-    delimiter: str | None = None
-    decimal: str | None = None
-    sample: int = 0  # records of a table in parts that are looked at one by one
+
+    def __post_init__(self) -> None:
+        """Take everything as it stands: it was checked when the sweep was planned."""
+        for name in ("at_most", "at_least"):
+            object.__setattr__(self, name, dict(getattr(self, name)))
 
     @classmethod
     def of(cls, plan: "Plan") -> "Record":
         """Return what is kept of a plan."""
         from sfumato.data.schema_file import schema_text
 
+        settled = {
+            "methods": tuple(map(repr, plan.methods)),
+            "measures": tuple(map(repr, plan.measures)),
+            "first": None if plan.first is None else repr(plan.first),
+            "sample": 0 if plan.whole is None else len(plan.data),
+        }
         return cls(
+            **{name: value for name, value in plan.settings().items() if name not in NOT_KEPT} | settled,
             fingerprint=plan.table.fingerprint,
-            methods=tuple(map(repr, plan.methods)),
             whys=dict(plan.whys),
-            measures=tuple(map(repr, plan.measures)),
-            elsewhere=tuple(plan.candidates),
-            elsewhere_files=tuple(str(path.resolve()) for path in plan.candidate_files),
-            replicates=plan.replicates,
-            seed=plan.seed,
-            risk=plan.risk,
-            utility=plan.utility,
-            at_most=dict(plan.at_most),
-            at_least=dict(plan.at_least),
-            least_risk=plan.least_risk,
-            first=None if plan.first is None else repr(plan.first),
+            elsewhere=tuple(plan.elsewhere),
+            elsewhere_files=tuple(str(path.resolve()) for path in plan.candidates),
             composed=plan.composed,
-            breadth=plan.breadth,
             asked=plan.asked,
-            population=plan.population,
-            choose=plan.choose,
-            keep_order=plan.keep_order,
-            keep_weights=plan.keep_weights,
-            keep_households=plan.keep_households,
-            despite_audit=plan.despite_audit,
-            on_undeclared=plan.on_undeclared,
             file=str(plan.file.resolve()),
             schema=schema_text(plan.data, folder=plan.out),
-            **vars(plan.dialect),
-            sample=0 if plan.whole is None else len(plan.data),
         )
 
     def save(self, folder: Path) -> Path:
@@ -98,7 +80,8 @@ class Record:
         from sfumato.compare.plain import to_json
         from sfumato.show.page import save
 
-        return save(folder / NAME, to_json(self, indent=1, exact=True).encode())
+        kept = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
+        return save(folder / NAME, to_json(kept, indent=1, exact=True).encode())
 
     @staticmethod
     def read(folder: str | Path) -> "Record | None":
@@ -138,6 +121,7 @@ class Record:
             seed=self.seed,
             candidates={name: table for name, table in (tables or {}).items() if name in self.elsewhere},
             sample=max(self.sample, FEWEST),
+            rounded=True,
         )
         return experiment.finished(store=Path(folder) / STORE)
 

@@ -41,8 +41,7 @@ def checked_release(results: "Results", table: "ProtectedTable", plan: "Plan") -
 
 def repairs_asked(plan: "Plan") -> str:
     """Name the repairs that were asked for, as what is kept of them in the store is known by."""
-    kept = f"order kept {plan.keep_order}, weights kept {plan.keep_weights}"
-    return f"{kept}, households kept {plan.keep_households}"
+    return ", ".join(f"{name.removeprefix('keep_')} kept {value}" for name, value in plan.kept().items())
 
 
 def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") -> "Prepared":
@@ -62,9 +61,7 @@ def prepared_release(results: "Results", table: "ProtectedTable", plan: "Plan") 
                 made,
                 seed=plan.seed,
                 key=release_name(results.table, results.row(table.candidate).method, table.candidate),
-                keep_order=plan.keep_order,
-                keep_weights=plan.keep_weights,
-                keep_households=plan.keep_households,
+                **plan.kept(),
                 of_parts=None if both is None else both.seen,
             )
         except OF_THE_RUN:
@@ -92,7 +89,7 @@ def release_key(results: "Results", table: "ProtectedTable", summary: "Summary")
     from sfumato.compare.plain import to_json
 
     row = results.row(table.candidate)
-    made = identify(row.method or results.tables[row.candidate])
+    made = identify(row.method or results.tables[row.candidate], rounded=results.rounded)
     told = (results.table.fingerprint, made, results.seed, row.values, summary.cautions, summary.checked)
     return hashlib.sha256(to_json(told, exact=True).encode()).hexdigest()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sfumato
 from sfumato.data.sample_size import FEWEST
 from sfumato.errors import ParameterError
+from sfumato.project.options import named
 from sfumato.project.reading import read_measures, read_methods
 from sfumato.project.tables import digest
 from sfumato.project.tell import Tell, unheard
@@ -82,7 +83,7 @@ def _heading(plan: "Plan") -> Iterator[str]:
         yield f"Beside it has to stand {_beside(plan.file)!r}, SHA-256 {digest(plan.file)}"
     else:
         yield f"Beside it has to stand the table in parts {_of_parts(plan)!r}, fingerprint {plan.whole.fingerprint}"
-    for path in plan.candidate_files:
+    for path in plan.candidates:
         yield f"and {_beside(path)!r} with its notes, SHA-256 {digest(path)}"
 
 
@@ -146,22 +147,12 @@ def _said(plan: "Plan") -> Iterator[tuple[str, Any]]:
             yield name, bounds
     yield "utility", plan.utility
     yield "risk", plan.risk
-    if plan.candidate_files:
-        yield "candidates", tuple(map(_beside, plan.candidate_files))
+    if plan.candidates:
+        yield "candidates", tuple(map(_beside, plan.candidates))
     yield "replicates", plan.replicates
     yield "seed", plan.seed
-    if not plan.bootstrap:
-        yield "bootstrap", False
-    for name in ("least_risk", "keep_order", "keep_weights", "keep_households", "despite_audit"):
-        if getattr(plan, name):
-            yield name, True
-    if plan.on_undeclared != "refuse":
-        yield "on_undeclared", plan.on_undeclared
-    if plan.choose is not None:
-        yield "choose", plan.choose
-    for name, value in vars(plan.dialect).items():
-        if value is not None:
-            yield name, value
+    settled = named("settled")
+    yield from ((name, value) for name, value in plan.given().items() if name not in settled)
     if plan.whole is not None:
         yield "sample", max(len(plan.data), FEWEST)
 

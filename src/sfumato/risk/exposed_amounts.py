@@ -12,7 +12,7 @@ from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
-from sfumato.pair.ordered import middle_of
+from sfumato.pair.sorting import middle_of
 from sfumato.pair.statistics import Statistic
 from sfumato.registry import catalogued
 

@@ -15,9 +15,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import matching_sums
 from sfumato.kernels.expected_inverse import expected_inverse
 from sfumato.kernels.groups import classes, first_records
-from sfumato.kernels.population import uniques
-from sfumato.kernels.population.inverses import poisson_inverse
-from sfumato.kernels.population.pitman import Fit, Pitman, Spectrum, fitted
+from sfumato.kernels.population import Fit, Pitman, Spectrum, dankar, fitted, pitman, poisson_inverse, snb, zayatz
 from sfumato.measurement import MODELS_DIFFER, Measurement
 from sfumato.pair import Keys, Pair, design_weights
 from sfumato.pair.keys import MISSING_KEYS, countable, repeated_units
@@ -439,11 +437,11 @@ def _uniques(estimate: Matches, fit: Fit) -> dict[str, float]:
     alone = fit.model.alone(found.units, population)
     once = found.of_size(1)
     named = {
-        "Pitman": uniques.pitman(fit, population),
-        "Zayatz": uniques.zayatz(found, population),
-        "SNB": uniques.snb(found, population),
+        "Pitman": pitman(fit, population),
+        "Zayatz": zayatz(found, population),
+        "SNB": snb(found, population),
     }
-    rule, _ = uniques.dankar(named["Pitman"], named["Zayatz"], named["SNB"], found.units / population)
+    rule, _ = dankar(named["Pitman"], named["Zayatz"], named["SNB"], found.units / population)
     parts = {
         "population uniques among the records": once * alone,
         "expected matches of uniques": once * float(fit.model.expected_inverse(np.ones(1), found.units, population)[0]),

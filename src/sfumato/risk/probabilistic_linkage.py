@@ -151,15 +151,13 @@ class ProbabilisticLinkage(Measure):
             right = linkage.agreement_bins(protected, first.cuts)
             bounds = linkage.Bounds(self.false_match, self.false_non_match)
             return linkage.nested_linkage(first.codes, right, first.apart, rng, bounds)
-        from sfumato.kernels.probabilistic_linkage import graded
-
-        if len(protected) > graded.MOST_RECORDS:
+        if len(protected) > linkage.MOST_GRADED:
             raise NotApplicable(
-                f"the graded comparator looks at all pairs, of at most {graded.MOST_RECORDS:,} records; there are "
+                f"the graded comparator looks at all pairs, of at most {linkage.MOST_GRADED:,} records; there are "
                 f"{len(protected):,}. Take comparator='bins'"
             )
         original = pair.original.table.numeric(chain)
-        return graded.graded_linkage(original, protected, self.width * mean_and_spread(original)[1], rng)
+        return linkage.graded_linkage(original, protected, self.width * mean_and_spread(original)[1], rng)
 
 
 @dataclass(frozen=True, eq=False)

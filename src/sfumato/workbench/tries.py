@@ -79,7 +79,7 @@ def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Metho
 
     def begun() -> "Microdata":
         data = desk.table(draft)
-        return data if start is None else start.protect(data, rng=DRAW)
+        return data if start is None else start.protect(data, rng=DRAW, rounded=True)
 
     key = f"{of_table(desk, draft)} {start!r}"
     if len(desk.table(draft)) > MOST_RECORDS:
@@ -95,7 +95,7 @@ def _tried(data: "Microdata", method: Method) -> Tried:
     if len(data) > MOST_RECORDS:
         return Tried(trouble=_too_many(len(data)))
     try:
-        after = method.protect(data, rng=DRAW)
+        after = method.protect(data, rng=DRAW, rounded=True)
     except SfumatoError as error:
         return Tried(before=len(data), trouble=str(error))
     names = [name for name in data.names if name not in data.schema.special().values()]

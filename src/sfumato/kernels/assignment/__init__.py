@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.assignment import plain
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -35,7 +34,7 @@ def assign(left: Codes, right: Codes, weights: Floats, rng: np.random.Generator)
 
 def _assigned(left: Codes, right: Codes, allowed: Floats) -> NDArray[np.int64]:
     if not worth_compiling(max(len(left), len(right)), LEAST_RECORDS):
-        return plain.heaviest_assignment(left, right, allowed)
+        return plain_assignment(left, right, allowed)
     from sfumato.kernels.assignment import compiled
 
     return compiled.heaviest_assignment(left, right, allowed)
@@ -65,3 +64,25 @@ def own_link_probability(left: Codes, right: Codes, partner: NDArray[np.int64]) 
 def _kinds(codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     _, kind, size = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     return kind.ravel().astype(np.int64), size.astype(np.int64)
+
+
+def plain_assignment(left: Codes, right: Codes, allowed: Floats) -> NDArray[np.int64]:
+    """The right record linked to each left record (-1: none), by the weights of all pairs."""
+    from scipy.optimize import linear_sum_assignment
+
+    patterns = agreement_patterns(left, right)
+    rows, columns = linear_sum_assignment(-allowed[patterns])
+    partner = np.full(len(left), -1, dtype=np.int64)
+    linked = allowed[patterns[rows, columns]] > 0
+    partner[rows[linked]] = columns[linked]
+    return partner
+
+
+def agreement_patterns(left: Codes, right: Codes) -> NDArray[np.uint16]:
+    """The pattern of every pair, bit j set where both have variable j and are in the same bin."""
+    patterns = np.zeros((len(left), len(right)), dtype=np.uint16)
+    for j in range(left.shape[1]):
+        # -1 in one file never equals -2 in the other: missing agrees with nothing.
+        theirs = np.where(right[:, j] < 0, -2, right[:, j])
+        patterns |= (left[:, j, np.newaxis] == theirs).astype(np.uint16) << np.uint16(j)
+    return patterns

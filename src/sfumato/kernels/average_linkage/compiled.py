@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.average_linkage.plain import Merges
+from sfumato.kernels.average_linkage import Merges
 from sfumato.kernels.boxes import Boxes
 from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, squared_to_box, squared_to_point
 from sfumato.kernels.compiling import compiled

@@ -1,6 +1,6 @@
 """A tree of boxes over points: built with numpy, searched by kernels for nearest, near and enclosed points.
 
-MDAV, which takes points out of the tree, has one of its own (``microaggregation.box_tree``, which says why).
+MDAV, which takes points out of the tree, has one of its own (``microaggregation.compiled``, which says why).
 """
 
 from typing import NamedTuple

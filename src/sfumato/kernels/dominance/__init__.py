@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.dominance import plain
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]
 Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
+
+CELLS = 1 << 21  # cells of a block: its comparisons stay in the processor's cache
 
 
 def dense_ranks(column: NDArray[np.generic]) -> Ranks:
@@ -44,7 +45,22 @@ def dominance_sums(ranks: Ranks, weights: Floats, asked: Flags | None = None, *,
     if len(columns) == 1:
         return np.where(asked, np.cumsum(weights), 0.0)
     if not worth_compiling(len(ranks)):
-        return plain.by_blocks(ranks[:, columns], weights, asked)
+        return by_blocks(ranks[:, columns], weights, asked)
     from sfumato.kernels.dominance import compiled
 
     return compiled.by_halving(ranks[:, columns], weights, asked, threads=threads)
+
+
+def by_blocks(ranks: Ranks, weights: Floats, asked: Flags) -> Floats:
+    """Compare each row with those before it, the only ones that can be no larger, block by block."""
+    sums = np.zeros(len(ranks))
+    rows = np.flatnonzero(asked)
+    size = max(1, CELLS // len(ranks))
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
+        last = block[-1] + 1
+        below = np.ones((len(block), last), dtype=bool)
+        for column in ranks.T:
+            below &= column[:last] <= column[block, None]
+        sums[block] = below @ weights[:last]
+    return sums

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from sfumato.kernels import in_chunks
 from sfumato.kernels.boxes import Boxes, build
 from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children, squared_to_box, squared_to_point
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.euclidean_distance.plain import Counts, Floats
-from sfumato.kernels.threads import in_chunks
+from sfumato.kernels.euclidean_distance import Counts, Floats
 
 CHUNK = 4096
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.groups import plain
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -168,9 +167,18 @@ def _packed(codes: NDArray[np.integer]) -> tuple[Integers, int]:
 def _numbered(packed: Integers, number: int) -> tuple[Integers, Integers]:
     """Number different values in the order of first appearance, and count them; ``packed`` may be overwritten."""
     if not worth_compiling(len(packed)):
-        return plain.numbered(packed)
+        return plain_numbered(packed)
     from sfumato.kernels.groups import compiled
 
     few = number <= max(2 * len(packed), _FEW)  # a table of all is then no larger than that of a hash
     sizes = compiled.number_few(packed, number) if few else compiled.number_many(packed)
     return packed, sizes
+
+
+def plain_numbered(packed: Integers) -> tuple[Integers, Integers]:
+    """Number different values in the order of first appearance, and count them: by sorting."""
+    _, first, inverse, counts = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[inverse], counts[order].astype(np.int64, copy=False)

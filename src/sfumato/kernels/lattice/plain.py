@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.groups import plain as groups
+from sfumato.kernels.groups import plain_numbered
 
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
@@ -21,7 +21,7 @@ def numbered(
     packed = class_of.astype(np.int64)
     for column, start, factor in zip(columns, starts, factors[1:], strict=True):
         packed = packed * factor + maps[start + codes[rows, column]]
-    number, sizes = groups.numbered(packed)
+    number, sizes = plain_numbered(packed)
     class_of[:] = number
     return len(sizes)
 

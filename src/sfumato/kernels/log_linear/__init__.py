@@ -4,16 +4,20 @@ A model with all associations of two variables expects nothing where two values 
 whose values all do, two by two, are listed and fitted: in a table of millions of cells often a small share.
 """
 
+from collections.abc import Callable
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
 from sfumato.kernels.groups import classes
-from sfumato.kernels.log_linear import plain
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
+Cycle = Callable[[Floats], float]  # fits in place, and returns by how much the worst margin was off before
+
 MOST_CYCLES = 2_000
 TOLERANCE = 1e-8  # records by which a margin may be off
 ROUGH = 1e-4  # records by which it may be off if the cycles did not suffice, because some combinations are very rare
@@ -79,7 +83,7 @@ def fitted(
 
         cycle = compiled.cycle(cells, counts)
     else:
-        cycle = plain.cycle(cells, counts, order)
+        cycle = plain_cycle(cells, counts, order)
     expected = np.full(len(cells), counts.sum() / len(cells)) if start is None else start * (counts.sum() / start.sum())
     off = np.inf
     for _ in range(MOST_CYCLES):
@@ -87,3 +91,23 @@ def fitted(
         if off <= tolerance:
             break
     return expected, bool(off <= max(tolerance, ROUGH))
+
+
+def plain_cycle(cells: Codes, counts: Floats, order: int) -> Cycle:
+    """Make the function that fits to each margin of ``order`` variables in turn."""
+    sizes = cells.max(axis=0) + 1
+    margins = []
+    for chosen in combinations(range(cells.shape[1]), order):
+        columns = [cells[:, j] for j in chosen]
+        place = columns[0] if order == 1 else np.ravel_multi_index(columns, [sizes[j] for j in chosen])
+        margins.append((place, np.bincount(place, weights=counts)))
+
+    def fit(expected: Floats) -> float:
+        worst = 0.0
+        for place, target in margins:
+            now = np.bincount(place, weights=expected)
+            worst = max(worst, float(np.abs(now - target).max()))
+            expected *= np.divide(target, now, out=np.zeros_like(target), where=now > 0)[place]
+        return worst
+
+    return fit

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.log_linear.plain import Codes, Cycle
+from sfumato.kernels.log_linear import Codes, Cycle
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]

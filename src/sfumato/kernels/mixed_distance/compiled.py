@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels import in_chunks
 from sfumato.kernels.boxes import Boxes
 from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.mixed_distance.points import ROUNDING, SAME, Nearest, Points
-from sfumato.kernels.threads import in_chunks
+from sfumato.kernels.mixed_distance import ROUNDING, SAME, Nearest, Points
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

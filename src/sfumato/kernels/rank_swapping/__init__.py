@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels import worth_compiling
-from sfumato.kernels.rank_swapping import plain
 
 Floats = NDArray[np.float64]
 Ranks = NDArray[np.intp]
@@ -28,7 +27,7 @@ def partners_by_stretch(draw: Callable[[int], Floats], ranks: int, window: int, 
     >>> swap_partners(np.random.default_rng(1).random(8), 3).tolist()
     [2, 4, 0, 6, 1, 7, 3, 5]
     """
-    pair_up = plain.pair_up
+    pair_up = plain_pair_up
     if worth_compiling(ranks):
         from sfumato.kernels.rank_swapping import compiled
 
@@ -43,3 +42,20 @@ def partners_by_stretch(draw: Callable[[int], Floats], ranks: int, window: int, 
         pair_up(draw(number), free, partner, window)
         yield first + partner[:number]
         free, partner = free[number:], partner[number:] - number
+
+
+def plain_pair_up(draws: Floats, free: NDArray[np.bool_], partner: NDArray[np.intp], window: int) -> None:
+    """Pair ranks from the lowest up: rank i with the floor(draws[i] * m)-th of the m free ranks in its window.
+
+    There is a draw for each rank that has its turn; ``free`` and ``partner`` go on beyond these by the window, and are
+    changed in place.
+    """
+    for i in range(draws.size):
+        if not free[i]:
+            continue
+        free[i] = False
+        choices = np.flatnonzero(free[i + 1 : i + 1 + window])
+        if choices.size:
+            j = i + 1 + int(choices[int(draws[i] * choices.size)])
+            partner[i], partner[j] = j, i
+            free[j] = False

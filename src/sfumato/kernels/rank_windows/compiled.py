@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels import in_chunks
 from sfumato.kernels.boxes import Boxes, build, distinct
 from sfumato.kernels.boxes.compiled import DEPTH, first_leaf, push_children
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.threads import in_chunks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,16 +1,16 @@
-"""A tree of two files whose records all weigh 1, grown and collapsed as ``pruned`` does, in machine code.
+"""A tree of two files whose records all weigh 1, grown and collapsed as ``grow_pruned`` does, in machine code.
 
 A list holds, in the order of its column, twice the number of each record, and 1 more for the second file: to part a
 node is to move one number per record and column, from one of two rooms to the other. Sums are of whole numbers, so that
-nothing is lost to the order of adding, and the tree is that of ``pruned`` to the last bit.
+nothing is lost to the order of adding, and the tree is that of ``grow_pruned`` to the last bit.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.compiling import compiled
-from sfumato.kernels.trees.category_sets import set_by_means
-from sfumato.kernels.trees.lists import BETTER, SHARES, Codes, Counts, Flags, Floats
+from sfumato.kernels.trees import BETTER, SHARES, Codes, Counts, Flags, Floats
+from sfumato.kernels.trees.compiled import set_by_means
 
 Entries = NDArray[np.uint32]
 ONE = np.uint32(1)
@@ -22,7 +22,7 @@ def grow(
     rows: Codes, ranks: Codes, codes: Codes, counts: Counts, second: Flags, cp: float, squared: int, least: int,
     parent: int, deepest: int,
 ) -> tuple[Floats, Codes, Floats]:  # fmt: skip
-    """Return the share in the leaf of each record, and column and gain of each split; see ``pruned.grow_pruned``.
+    """Return the share in the leaf of each record, and column and gain of each split; see ``grow_pruned``.
 
     ``second`` marks the records of the second file; ``squared`` is 1 for squared error, 0 for misclassification.
     """
@@ -109,7 +109,7 @@ def _leaf(members: Entries, shares: Floats, share: float) -> None:
 
 @compiled
 def _joined(risk: float, left: Floats, right: Floats) -> tuple[float, float, float]:
-    """Return the lack of fit of a node's leaves, its splits and its gain per split; see ``pruned``."""
+    """Return the lack of fit of a node's leaves, its splits and its gain per split; see ``grow_pruned``."""
     lost, inner = np.array([left[1], right[1]]), np.array([left[2], right[2]])
     weaker = 0 if right[3] > left[3] else 1
     for son in (weaker, 1 - weaker):

@@ -5,6 +5,8 @@ that agree in some keys are on a stack: the next key splits a group, and its par
 made or renamed on the way, because numba would then count the references to it at every step.
 """
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,11 +14,16 @@ from sfumato.kernels.compiling import compiled
 
 Integers = NDArray[np.int64]
 Rows = NDArray[np.int32]
+N = TypeVar("N", bound=np.generic)
+Codes = NDArray[np.int32]
+
 FEW = 16  # rows of a group up to which equal ones are not merged
 WORD, SHIFT, MASK, POWER, UPTO = range(5)  # of a key: see ``search``
 GROUP, END, AGREED, KEY, KEYS = range(5)  # of a line of the stack: see ``search``
 TOP, MERGED, WANTED = range(3)  # of the state: see ``search``
 SIZE, PLACE = range(2)  # of a part of a group: its rows, and where the next of them goes
+BITS = 62  # of a word
+MERGED_BITS = 17  # of the keys up to which equal rows are merged: a table of so many entries stays in the cache
 
 
 @compiled
@@ -275,3 +282,58 @@ def minimal(rows: Rows, sets: Integers, number: int) -> tuple[Integers, Integers
                 kept[found], by_row[found] = row, one
                 found += 1
     return kept[:found], by_row[:found]
+
+
+def minimal_uniques(cells: Codes, candidate: NDArray[np.bool_], size: int) -> tuple[Integers, Integers]:
+    """Return the minimal sample uniques as pairs (row, keys as a sum of 2^column), row by row."""
+    number, keys = cells.shape
+    # keys of many values come last: most sets hold them, and the groups of those sets are then small
+    order = np.argsort(cells.max(axis=0), kind="stable")
+    fields = _fields(cells, order)
+    codes: Integers = np.zeros((number, int(fields[:, WORD].max()) + 1), dtype=np.int64)
+    for (word, shift, *_), column in zip(fields.tolist(), order, strict=True):
+        codes[:, word] |= cells[:, column].astype(np.int64) + 1 << shift
+    some_codes, some_rows = np.empty_like(codes), np.empty(number, dtype=np.int32)
+    row = np.arange(number, dtype=np.int32)
+    room = size * number
+    codes, rows = _longer(codes, room), _longer(np.where(candidate, row, ~row), room)
+    ends = _longer(np.array([number]), room)
+    stack = np.zeros((size, 5), dtype=np.int64)
+    stack[0] = 0, number, 0, 0, keys
+    state = np.zeros(3, dtype=np.int64)
+    parts = np.tile(np.array([0, -1]), (int(fields[:, MASK].max()) + 1, 1))
+    seen = np.zeros(int(fields[:, UPTO].max()) + 1, dtype=np.int64)
+    found_rows, found_sets = (np.empty(2 * (keys + number), dtype=kind) for kind in (np.int32, np.int64))
+    found = []
+    while state[TOP] >= 0:
+        noted = search(
+            codes, rows, ends, fields, stack, state, parts, seen, some_codes, some_rows, found_rows, found_sets
+        )
+        found.append((found_rows[:noted].copy(), found_sets[:noted].copy()))
+        if state[WANTED]:
+            room = 2 * int(state[WANTED])
+            codes, rows, ends = _longer(codes, room), _longer(rows, room), _longer(ends, room)
+            state[WANTED] = 0
+    noted_rows, noted_sets = (np.concatenate(noted) for noted in zip(*found, strict=True))
+    return minimal(noted_rows, noted_sets, number)
+
+
+def _fields(cells: Codes, order: NDArray[np.intp]) -> Integers:
+    """Say of each key where its code is, from 1 on with 0 for missing, and the other figures of the search."""
+    fields = np.zeros((len(order), 5), dtype=np.int64)
+    word = bit = 0
+    for key, column in enumerate(order.tolist()):
+        length = (int(cells[:, column].max()) + 1).bit_length()
+        if bit + length > BITS:
+            word, bit = word + 1, 0
+        upto = 2 ** (bit + length) - 1 if word == 0 and bit + length <= MERGED_BITS else 0
+        fields[key] = word, bit, 2**length - 1, 2**column, upto
+        bit += length
+    return fields
+
+
+def _longer(array: NDArray[N], length: int) -> NDArray[N]:
+    """Return an array with the same first entries and room for more."""
+    longer: NDArray[N] = np.empty((length, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer

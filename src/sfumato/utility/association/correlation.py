@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels import Progress
 from sfumato.kernels.ranks import rank_correlations
-from sfumato.kernels.threads import Progress
 from sfumato.utility.association.columns import BLOCK, CELLS, File, Floats, Indices, Standardised
 
 CANCELLED = 1e-6  # a sum of squares of which less than this share is left is computed again, in two passes

@@ -13,8 +13,7 @@ import numpy as np
 
 from sfumato.data.microdata import Floats
 from sfumato.errors import NotApplicable
-from sfumato.pair.statistics import CrossProducts, Triangle
-from sfumato.pair.statistics.cross_products import triangular
+from sfumato.pair.statistics import CrossProducts, Triangle, triangular
 from sfumato.utility.models.design import Column, Design
 from sfumato.utility.models.rows import Block, Rows
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.atomic import reason
 from sfumato.errors import FileError
-from sfumato.pair.statistics.classes import KeyClasses
-from sfumato.pair.statistics.statistic import Gathering, Room
+from sfumato.pair.statistics import Gathering, KeyClasses, Room
 
 FILES = 64
 SHARE = 8  # of the memory, one part in so many is for the combinations

@@ -1,0 +1,255 @@
+"""Protect a file by one method: what ``sfumato protect`` does, from Python."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.arguments import TEXT, YES_OR_NO, require
+from sfumato.data.file_names import a_path, protected_path
+from sfumato.errors import FileError
+from sfumato.project.options import SweepOptions, options_of
+from sfumato.project.reading import read_method
+from sfumato.project.settle import settled_seed
+from sfumato.project.tell import Tell, unheard
+
+if TYPE_CHECKING:
+    from sfumato.core import Method
+    from sfumato.data.microdata import Microdata
+    from sfumato.restoration.findings import Audit, Checked
+
+UNWRITTEN = (
+    "is not written, for it gives values back, or it is not known that it does not; write it all the same with "
+    "--despite-audit, if you know why that does no harm"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectedFile:
+    """What became of a file: where it was written, what was done, and what an audit of it found."""
+
+    table: Path | None  # None: nothing was written, and ``messages`` say why
+    provenance: Path | None = None  # the note on how it was made, with the seed: it must not go out
+    method: str
+    seed: int
+    masked: tuple[str, ...] = ()  # variables
+    done: tuple[str, ...] = ()  # to make it ready to go out
+    audit: "Audit | None" = None
+    unaudited: str = ""  # why there is no audit
+    records: int = 0
+    messages: tuple[str, ...] = ()
+
+
+def protect_file(
+    file: str | Path,
+    method: "str | Method",
+    schema: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    force: bool = False,
+    as_is: bool = False,
+    engine: str | None = None,
+    memory: str | None = None,
+    tell: Tell | None = None,
+    parts_watch: Any = None,
+    **options: Any,
+) -> ProtectedFile:
+    """Protect a file by one method and write it as it may go out, with a note on how it was made beside it.
+
+    It is what ``sfumato protect`` does. Ids are left out, records stand in random order, and what the rest of the file
+    gives back is audited and repaired; a table that still gives values back is not written unless ``despite_audit``,
+    nor is one with variables of which nobody has said the role unless ``on_undeclared`` says what becomes of them.
+    ``as_is`` writes what the method made. A folder or a pattern of files is a table in parts, masked part by part and
+    written as a folder. ``options`` are those of :class:`SweepOptions` that concern a release.
+    """
+    from sfumato.project.in_parts import engine_for
+
+    require("protect_file", bool, YES_OR_NO, force=force, as_is=as_is)
+    require("protect_file", str | None, TEXT, engine=engine, memory=memory)
+    asked, one, said = options_of("protect_file", options), read_method(method, "protect"), tell or unheard
+    file, target = a_path(file), None if out is None else a_path(out)
+    with engine_for(file, engine=engine, memory=memory, progress=parts_watch, tell=said) as parts:
+        if parts is not None:
+            return _in_parts(file, one, schema, _folder(file, target, force=force), asked, said, as_is=as_is)
+    target = target or protected_path(file)
+    if target.exists() and not force:
+        raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
+    if target.exists() and target.samefile(file):
+        raise FileError(f"{target} is the file the table was read from; choose another name with --out")
+    return _in_memory(file, one, schema, target, asked, said, as_is=as_is)
+
+
+def _in_memory(
+    file: Path,
+    method: "Method",
+    schema: str | Path | None,
+    target: Path,
+    options: SweepOptions,
+    tell: Tell,
+    *,
+    as_is: bool,
+) -> ProtectedFile:
+    from sfumato.compare.seeds import generator
+    from sfumato.core import speaking
+    from sfumato.data.files import read
+    from sfumato.project.checks import settle_undeclared
+    from sfumato.project.release import release_name
+    from sfumato.project.tables import write_protected
+    from sfumato.restoration.findings import Checked
+    from sfumato.restoration.repairs import Prepared, prepare
+
+    seed = settled_seed(options.seed, tell)
+    wish = "accept" if as_is else options.on_undeclared
+    data, _, undeclared, without = settle_undeclared(read(file, schema, **options.dialect()), None, wish, tell)
+    if undeclared.names:
+        return _undeclared(method, seed, (*undeclared.sentences, *undeclared.advice(str(file))))
+    with speaking(method):
+        masked = method.masked(data)
+    protected = method.protect(data, rng=generator(seed, method, 0), rounded=not as_is)
+    ready, key = Prepared(protected, None, Checked()), release_name(data, method, "")
+    if not as_is:
+        ready = prepare(data, protected, seed=seed, key=key, **options.kept())
+    checked, note = ready.checked, None
+    if as_is or checked.passed or options.despite_audit:
+        note = write_protected(
+            ready.table,
+            target,
+            source=file,
+            method=method,
+            seed=seed,
+            figures={},
+            notes=checked.done,
+            order_key=None if ready.order is None else key,
+            left_out=(*checked.left_out, *without),
+            tell=tell,
+        )
+    told = (*protected.notes, *checked.done, *_what_comes_back(checked))
+    stays = _what_stays(data, protected, ready.table, masked) if note is not None else (f"{target} {UNWRITTEN}",)
+    return _became(target, note, method, seed, masked, checked, len(data), (*told, *stays))
+
+
+def _in_parts(
+    file: Path,
+    method: "Method",
+    schema: str | Path | None,
+    target: Path,
+    options: SweepOptions,
+    tell: Tell,
+    *,
+    as_is: bool,
+) -> ProtectedFile:
+    """Mask a table in parts, audit a sample of it, and write it part by part, in random order over all parts."""
+    from sfumato.compare.in_parts import protected_parts
+    from sfumato.compare.seeds import generator
+    from sfumato.core import speaking
+    from sfumato.project.checks import settle_undeclared
+    from sfumato.project.in_parts import read_table
+    from sfumato.project.release import release_name
+    from sfumato.project.release_parts import write_protected_parts
+    from sfumato.restoration.findings import Checked
+    from sfumato.restoration.of_parts import at_hand_of_both
+    from sfumato.restoration.repairs import prepare
+
+    seed = settled_seed(options.seed, tell)
+    data, whole = read_table(file, schema, options.sample, tell, **options.dialect())
+    wish = "accept" if as_is else options.on_undeclared
+    data, whole, undeclared, without = settle_undeclared(data, whole, wish, tell)
+    assert whole is not None  # the caller asked
+    if undeclared.names:
+        return _undeclared(method, seed, (*undeclared.sentences, *undeclared.advice(str(file))))
+    with speaking(method):
+        masked = method.masked(data)
+    protected = protected_parts(method, whole, generator(seed, method, 0), rounded=not as_is)
+    both = at_hand_of_both(whole, protected, options.sample)
+    made = both.protected
+    key, checked, written = release_name(whole, method, ""), Checked(), made
+    if not as_is:
+        ready = prepare(both.original, made, seed=seed, key=key, **options.kept(), of_parts=both.seen)
+        checked, written = ready.checked, ready.table
+    note = None
+    if as_is or checked.passed or options.despite_audit:
+        note = write_protected_parts(
+            protected,
+            target,
+            names=written.names,
+            order_key=None if as_is or options.keep_order else key,
+            source=file,
+            original=whole,
+            method=method,
+            seed=seed,
+            figures={},
+            notes=checked.done,
+            left_out=(*checked.left_out, *without),
+        )
+    audited = checked.audit.notes if checked.audit is not None else ()
+    told = (*made.notes, *checked.done, *audited, *_what_comes_back(checked))
+    stays = _what_stays(data, made, written, masked) if note is not None else (f"{target} {UNWRITTEN}",)
+    return _became(target, note, method, seed, masked, checked, len(whole), (*told, *stays))
+
+
+def _became(
+    target: Path,
+    note: Path | None,
+    method: "Method",
+    seed: int,
+    masked: tuple[str, ...],
+    checked: "Checked",
+    records: int,
+    messages: tuple[str, ...],
+) -> ProtectedFile:
+    return ProtectedFile(
+        table=None if note is None else target,
+        provenance=note,
+        method=repr(method),
+        seed=seed,
+        masked=masked,
+        done=checked.done,
+        audit=checked.audit,
+        unaudited=checked.unaudited,
+        records=records,
+        messages=messages,
+    )
+
+
+def _undeclared(method: "Method", seed: int, sentences: tuple[str, ...]) -> ProtectedFile:
+    """Write nothing where nobody has said what some variables are."""
+    end = "nothing is written; for use inside the house say --as-is"
+    return ProtectedFile(table=None, method=repr(method), seed=seed, messages=(*sentences, end))
+
+
+def _folder(file: Path, out: Path | None, *, force: bool) -> Path:
+    """Return the folder that a protected table in parts is written to; one that is there needs ``force``."""
+    from sfumato.data.parts import name_of_parts
+    from sfumato.project.place import folder_of_parts, refuse_file_of_parts
+
+    target = out or Path(f"{name_of_parts(file)}.protected")
+    if out is not None:
+        refuse_file_of_parts(out)
+    if target.exists() and not force:
+        raise FileError(f"{target} exists; overwrite it with --force or choose another name with --out")
+    source = folder_of_parts(file)
+    if target.resolve() in (source, *source.parents):
+        raise FileError(f"{target} holds the table that is read; choose another name with --out")
+    return target
+
+
+def _what_comes_back(checked: "Checked") -> tuple[str, ...]:
+    """Warn of what the rest of the file gives back."""
+    if checked.unaudited:
+        return (f"what the rest of the file gives back was not tried: {checked.unaudited}",)
+    routes = checked.audit.routes if checked.audit is not None else ()
+    return tuple(f"warning: {route.title} {route.verdict}; {route.repair}" for route in routes if route.alarm)
+
+
+def _what_stays(
+    data: "Microdata", protected: "Microdata", written: "Microdata", masked: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Say which variables are as they were, and which name the units."""
+    followed = [v.name for v in protected.schema if v.sources and v.treatment != data.schema[v.name].treatment]
+    untouched = [name for name in protected.schema.analysed() if name not in (*masked, *followed)]
+    kept = [v for v in written.schema if v.role == "identifier" or v.name == written.schema.id]
+    naming = [v.name for v in kept if not v.treatment.perturbed]  # a synthetic table numbers its records anew
+    told = [f"left as they are: {', '.join(untouched)}"] if untouched else []
+    if naming:
+        end = "leave out --as-is before it goes out"
+        told.append(f"still in the file, and naming the units: {', '.join(naming)}; {end}")
+    return tuple(told)
