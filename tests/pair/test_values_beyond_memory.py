@@ -13,7 +13,7 @@ import sfumato
 from scanned import scanned
 from sfumato import Engine, Measure, Microdata, Schema, Variable
 from sfumato.pair import Half, Pair, half, sorting
-from sfumato.risk.ranks_on_disk import places
+from sfumato.risk.interval import places
 from sfumato.utility.distribution_functions import SortedDifferences
 from test_contract_parts import TABLES, cut, same
 

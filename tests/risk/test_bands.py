@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sfumato import GlobalRecoding, Noise
 from sfumato.pair import Half, Pair
-from sfumato.risk.bands import Banded
+from sfumato.risk.compared_variables import Banded
 from tables import persons
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from sfumato import Microdata
 from sfumato.data.recoding import Recoding
 from sfumato.risk.compared_variables import followed
-from sfumato.risk.mixed_points import mixed_points
+from sfumato.risk.points import mixed_points
 
 
 def test_by_hand_points_of_every_kind() -> None:

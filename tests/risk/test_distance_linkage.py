@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sfumato import DistanceLinkage, IndividualRanking, Microdata, NotApplicable, ParameterError, Schema, Variable
 from sfumato.kernels import boxes
 from sfumato.kernels.euclidean_distance import compiled, nearer_and_tied
-from sfumato.risk.own_nearest import own_is_nearest
+from sfumato.risk.points import own_is_nearest
 from tables import incomes, numbers
 
 Floats = NDArray[np.float64]

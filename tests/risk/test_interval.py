@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import ParameterError, RankInterval, SpreadInterval
-from sfumato.risk.ranks_on_disk import Places
+from sfumato.risk.interval import Places
 from tables import numbers
 
 

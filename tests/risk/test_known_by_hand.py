@@ -13,9 +13,10 @@ from sfumato.pair import Pair
 from sfumato.pair.consequences import Consequences
 from sfumato.pair.sample import Sample
 from sfumato.risk import household_attack, judged_in_parts
+from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.household_attack import alike_households
 from sfumato.risk.judged import Known, _comparable, _mean_of, _with_sizes
-from sfumato.risk.judged_in_parts import _cells, _codes, _different, _members
+from sfumato.risk.judged_in_parts import _cells, _different, _members
 from sfumato.risk.told_by_others import _functions, _gaps, _listed, _parts, _refining, _sums, with_functions
 from tables import numbers
 from test_contract_parts import cut
@@ -191,8 +192,8 @@ def test_numbers_among_the_keys_are_counted_by_their_values(monkeypatch: pytest.
     assert found.fewer_than(2) == 0
     assert found.fewer_than(3) == 1 / 4
     assert found.fewer_than(4) == 3 / 4
-    assert _codes(np.array([0.6, NAN, 0.1]), np.array([0.1, 0.6])).tolist() == [1, -1, 0]
-    assert _codes(np.array([2, -1]), None).tolist() == [2, -1]
+    assert codes_among(np.array([0.1, 0.6]), np.array([0.6, NAN, 0.1])).tolist() == [1, -1, 0]
+    assert codes_among(None, np.array([2, -1])).tolist() == [2, -1]
     assert _different(np.array([0.6, NAN]), np.array([0.1])).tolist() == [0.1, 0.6]
     monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 2)
     assert _cells(known, None) is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sfumato import DistanceLinkage, Microdata, NotApplicable, ParameterError, Schema, Variable, catalogue
 from sfumato.data.treatment import Treatment
-from sfumato.risk.own_nearest import own_is_nearest_mixed
+from sfumato.risk.points import own_is_nearest_mixed
 from tables import incomes, numbers, persons
 
 LEVELS = ("low", "middle", "high")

@@ -13,7 +13,7 @@ from sfumato import Engine, Microdata, NearestRecord, NotApplicable, ParameterEr
 from sfumato.engine.engine import NESTED
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
-from sfumato.risk import nearest_in_parts
+from sfumato.risk import nearest_record
 from sfumato.risk.nearest_record import less_near
 from tables import incomes, numbers, persons
 from test_contract_parts import cut, same, with_gaps
@@ -54,7 +54,7 @@ def test_all_records_on_disk_give_the_figure_in_memory(file: str, number: int, t
 
 def test_originals_are_searched_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = NearestRecord().evaluate(DATA, FILES["noisy"])
-    monkeypatch.setattr(nearest_in_parts, "CHUNK", 23)
+    monkeypatch.setattr(nearest_record, "CHUNK", 23)
     same(whole, NearestRecord().evaluate_pair(Pair.of(cut(DATA, [90]), cut(FILES["noisy"], [90]))))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sfumato import MDAV, DistanceLinkage, Microdata, Noise, NotApplicable, ParameterError, Schema, Variable
-from sfumato.risk.one_to_one import own_links
+from sfumato.risk.distance_linkage import own_links
 from tables import incomes
 
 Floats = NDArray[np.float64]

@@ -15,9 +15,21 @@ from sfumato.kernels.population import Spectrum, fitted
 from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk.judged import Chances, Judged
-from sfumato.risk.population import Matches, PopulationModel, _coded, _interval, _uniques, census, matches
+from sfumato.risk.population import (
+    Crowds,
+    Matches,
+    PopulationModel,
+    WithRegister,
+    _among_places,
+    _by_weights,
+    _coded,
+    _interval,
+    _uniques,
+    census,
+    matches,
+    population_weights,
+)
 from sfumato.risk.reidentification import _of_the_other, _said_of_sample
-from sfumato.risk.with_register import Crowds, WithRegister, _among_places, _by_weights, population_weights
 
 NAN = float("nan")
 

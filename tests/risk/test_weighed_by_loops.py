@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sfumato.risk import weighed as module
-from sfumato.risk.attacks import fewest_changed
-from sfumato.risk.method_attack import nearest_group, own_group
-from sfumato.risk.weighed import SCALINGS, Term, _half, weighed
+from sfumato.risk import told_by_others as module
+from sfumato.risk.attacks import fewest_changed, nearest_group, own_group
+from sfumato.risk.told_by_others import SCALINGS, Term, _half, weighed
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

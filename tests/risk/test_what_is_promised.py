@@ -39,10 +39,8 @@ from sfumato.pair import Pair
 from sfumato.pair.sample import Sample
 from sfumato.risk import distance_linkage, sample_uniques
 from sfumato.risk.attack_and_control import excess, wilson
-from sfumato.risk.linkage_in_parts import refuse_without_scale
-from sfumato.risk.nearest_in_parts import Units
-from sfumato.risk.nearest_record import less_near, too_near
-from sfumato.risk.one_to_one import own_links
+from sfumato.risk.distance_linkage import own_links, refuse_without_scale
+from sfumato.risk.nearest_record import Units, less_near, too_near
 from tables import incomes, numbers
 
 ONE_TO_TEN = tuple(map(float, range(1, 11)))

@@ -17,8 +17,7 @@ from sfumato import (
 )
 from sfumato.compare import seeds
 from sfumato.studies import domingo
-from sfumato.studies.domingo.findings import Table, findings
-from sfumato.studies.domingo.table import COLUMNS
+from sfumato.studies.domingo import COLUMNS, Table, findings
 from sfumato.studies.study import Figure, Line, Study
 from tables import SHARED, census, printed_table
 

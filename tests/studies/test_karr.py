@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato import DataError, KullbackLeibler
-from sfumato.studies import karr, karr_findings, karr_frontiers
+from sfumato.studies import karr
 from sfumato.studies.study import Figure, Line, Study
 from tables import SHARED, census, printed_table
 
@@ -70,20 +70,20 @@ def test_by_theory_divergence_of_projections_is_free_of_the_correlations(method:
 def test_by_reference_all_40_cells_of_table_3_follow_from_print(
     printed: dict[tuple[str, str], dict[str, float]],
 ) -> None:
-    counts = karr_frontiers.counted(printed)
+    counts = karr.counted(printed)
     found = {method: tuple(own.values()) for method, own in counts.items()}
-    assert found == karr_frontiers.TABLE_3
-    anchor = karr_frontiers.anchor(printed)
+    assert found == karr.TABLE_3
+    anchor = karr.anchor(printed)
     assert anchor.holds and anchor.detail.startswith("40 of its 40 cells; its totals are 19, 19, 29, 20, 30")
 
 
 def test_by_reference_statements_hold_in_as_many_printed_rows_as_is_said(
     printed: dict[tuple[str, str], dict[str, float]],
 ) -> None:
-    structures = karr_findings.structured({f"{s}: {m}": row for (s, m), row in printed.items()})
-    for text, holds, count in karr_findings.STATEMENTS:
+    structures = karr.structured({f"{s}: {m}": row for (s, m), row in printed.items()})
+    for text, holds, count in karr.STATEMENTS:
         assert sum(holds(rows) for rows in structures.values()) == count, text
-    for finding in karr_findings._trends(structures):
+    for finding in karr._trends(structures):
         ours, theirs = finding.detail.split(" of ours, ")
         assert ours.removesuffix(" rows") == theirs.partition(" printed")[0], finding
 
@@ -95,9 +95,9 @@ def test_bold_marks_are_those_of_the_frontier() -> None:
         Line(f"low 3: {name}", name, "", {c: Figure(v, 0.0, math.nan) for c, v in zip(karr.PRINTED, row, strict=True)})
         for name, row in rows.items()
     ]
-    marked = {line.family: [c for c, f in line.figures.items() if f.bold] for line in karr_frontiers.bold(lines)}
+    marked = {line.family: [c for c, f in line.figures.items() if f.bold] for line in karr.bold(lines)}
     assert marked == {"a": ["EO", "IO", "KL"], "b": ["IO"], "c": ["EO", "IO", "KL"]}
-    assert not any(f.printed_bold for line in karr_frontiers.bold(lines) for f in line.figures.values())
+    assert not any(f.printed_bold for line in karr.bold(lines) for f in line.figures.values())
 
 
 def test_ours_stand_beside_all_printed_figures(printed: dict[tuple[str, str], dict[str, float]], study: Study) -> None:

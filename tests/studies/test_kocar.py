@@ -6,7 +6,7 @@ import pytest
 
 from sfumato import ParameterError
 from sfumato.show.study_page import write_study
-from sfumato.studies import kocar, kocar_scores, run
+from sfumato.studies import kocar, run
 from sfumato.studies.study import Study
 
 
@@ -59,7 +59,7 @@ def test_by_hand_scores_go_together() -> None:
         "b": {"univariate": 0.5, "bivariate": 0.7, "multivariate": 0.2},
         "c": {"univariate": 0.1, "bivariate": 0.6, "multivariate": 0.3},
     }
-    told = kocar_scores.together(scores)
+    told = kocar.together(scores)
     assert told.holds is None
     assert (
         "univariate and bivariate 1.00, univariate and multivariate -1.00, bivariate and multivariate -1.00"
@@ -71,7 +71,7 @@ def test_by_hand_scores_go_together() -> None:
 def test_by_hand_other_weights_order_otherwise() -> None:
     # (alone, pairs): with 1/2 the order is a .6, b .55, c .5, d .45; with 0 it is d, c, b, a: a and d move three places
     halves = {"a": (1.0, 0.2), "b": (0.8, 0.3), "c": (0.6, 0.4), "d": (0.3, 0.6)}
-    told = kocar_scores.other_weights(halves).detail
+    told = kocar.other_weights(halves).detail
     assert "0: rank correlation -1.00, 2 move by three places or more" in told
     assert "1: rank correlation 1.00, 0 move by three places or more" in told
     assert told.endswith("the best: d (0), a (0.5) and a (1)")
@@ -81,10 +81,10 @@ def test_scores_of_the_modelled_variables_alone_in_pairs_and_in_models() -> None
     from sfumato import household_survey
 
     data = household_survey(100, seed=1)
-    same = kocar_scores.scored(data, [data])
-    assert same == pytest.approx(dict.fromkeys(kocar_scores.KINDS, 1.0), abs=1e-5)
+    same = kocar.scored(data, [data])
+    assert same == pytest.approx(dict.fromkeys(kocar.KINDS, 1.0), abs=1e-5)
     turned = data.replace({"income": data.columns["income"][::-1].copy()})
-    other = kocar_scores.scored(data, [turned])
+    other = kocar.scored(data, [turned])
     assert other["univariate"] > 0.9 > other["bivariate"]  # its distribution stays, its associations do not
-    half = kocar_scores.scored(data, [data, turned])
+    half = kocar.scored(data, [data, turned])
     assert half["multivariate"] == pytest.approx((1 + other["multivariate"]) / 2, abs=1e-5)

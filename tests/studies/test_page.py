@@ -7,7 +7,9 @@ import pytest
 
 import sfumato
 from sfumato import catalogue
-from sfumato.studies import karr_findings, seeds, woo_findings
+from sfumato.studies.karr import STATEMENTS as OF_KARR
+from sfumato.studies.study import CHANGING
+from sfumato.studies.woo import STATEMENTS as OF_WOO
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
 HEAD = ["the paper names", "where", "ours", "print", "why they differ"]
@@ -233,24 +235,24 @@ def test_where_things_are_is_where_they_are(paper: str) -> None:
 def test_every_sentence_that_the_studies_judge_has_a_row() -> None:
     woo, karr = (rows(sections()[paper]) for paper in ("woo", "karr"))
     said = {"woo": {cells[0]: cells for cells in woo}, "karr": {cells[0]: cells for cells in karr}}
-    for statement in woo_findings.STATEMENTS:
+    for statement in OF_WOO:
         row = said["woo"].get(statement.text)
         assert row is not None, f"docs/studies.md has no row for {statement.text!r}"
         assert row[3].startswith(f"{statement.printed} of "), row
-    for text, _, printed in karr_findings.STATEMENTS:
+    for text, _, printed in OF_KARR:
         row = said["karr"].get(text)
         assert row is not None, f"docs/studies.md has no row for {text!r}"
         assert row[3] == f"{printed} of 6", row
 
 
 def test_statements_that_change_with_the_seed_are_marked_on_the_page() -> None:
-    for paper, of in (("woo", woo_findings.STATEMENTS), ("karr", ())):
+    for paper, of in (("woo", OF_WOO), ("karr", ())):
         marked = {cells[0] for cells in rows(sections()[paper]) if cells[2].startswith("±")}
-        known = {text.removeprefix("Tables 1 and 2: ") for text in seeds.CHANGING[paper]}
+        known = {text.removeprefix("Tables 1 and 2: ") for text in CHANGING[paper]}
         assert marked == known, paper
         assert not of or known <= {statement.text for statement in of}
     domingo = [cells for cells in rows(sections()["domingo"]) if cells[2].startswith("±")]
-    assert len(domingo) == len(seeds.CHANGING["domingo"])
+    assert len(domingo) == len(CHANGING["domingo"])
 
 
 def test_a_missing_row_is_noticed() -> None:

@@ -5,10 +5,9 @@ import math
 import pytest
 
 from sfumato import ParameterError, studies
-from sfumato.studies import karr, karr_findings, seeds, woo_findings
-from sfumato.studies.domingo.findings import findings
-from sfumato.studies.seeds import over_seeds, unsettled
-from sfumato.studies.study import Figure, Finding, Line, Study
+from sfumato.studies import karr, woo
+from sfumato.studies.domingo import findings
+from sfumato.studies.study import CHANGING, TRIED, Figure, Finding, Line, Study, over_seeds, unsettled
 
 
 def made_up(seed: int, *found: Finding, name: str = "woo") -> Study:
@@ -51,7 +50,7 @@ def test_a_verdict_that_seeds_do_not_share_is_not_given() -> None:
 
 
 def test_with_one_seed_those_known_to_change_get_no_verdict() -> None:
-    known, held = next(iter(seeds.CHANGING["woo"].items()))
+    known, held = next(iter(CHANGING["woo"].items()))
     study = unsettled(made_up(0, Finding(known, True, "in 2 of 4"), Finding("another", True, "")))
     doubted, kept = study.findings
     assert (doubted.holds, doubted.changes) == (None, True)
@@ -60,9 +59,9 @@ def test_with_one_seed_those_known_to_change_get_no_verdict() -> None:
 
 
 def test_those_known_to_change_are_statements_of_the_studies() -> None:
-    assert set(seeds.CHANGING) == set(studies.names())
-    assert all(0 < held < seeds.TRIED for known in seeds.CHANGING.values() for held in known.values())
-    assert set(seeds.CHANGING["woo"]) <= {statement.text for statement in woo_findings.STATEMENTS}
+    assert set(CHANGING) == set(studies.names())
+    assert all(0 < held < TRIED for known in CHANGING.values() for held in known.values())
+    assert set(CHANGING["woo"]) <= {statement.text for statement in woo.STATEMENTS}
     flat = {column: Figure(0.5, 0.1, math.nan) for column in karr.COLUMNS}
     lines = [
         Line(f"{name} {variables}: {method}", method, "", flat)
@@ -70,11 +69,11 @@ def test_those_known_to_change_are_statements_of_the_studies() -> None:
         for variables in karr.DIMENSIONS
         for method in karr.METHODS
     ]
-    assert set(seeds.CHANGING["karr"]) <= {finding.statement for finding in karr_findings.of_simulation(lines, 5)}
+    assert set(CHANGING["karr"]) <= {finding.statement for finding in karr.of_simulation(lines, 5)}
     from test_domingo import made_up as rows
 
     said = {finding.statement for finding in findings(rows(), printed=True, replicates=5)}
-    assert set(seeds.CHANGING["domingo"]) <= said
+    assert set(CHANGING["domingo"]) <= said
 
 
 def test_a_study_with_two_seeds() -> None:

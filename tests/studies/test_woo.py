@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato import CDFMaximum, CDFSquares, ParameterError
-from sfumato.studies import woo, woo_findings
+from sfumato.studies import woo
 from tables import SHARED, numbers, printed_table
 
 
@@ -51,9 +51,9 @@ def printed_rows() -> dict[str, dict[str, float]]:
     return {f"{kind}: {name}": row for (kind, name), row in tables.items()}
 
 
-@pytest.mark.parametrize("statement", woo_findings.STATEMENTS, ids=lambda statement: statement.text[:40])
-def test_by_reference_statements_hold_in_as_many_printed_rows_as_is_said(statement: woo_findings.Statement) -> None:
-    chosen = woo_findings.rows_of(statement, printed_rows())
+@pytest.mark.parametrize("statement", woo.STATEMENTS, ids=lambda statement: statement.text[:40])
+def test_by_reference_statements_hold_in_as_many_printed_rows_as_is_said(statement: woo.Statement) -> None:
+    chosen = woo.rows_of(statement, printed_rows())
     assert len(chosen) == len([k for k in woo.TYPES if k.startswith(statement.types)]) * len(statement.measures)
     assert sum(statement.holds(row) for row in chosen.values()) == statement.printed
 
@@ -61,9 +61,9 @@ def test_by_reference_statements_hold_in_as_many_printed_rows_as_is_said(stateme
 def test_every_printed_row_is_in_some_statement() -> None:
     rows = printed_rows()
     assert len(rows) == 80
-    spoken_of = {name for statement in woo_findings.STATEMENTS for name in woo_findings.rows_of(statement, rows)}
+    spoken_of = {name for statement in woo.STATEMENTS for name in woo.rows_of(statement, rows)}
     assert spoken_of == set(rows)
-    assert woo_findings._degree(rows).detail == "in 8 of 8 types of ours, in 8 of 8 printed"
+    assert woo._degree(rows).detail == "in 8 of 8 types of ours, in 8 of 8 printed"
 
 
 @pytest.mark.parametrize("kind", ["high negative", "high positive", "low negative"])
@@ -71,7 +71,7 @@ def test_noise_after_microaggregation_is_the_best_of_three_as_printed(kind: str)
     # print: in all 9 rows of each of the three types
     n, seed = woo.RECORDS, 101
     original = woo.sample(f"nonsymmetric {kind}", n, seed)
-    protected = {m: woo.METHODS[m].protect(original, rng=seed) for m in woo_findings.THREE}
+    protected = {m: woo.METHODS[m].protect(original, rng=seed) for m in woo.THREE}
     for name, measure in woo.measures(n).items():
         if name != "Logistic I":
             found = {m: measure.evaluate(original, table).value for m, table in protected.items()}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.workbench import owner
+from sfumato.workbench import guard
 from sfumato.workbench.app import make_app
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
@@ -147,12 +147,12 @@ def test_the_token_of_another_browser_does_not_serve(browser: Browser) -> None:
 def test_a_new_address_is_for_who_can_read_the_folder(browser: Browser) -> None:
     assert browser.ask("POST", "/token").status_code == 403
     assert browser.ask("POST", "/token", headers={"Authorization": "Bearer x"}).status_code == 403
-    number, header = owner.question(browser.sessions.secret)
+    number, header = guard.question(browser.sessions.secret)
     secret = {"Authorization": header}
     assert browser.ask("GET", "/token", headers=secret).status_code == 403
     assert browser.ask("POST", "/token", headers={**secret, "Origin": "http://evil.example"}).status_code == 403
-    assert browser.ask("POST", "/token", headers={"Authorization": owner.question("x" * 43)[1]}).status_code == 403
-    token = owner.token_in(browser.sessions.secret, number, browser.ask("POST", "/token", headers=secret).text)
+    assert browser.ask("POST", "/token", headers={"Authorization": guard.question("x" * 43)[1]}).status_code == 403
+    token = guard.token_in(browser.sessions.secret, number, browser.ask("POST", "/token", headers=secret).text)
     assert browser.ask("GET", f"/enter?token={token}").status_code == 200
 
 

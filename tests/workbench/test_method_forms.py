@@ -12,8 +12,7 @@ from pages import Bench
 
 import sfumato
 from sfumato import catalogue
-from sfumato.workbench.method_forms import fields_of, usual
-from sfumato.workbench.method_words import GROUPS, LABELS, group_of
+from sfumato.workbench.method_forms import GROUPS, LABELS, fields_of, group_of, usual
 
 HOSTILE = (
     """a"b'c</script><script>alert(1)</script>""",

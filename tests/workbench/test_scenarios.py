@@ -11,8 +11,7 @@ from pages import Bench, bench, said
 from tiny import AGE, SEX, TOWN, hostile, people
 
 from sfumato.data.schema import Schema, Variable
-from sfumato.workbench.screens.scenario_presets import PRESETS, proposed
-from sfumato.workbench.screens.scenarios import SCREEN
+from sfumato.workbench.screens.scenarios import PRESETS, SCREEN, proposed
 
 __all__ = ["bench"]
 

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from sfumato.workbench import owner
+from sfumato.workbench import guard
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.guard import Sessions
 from sfumato.workbench.server import DOOR, NAME, running_address, serve
@@ -60,7 +60,7 @@ TOKEN = "t" * 43
         b'"><script>alert(1)</script>',
         TOKEN.encode(),
         f"{TOKEN} {'0' * 64}".encode(),
-        (owner.answer("x", owner.question("x")[1], lambda: TOKEN) or "").encode(),
+        (guard.answer("x", guard.question("x")[1], lambda: TOKEN) or "").encode(),
         b"x" * 10_000_000,
     ],
 )
@@ -76,10 +76,10 @@ def test_a_stranger_on_the_port_of_a_killed_server_learns_nothing_and_is_not_bel
 
 def test_an_answer_to_an_earlier_question_is_not_believed() -> None:
     sessions = Sessions()
-    (first, asked), (second, _) = owner.question(sessions.secret), owner.question(sessions.secret)
+    (first, asked), (second, _) = guard.question(sessions.secret), guard.question(sessions.secret)
     said = sessions.answer(asked) or ""
-    assert owner.token_in(sessions.secret, first, said) is not None
-    assert owner.token_in(sessions.secret, second, said) is None
+    assert guard.token_in(sessions.secret, first, said) is not None
+    assert guard.token_in(sessions.secret, second, said) is None
 
 
 @pytest.mark.parametrize(

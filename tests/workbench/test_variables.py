@@ -13,8 +13,7 @@ from sfumato.data.schema import Schema, Variable
 from sfumato.data.schema_file import read_schema
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.variable_cards import cards, look
-from sfumato.workbench.screens.variable_rows import drawn, rows
-from sfumato.workbench.screens.variables import done
+from sfumato.workbench.screens.variables import done, drawn, rows
 
 PEOPLE = """name,home,members,sex,degree,born,started,income,age,cohort
 """
@@ -85,7 +84,7 @@ def test_a_role_does_not_read_the_file_again(people_bench: Bench, monkeypatch: p
     monkeypatch.setattr("sfumato.workbench.desk.read", refuse)
     monkeypatch.setattr("sfumato.workbench.screens.variable_cards.describe", refuse)
     monkeypatch.setattr("sfumato.workbench.screens.variable_cards.proposals", refuse)
-    monkeypatch.setattr("sfumato.workbench.screens.variable_rows.thumbnails", refuse)
+    monkeypatch.setattr("sfumato.workbench.screens.variables.thumbnails", refuse)
     answer = people_bench.post("variables", "say", name="degree", role="confidential")
     assert answer.status_code == 200 and "1 confidential" in said(answer)
 

@@ -17,9 +17,8 @@ from sfumato.pair.keys import countable
 from sfumato.pair.statistics import KeyClasses
 from sfumato.risk.individual import household_chances
 from sfumato.risk.k_anonymity import LEVELS
-from sfumato.risk.population import matches_of
+from sfumato.risk.population import matches_of, population_weights
 from sfumato.risk.suda import Found, score_of
-from sfumato.risk.with_register import population_weights
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -1,7 +1,9 @@
-"""Attribution: whether a confidential value can be read off the protected table by someone who knows the keys."""
+"""Attribution: who is still alone, and whether someone who knows the keys can read a confidential value off."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +12,207 @@ from sfumato import parameters
 from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
+from sfumato.kernels.groups import classes, first_records
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
-from sfumato.risk.attribution_cells import TargetCells
-from sfumato.risk.compared_keys import MISSING_KEYS, ComparedKeys, Notes
-from sfumato.risk.replicated_uniques import SOURCE
+from sfumato.risk.compared_variables import MISSING_KEYS, Banded, ComparedKeys, Notes
 
+# Replicated uniques: whether someone who is alone in the original is alone in the protected table as well
+
+SOURCE = (
+    "Raab, Nowok and Dibben (2024), Practical privacy metrics for synthetic data; synthpop's vignette on disclosure"
+)
+
+
+@catalogued(
+    MeasureAbout(
+        title="Replicated uniques (RepU)",
+        source=SOURCE,
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=MISSING_KEYS,
+        kinds=("numeric", "ordinal", "nominal", "date"),
+        paired=False,
+        keys=True,
+        parts="columns",
+        caveat="a unique record of a synthetic file may replicate one of the original by chance; what it discloses is "
+        "for DiSCO and TCAP to say",
+        formula="RepU = #{key combinations q: d_q = 1 and s_q = 1} / n\n"
+        "d_q, s_q = original and protected records with the keys q;   n = original records",
+        reading='Compare it with its part "unique in the original", what a copy would give. For a synthetic file '
+        "even a small share worries people who find themselves in it, right or wrong, and programs can remove such "
+        "records; for a masked file it is the share of people who stay alone on their keys. A few percent is common "
+        "with many keys: fewer keys, fewer uniques.",
+    )
+)
+class RepU(Measure):
+    """Share of original records that are unique in the keys and whose keys are unique in the protected table as well.
+
+    With d_q original and s_q protected records of key combination q: the number of q with d_q = s_q = 1, over the
+    number of original records. ``variables`` are the keys (by default those of that role); they are compared after the
+    original's values were recoded as the protected table's were. Nothing is said of whether the two records are about
+    the same person; of a synthetic file they are not, but an intruder may believe it. Parts: the share of originals
+    unique in the original itself (what a copy would give; synthpop's UiO), of protected records unique in their table
+    (UiS), of originals that are unique and whose keys occur in the protected table at all (UiOiS), of originals whose
+    keys do. ``by_record`` has one value per original record.
+
+    >>> import pyarrow as pa
+    >>> original = pa.table({"region": ["n", "n", "s", "e"]})
+    >>> protected = pa.table({"region": ["n", "s", "s", "e"]})
+    >>> RepU(variables=("region",)).evaluate(original, protected).value  # e is alone in both; n and s are not
+    0.25
+    """
+
+    def compute(self, pair: Pair, rng: np.random.Generator) -> Measurement:
+        keys = ComparedKeys.of(pair, self.variables)
+        ours, theirs = keys.originals, keys.protecteds
+        alone = (ours == 1) & (theirs == 1)
+        return self.measurement(
+            alone.sum() / len(keys.original),
+            parts={
+                "unique in the original": float((ours == 1).sum() / len(keys.original)),
+                "unique in the protected table": float((theirs == 1).sum() / len(keys.protected)),
+                "unique in the original, keys found": float(((ours == 1) & (theirs > 0)).sum() / len(keys.original)),
+                "keys found": float(ours[theirs > 0].sum() / len(keys.original)),
+            },
+            by_record=None if pair.in_parts else alone[keys.original].astype(np.float64),
+            notes=keys.notes,
+        )
+
+
+# Records by keys and target: what the protected table says of a target to someone who knows the keys
+
+Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetCells:
+    """The combinations of key class and target that occur in either table, and how many records of each have it.
+
+    A missing target, -1, is a value like any other here. ``cuts`` are those of a numeric target's bands.
+    """
+
+    keys: ComparedKeys
+    key: Integers  # the key class of each cell
+    target: Codes
+    originals: Integers
+    protecteds: Integers
+    cell_of: Integers  # the cell of each original record
+    cuts: Floats
+
+    @classmethod
+    def of(cls, pair: Pair, keys: ComparedKeys, name: str, bands: int) -> "TargetCells":
+        """Put the records of both tables into cells by their keys and a target, a number in bands of the original."""
+        found: TargetCells = pair.keep(
+            ("target cells", keys.names, name, bands), lambda: cls._of(pair, keys, name, bands)
+        )
+        return found
+
+    @classmethod
+    def _of(cls, pair: Pair, keys: ComparedKeys, name: str, bands: int) -> "TargetCells":
+        known = Banded.between(pair, name, bands)
+        key = np.concatenate([keys.original, keys.protected])
+        target = np.concatenate([known.original, known.protected])
+        cell_of, sizes = classes(np.column_stack([key, target]))
+        first = first_records(cell_of)
+        ours = cell_of[: len(keys.original)]
+        originals = np.bincount(ours, minlength=len(sizes))
+        return cls(keys, key[first], target[first], originals, sizes - originals, ours, known.cuts)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory its arrays take."""
+        arrays = (self.key, self.target, self.originals, self.protecteds, self.cell_of, self.cuts)
+        return sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def told(self) -> NDArray[np.bool_]:
+        """Whether there is anything to disclose: the target is present."""
+        return self.target >= 0
+
+    @property
+    def found(self) -> Integers:
+        """How many protected records have the keys of each cell."""
+        return self.keys.protecteds[self.key]
+
+    @property
+    def own(self) -> Integers:
+        """How many original records have the keys of each cell."""
+        return self.keys.originals[self.key]
+
+    @cached_property
+    def greatest(self) -> Integers:
+        """How many of the protected records with its keys have their most frequent target."""
+        return self._largest(self.protecteds)
+
+    @cached_property
+    def own_greatest(self) -> Integers:
+        """How many of the original records with its keys have their most frequent target."""
+        return self._largest(self.originals)
+
+    def _largest(self, counts: Integers) -> Integers:
+        greatest = np.zeros(len(self.keys.originals), dtype=np.int64)
+        np.maximum.at(greatest, self.key, counts)
+        return greatest[self.key]
+
+    @cached_property
+    def mode(self) -> NDArray[np.bool_]:
+        """Whether no target is more frequent among the protected records with its keys."""
+        return np.asarray((self.protecteds > 0) & (self.protecteds == self.greatest))
+
+    @cached_property
+    def modes(self) -> Integers:
+        """How many targets are as frequent as the most frequent one among the protected records with its keys."""
+        return np.bincount(self.key[self.mode], minlength=len(self.keys.originals))[self.key]
+
+    @property
+    def mode_share(self) -> Floats:
+        """The mean share of these most frequent targets in the original at large."""
+        shares = self._shares(self.originals)[self.target[self.mode] + 1]
+        total = np.bincount(self.key[self.mode], shares, minlength=len(self.keys.originals))
+        share: Floats = total[self.key] / np.maximum(self.modes, 1)
+        return share
+
+    @property
+    def protected_share(self) -> Floats:
+        """The share of the protected records, whatever their keys, that have its target."""
+        share: Floats = self._shares(self.protecteds)[self.target + 1]
+        return share
+
+    @property
+    def most_frequent(self) -> float:
+        """The share of the original records with the most frequent target: what a guess without any file earns."""
+        return float(self._shares(self.originals)[1:].max())
+
+    @property
+    def repeated(self) -> float:
+        """The chance that two original records drawn at random have the same target, which is present."""
+        return float((self._shares(self.originals)[1:] ** 2).sum())
+
+    def _shares(self, counts: Integers) -> Floats:
+        """Return the share of a table's records with each target, the missing one first."""
+        totals = np.bincount(self.target + 1, counts)
+        shares: Floats = totals / totals.sum()
+        return shares
+
+    # over the original records
+
+    def share(self, cells: NDArray[np.bool_]) -> float:
+        """Return the share of the original records in some of the cells."""
+        return float(self.originals[cells].sum() / len(self.cell_of))
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean over original records of what is said of each cell."""
+        return float((values * self.originals).sum() / len(self.cell_of))
+
+
+# Attribution: whether a confidential value can be read off the protected table by someone who knows the keys
+
 MISSING_TARGETS = (
     f"{MISSING_KEYS}; a missing target is nothing to disclose: its record counts as not disclosed, but in the "
     "protected table it is a value like any other"
@@ -239,3 +434,77 @@ class TCAP(Attribution):
         }
         by_cell = np.where(right, 1 / np.maximum(cells.modes, 1), 0.0)
         return Attributed(float(value), parts, by_cell[cells.cell_of])
+
+
+# Correct attribution probability: how often a record drawn by the keys shows the true target
+
+Unmatched = Literal["zero", "left out"]
+
+
+@catalogued(
+    MeasureAbout(
+        title="Correct attribution probability (DCAP)",
+        source="Elliot (2014), Final report on the disclosure risk associated with the synthetic data produced by the "
+        f"SYLLS team; Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability; {SOURCE}",
+        purpose="risk",
+        better="lower",
+        range=(0.0, 1.0),
+        unit="share",
+        missing=MISSING_TARGETS,
+        kinds=("numeric", "ordinal", "nominal", "date"),
+        paired=False,
+        keys=True,
+        parts="columns",
+        caveat="read it against the baseline: with a target that most share it is high whatever is released",
+        formula="DCAP = mean over originals i of s_(q, t_i) / s_q,  0 or left out where s_q = 0\n"
+        "baseline = sum_t p_t^2,  p_t = share of target t in the original\n"
+        "WEAP = mean over protected records of s_(q, t) / s_q, that of their own keys and target\n"
+        "s_q, s_qt = protected records with the keys q, and with target t too",
+        reading="The share of targets that an intruder gets right who draws one of the protected records with the "
+        "person's keys. Someone who knows only how frequent each value is gets the baseline right; a copy of the file "
+        'gives "of the original". A value near the baseline discloses nothing about persons; the share of the way '
+        "from there to the original's is what the file gives away.",
+    )
+)
+class DCAP(Attribution):
+    """Mean probability that a protected record drawn by a person's keys shows the person's true target.
+
+    Of each original record: the share of the true target among the protected records with its keys. Keys that the
+    protected table does not have count 0, or with ``unmatched="left out"`` not at all. Keys, ``targets`` and
+    ``classes`` as in :class:`DiSCO`; the value is that of the target most at risk, ``by_variable`` has them all. Parts:
+    the baseline, what the univariate distribution alone gives (synthpop's baseCAPd); DCAP of the original itself, what
+    a copy would give (CAPd); WEAP, the mean within-class attribution probability of the protected records, how sure the
+    table is of its own targets, right or wrong (CAPs); keys found. ``by_record`` is each original record's probability.
+
+    >>> import pyarrow as pa
+    >>> original = pa.table({"region": ["n", "n", "s", "s"], "ill": ["yes", "no", "no", "no"]})
+    >>> protected = pa.table({"region": ["n", "s", "s", "s"], "ill": ["yes", "no", "no", "yes"]})
+    >>> found = DCAP(targets=("ill",), variables=("region",)).evaluate(original, protected)
+    >>> round(found.value, 4), found.parts["baseline"]  # (1 + 0 + 2/3 + 2/3) / 4 and (1/4)^2 + (3/4)^2
+    (0.5833, 0.625)
+    """
+
+    unmatched: Unmatched = "zero"
+    targets: tuple[str, ...] | None = None
+    classes: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.one_of(self, "unmatched", get_args(Unmatched))
+
+    def _attributed(self, cells: TargetCells) -> Attributed:
+        found, own = np.maximum(cells.found, 1), np.maximum(cells.own, 1)
+        right = np.where(cells.told, cells.protecteds / found, 0.0)
+        there = cells.found > 0
+        matched = cells.share(there)
+        counted = 1.0 if self.unmatched == "zero" else matched
+        protected = int(cells.protecteds.sum())
+        parts = {
+            "baseline": cells.repeated,
+            "of the original": cells.mean(np.where(cells.told, cells.originals / own, 0.0)),
+            "WEAP": float((cells.protecteds / found * cells.protecteds).sum()) / protected,
+            "keys found": matched,
+        }
+        by_cell = right if self.unmatched == "zero" else np.where(there, right, np.nan)
+        value = cells.mean(right) / counted if counted > 0 else 0.0
+        return Attributed(value, parts, by_cell[cells.cell_of])

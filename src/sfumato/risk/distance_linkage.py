@@ -1,7 +1,12 @@
-"""Distance-based record linkage: whether the nearest record is the right one."""
+"""Distance-based record linkage: whether the nearest record is the right one.
 
+One-to-one linkage, in which the distances of all pairs together are least, is by Herranz, Nin, Rodriguez and Tassa
+(2015), Revisiting distance-based record linkage for privacy-preserving release of statistical datasets.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +16,227 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
+from sfumato.kernels.boxes import distinct
 from sfumato.kernels.spread import mean_and_spread, standardised
 from sfumato.measurement import SAMPLING_ERROR, Measurement
-from sfumato.pair import Pair
-from sfumato.pair.sample import SIZE, Sample
+from sfumato.pair import Half, Pair
+from sfumato.pair.sample import SIZE, Sample, taken
+from sfumato.pair.statistics import Moments, Sums, merged
+from sfumato.pair.terms import Terms
 from sfumato.registry import catalogued
-from sfumato.risk.compared_variables import compared
-from sfumato.risk.known_variables import Known, check_known, known_sets
-from sfumato.risk.linkage_in_parts import Links, euclidean_links, gower_links, refuse_without_scale
-from sfumato.risk.mixed_points import points
-from sfumato.risk.number_space import with_missing_apart
-from sfumato.risk.one_to_one import OwnLinks, own_links
-from sfumato.risk.own_nearest import own_is_nearest, own_is_nearest_mixed
+from sfumato.risk.compared_variables import Known, check_known, compared, known_sets
+from sfumato.risk.points import (
+    Ends,
+    Places,
+    Sought,
+    Space,
+    linked,
+    own_is_nearest,
+    own_is_nearest_mixed,
+    points,
+    with_missing_apart,
+)
+
+# Distance linkage of a sample of records, each searched for among all records of the other table, part by part
 
 Floats = NDArray[np.float64]
+Links = tuple[Floats, Floats]  # how surely the own record comes first, and second, of each record looked for
+
+CHUNK = 500_000  # records of whole columns that are searched together
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Means and standard deviations by which numbers of a table are standardised."""
+
+    mean: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, found: Moments, names: tuple[str, ...], said: str) -> "Scale":
+        """Take those of all records; refused where there are none, or where they are no numbers."""
+        refuse_without_scale(found.mean, found.spread, names, said)
+        return cls(found.mean, found.spread)
+
+    def scores(self, columns: Floats) -> Floats:
+        """Return standardised numbers."""
+        return standardised(columns, self.mean, self.spread)
+
+    def ends(self, found: Moments, records: int) -> Ends:
+        """Return the ends of a table's variables after it is standardised; rounding keeps their order."""
+        low, high = (self.scores(end[None, :])[0] for end in (found.low, found.high))
+        return Ends(low, high, np.asarray(found.present < records))
+
+
+def refuse_without_scale(mean: Floats, spread: Floats, names: tuple[str, ...], said: str) -> None:
+    """Refuse variables without a value, or with values too large for a standard deviation."""
+    if np.isnan(mean).any():
+        raise NotApplicable(f"every value of {names[int(np.argmax(np.isnan(mean)))]!r} is missing in the {said} table")
+    if not np.isfinite(spread).all():
+        name = names[int(np.argmin(np.isfinite(spread)))]
+        raise NotApplicable(f"{name!r} has values too large for a standard deviation")
+
+
+@dataclass(frozen=True, eq=False)
+class EuclideanSearch:
+    """Looks for records in a part by several sets of standardised numbers; it goes to other processes."""
+
+    names: tuple[str, ...]
+    scale: Scale
+    sets: tuple[tuple[list[int], Space, Sought], ...]
+
+    def __call__(self, part: Microdata) -> Sums:
+        """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
+        scores = self.scale.scores(part.numeric(self.names))
+        return _sums([sought.among(space.placed(scores[:, chosen])) for chosen, space, sought in self.sets])
+
+
+@dataclass(frozen=True, eq=False)
+class GowerSearch:
+    """Looks for records in a part by several sets of variables of all kinds; it goes to other processes."""
+
+    columns: tuple[tuple[Callable[[Any], NDArray[Any]], Places], ...]  # what reads a variable of a part, and places it
+    sets: tuple[tuple[list[int], Sought], ...]
+
+    def __call__(self, part: Any) -> Sums:
+        """Count, of each set and record, the records of the part that are nearer than the own, and as near."""
+        points = np.column_stack([place(read(part)) for read, place in self.columns])
+        return _sums([sought.among(points[:, chosen]) for chosen, sought in self.sets])
+
+
+def _sums(found: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> Sums:
+    return Sums({f"{what} {number}": counts for number, both in enumerate(found) for what, counts in _named(both)})
+
+
+def _named(both: tuple[NDArray[np.int64], NDArray[np.int64]]) -> list[tuple[str, NDArray[np.int64]]]:
+    return [("nearer", both[0]), ("tied", both[1])]
+
+
+def _links(found: Sums, sets: int, *, share: bool) -> list[Links]:
+    return [linked(found[f"nearer {number}"], found[f"tied {number}"], share=share) for number in range(sets)]
+
+
+def euclidean_links(
+    pair: Pair, names: tuple[str, ...], sets: Sequence[list[int]], sample: Sample, *, own: bool, back: bool, share: bool
+) -> list[Links]:
+    """Look for the records of a sample by sets of numbers, given as places among the names.
+
+    ``own``: each table is standardised by itself, else both as the original; ``back``: protected records look for
+    originals.
+    """
+    halves: list[tuple[Half, str]] = [(pair.original, "original"), (pair.protected, "protected")]
+    moments = [half.moments(names) for half, _ in halves]
+    scales = [Scale.of(found, names, said) for found, (_, said) in zip(moments, halves, strict=True)]
+    if not own:
+        scales[1] = scales[0]
+    scores, ends = [], []
+    for (half, _), found, scale in zip(halves, moments, scales, strict=True):
+        columns = taken(half, names, sample.rows)
+        scores.append(scale.scores(np.column_stack([columns[name] for name in names])))
+        ends.append(scale.ends(found, len(half)))
+    here, there = (1, 0) if back else (0, 1)
+    searched = []
+    for chosen in sets:
+        space = Space.between(_of(ends[here], chosen), _of(ends[there], chosen))
+        own_points = space.placed(scores[there][:, chosen])
+        searched.append((chosen, space, Sought.euclidean(space.placed(scores[here][:, chosen]), own_points, space)))
+    counts = halves[there][0].total(EuclideanSearch(names, scales[there], tuple(searched)))
+    return _links(counts, len(sets), share=share)
+
+
+def _of(ends: Ends, chosen: list[int]) -> Ends:
+    return Ends(ends.low[chosen], ends.high[chosen], ends.gap[chosen])
+
+
+def gower_links(
+    pair: Pair, names: tuple[str, ...], sets: Sequence[list[int]], sample: Sample, *, back: bool, share: bool
+) -> list[Links]:
+    """Look for the records of a sample by sets of variables of all kinds, given as places among the names."""
+    seen = {name: pair.footing(name) for name in names}
+    places = {name: Places.of(seen[name]) for name in names}
+    before, after = (
+        np.column_stack([places[name](np.asarray(getattr(seen[name], side)[sample.rows])) for name in names])
+        for side in ("original", "protected")
+    )
+    here, there = (after, before) if back else (before, after)
+    searched = tuple((chosen, Sought.gower(here[:, chosen], there[:, chosen])) for chosen in sets)
+    if not back:
+        columns = tuple((Terms.of(pair, name), places[name]) for name in names)
+        return _links(pair.protected.total(GowerSearch(columns, searched)), len(sets), share=share)
+    # how an original value is recoded may depend on the protected one, so that only whole columns tell
+    whole = GowerSearch(tuple((_Slice(seen[name].original), places[name]) for name in names), searched)
+    chunks = (slice(start, start + CHUNK) for start in range(0, len(pair.original), CHUNK))
+    return _links(merged(whole(rows) for rows in chunks), len(sets), share=share)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slice:
+    """Reads some records of a whole column."""
+
+    column: NDArray[Any]
+
+    def __call__(self, rows: slice) -> NDArray[Any]:
+        return np.asarray(self.column[rows])
+
+
+# One-to-one linkage: records paired so that the distances of all pairs together are least
+
+Partners = NDArray[np.intp]
+TIED = 1e-9  # of the mean distance: pairings whose distances differ by no more per own link are equally good
+
+
+class OwnLinks(NamedTuple):
+    """How surely each record is paired with its own, and the least and greatest number of own pairs among the best."""
+
+    by_record: Floats
+    fewest: int
+    most: int
+
+
+def own_links(here: Floats, there: Floats, distances: Floats, *, share: bool) -> OwnLinks:
+    """Pair row i of ``here`` with rows of ``there`` at the least total distance, and look for row i.
+
+    Seldom is one pairing alone the best. So it is found twice, with as many and with as few own pairs as the best ones
+    allow. ``share`` takes the mean of the two, and spreads the links of equal rows evenly over them; otherwise the one
+    with most own pairs counts.
+
+    >>> rows = np.array([[0.0], [1.0], [5.0]])
+    >>> own_links(rows, rows[[1, 0, 2]], np.abs(rows - rows[[1, 0, 2]].T), share=True)
+    OwnLinks(by_record=array([0., 0., 1.]), fewest=1, most=1)
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    own = np.arange(len(here))
+    step = TIED * float(distances.mean()) or 1.0
+    pairings = []
+    for prefers in (step, -step):  # dearer own pairs, then cheaper ones
+        costs = distances.copy()
+        costs[own, own] += prefers
+        pairings.append(linear_sum_assignment(costs)[1])
+    fewest, most = (int((partner == own).sum()) for partner in pairings)
+    if not share:
+        return OwnLinks((pairings[1] == own).astype(np.float64), fewest, most)
+    kinds = distinct(here)[1], distinct(there)[1]
+    return OwnLinks(np.mean([_spread(partner, *kinds) for partner in pairings], axis=0), fewest, most)
+
+
+def _spread(partner: Partners, ours: Partners, theirs: Partners) -> Floats:
+    """Return the chance of an own pair if the links between equal rows and equal rows are dealt out at random.
+
+    With f links from n equal rows to m equal rows, a row of the one and its own of the other are paired with f / (n m).
+    """
+    width = int(theirs.max()) + 1
+    sizes, their_sizes = np.bincount(ours), np.bincount(theirs)
+    found, links = np.unique(ours * width + theirs[partner], return_counts=True)
+    wanted = ours * width + theirs
+    at = np.minimum(np.searchsorted(found, wanted), len(found) - 1)
+    flow = np.where(found[at] == wanted, links[at], 0)
+    chance: Floats = flow / (sizes[ours] * their_sizes[theirs])
+    return chance
+
+
+# the measure
+
 MOST_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
 
 

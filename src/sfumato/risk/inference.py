@@ -12,7 +12,7 @@ from sfumato.errors import NotApplicable
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, MISSING, Outcome, Question, excess
-from sfumato.risk.bands import Banded
+from sfumato.risk.compared_variables import Banded
 from sfumato.risk.nearest_links import Bridge, inferred, inferred_by_others
 
 

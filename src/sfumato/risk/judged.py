@@ -15,16 +15,13 @@ from sfumato.pair import Pair
 from sfumato.pair.keys import countable, perturbed_key
 from sfumato.pair.sample import NORMAL, Sample
 from sfumato.pair.statistics import Values
-from sfumato.risk.attacks import alike, fewest_changed, nearest
+from sfumato.risk.attacks import alike, fewest_changed, in_windows, nearest, nearest_group, own_group
+from sfumato.risk.compared_variables import codes_of, scores_of
 from sfumato.risk.household_attack import Members, alike_households, nearest_households
-from sfumato.risk.method_attack import in_windows, nearest_group, own_group
-from sfumato.risk.mixed_points import mixed_points, points
-from sfumato.risk.own_nearest import own_is_nearest_mixed
-from sfumato.risk.population import Matches, PopulationModel
+from sfumato.risk.points import mixed_points, own_is_nearest_mixed, points
+from sfumato.risk.population import Matches, PopulationModel, WithRegister, population_weights
 from sfumato.risk.rank_attack import Window, window
-from sfumato.risk.seen_keys import codes_of, scores_of
 from sfumato.risk.told_by_others import likeliest, told_by_others
-from sfumato.risk.with_register import WithRegister, population_weights
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.kernels.groups import classes
 from sfumato.kernels.mixed_distance import Nearest, Points, nearest, nearest_others
 from sfumato.pair import Pair
-from sfumato.risk.mixed_points import points
+from sfumato.risk.points import points
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

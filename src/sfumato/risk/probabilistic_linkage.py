@@ -14,7 +14,7 @@ from sfumato.kernels.spread import mean_and_spread
 from sfumato.measurement import Measurement
 from sfumato.pair import Half, Pair
 from sfumato.registry import catalogued
-from sfumato.risk.known_variables import Known, check_known, known_sets
+from sfumato.risk.compared_variables import Known, check_known, known_sets
 
 if TYPE_CHECKING:
     from sfumato.kernels.probabilistic_linkage import LinkageResult

@@ -13,7 +13,7 @@ from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.pair.statistics import Values
 from sfumato.registry import catalogued
-from sfumato.risk.known_variables import Known, check_known, known_sets
+from sfumato.risk.compared_variables import Known, check_known, known_sets
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

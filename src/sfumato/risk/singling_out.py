@@ -14,7 +14,7 @@ from sfumato.kernels.groups import classes as classes_of
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
 from sfumato.risk.attack_and_control import ALL, EXCESS, GUIDANCE, Floats, Outcome, Question
-from sfumato.risk.bands import Banded, Codes
+from sfumato.risk.compared_variables import Banded, Codes
 
 Integers = NDArray[np.int64]
 

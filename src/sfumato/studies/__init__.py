@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.errors import ParameterError
-from sfumato.studies.seeds import over_seeds, unsettled
-from sfumato.studies.study import Study
+from sfumato.studies.study import Study, over_seeds, unsettled
 
 NAMES = ("domingo", "karr", "kim", "kocar", "woo")
 DATA_SETS = {"karr": 5}  # drawn with consecutive seeds by a study that is not told how many
@@ -32,7 +31,7 @@ def run(
     """Run a study by name; what is None is as the paper has it, and data are needed where the paper's are public.
 
     With several ``seeds`` it runs with each, and a statement whose verdict is not the same with all of them gets none.
-    With one the same goes for the statements that are known to change theirs (``CHANGING`` of ``studies.seeds``).
+    With one the same goes for the statements that are known to change theirs (``CHANGING`` of ``studies.study``).
     """
     if seeds < 1:
         raise ParameterError(f"seeds must be at least 1; got {seeds}")

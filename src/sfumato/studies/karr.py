@@ -1,6 +1,9 @@
 """Karr, Kohnen, Oganian, Reiter and Sanil: the CPS application and the simulation of eight methods (Tables 1 to 3)."""
 
 import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.compare.experiment import Experiment
+from sfumato.compare.frontier import Frontier, undominated
 from sfumato.compare.results import Results
 from sfumato.compare.work import versions
 from sfumato.core import Measure, Method
@@ -23,9 +27,348 @@ from sfumato.methods import (
     Resampling,
 )
 from sfumato.risk import DistanceLinkage, ProbabilisticLinkage
-from sfumato.studies import karr_findings, karr_frontiers, karr_records
-from sfumato.studies.study import Figure, Finding, Line, Scatter, Study
+from sfumato.studies import karr_records
+from sfumato.studies.study import Figure, Finding, Line, Scatter, Study, judged
 from sfumato.utility import ConclusionChanges, DensityDivergence, EllipsoidOverlap, IntervalOverlap, KullbackLeibler
+
+# Risk-utility frontiers of Karr and others: who lies on them (bold in Tables 1 and 2), and how often (Table 3)
+
+Table = Mapping[tuple[str, str], Mapping[str, float]]  # of structure and method: its figures by column
+Counts = dict[str, dict[tuple[str, ...], int]]  # by method and frontier
+
+SIGNS = {"EO": -1.0, "IO": -1.0, "KL": 1.0, "risk": 1.0}
+FRONTIERS: tuple[tuple[str, ...], ...] = (("EO",), ("IO",), ("KL",), ("EO", "IO"), ("EO", "IO", "KL"))
+TABLE_3 = {  # as printed: EO, IO, KL, joint EO and IO, joint EO, IO and KL
+    "Noise(.16)": (6, 6, 6, 6, 6),
+    "Rank(.15)": (5, 5, 6, 5, 6),
+    "Micir(p,10)": (4, 4, 6, 4, 6),
+    "Micz(p,3)": (2, 3, 2, 3, 3),
+    "Micm(p,3)": (2, 1, 2, 2, 2),
+    "Micm(3,7)": (0, 0, 3, 0, 3),
+    "Resamp(3)": (0, 0, 3, 0, 3),
+    "Micp(p,3)": (0, 0, 1, 0, 1),
+}
+PRINTED_TOTALS = (21, 20, 31, 20, 30)
+
+
+def members(rows: Mapping[str, Mapping[str, float]], columns: tuple[str, ...]) -> set[str]:
+    """Name the methods that none beats in risk and in these utilities: maximal by (2), or by (11) for several.
+
+    >>> sorted(members({"a": {"EO": 0.9, "risk": 0.5}, "b": {"EO": 0.8, "risk": 0.6}}, ("EO",)))
+    ['a']
+    """
+    costs = np.array([[SIGNS[c] * row[c] for c in (*columns, "risk")] for row in rows.values()])
+    return {name for name, on in zip(rows, undominated(costs), strict=True) if on}
+
+
+def counted(table: Table) -> Counts:
+    """Count, as Table 3 does, in how many structures each method is on each frontier."""
+    counts: Counts = {}
+    for rows in _by_structure(table).values():
+        for columns in FRONTIERS:
+            on = members(rows, columns)
+            for method in rows:
+                own = counts.setdefault(method, dict.fromkeys(FRONTIERS, 0))
+                own[columns] += method in on
+    return counts
+
+
+def bold(lines: Iterable[Line]) -> list[Line]:
+    """Mark in each line the utilities by which its method is on the frontier, as print does in bold; ours and print."""
+    lines = list(lines)
+    ours, printed = (_marked(lines, of) for of in ("ours", "printed"))
+    return [
+        replace(
+            line,
+            figures={
+                column: replace(f, bold=(line.name, column) in ours, printed_bold=(line.name, column) in printed)
+                for column, f in line.figures.items()
+            },
+        )
+        for line in lines
+    ]
+
+
+def _marked(lines: list[Line], of: str) -> set[tuple[str, str]]:
+    """Name the lines and columns on the frontier of their structure."""
+    table = {_place(line): {c: getattr(line.figures[c], of) for c in SIGNS if c in line.figures} for line in lines}
+    return {
+        (f"{structure}: {method}", column)
+        for structure, rows in _by_structure(table).items()
+        for column in ("EO", "IO", "KL")
+        if all(math.isfinite(row.get(column, math.nan)) for row in rows.values())
+        for method in members(rows, (column,))
+    }
+
+
+def anchor(table: Table) -> Finding:
+    """Hold the frontiers (2) and (11) of the printed Tables 1 and 2 against the 40 cells of the printed Table 3."""
+    counts = counted(table)
+    right = sum(
+        counts[method][columns] == cell
+        for method, cells in TABLE_3.items()
+        for columns, cell in zip(FRONTIERS, cells, strict=True)
+    )
+    totals = tuple(sum(own[columns] for own in counts.values()) for columns in FRONTIERS)
+    return Finding(
+        "Table 3 follows from the printed Tables 1 and 2 by (2) and (11)",
+        right == 40,
+        f"{right} of its 40 cells; its totals are {_spelt(totals)}, where print has {_spelt(PRINTED_TOTALS)}",
+    )
+
+
+def table_3(table: Table) -> list[Finding]:
+    """Say in how many of our structures each method is on each frontier, beside the printed Table 3."""
+    counts = counted(table)
+    return [
+        Finding(
+            f"Table 3, frontier of {' and '.join(columns)}: in how many of the six structures each method lies on it",
+            None,
+            "ours (printed): " + ", ".join(f"{m} {counts[m][columns]} ({TABLE_3[m][place]})" for m in TABLE_3),
+        )
+        for place, columns in enumerate(FRONTIERS)
+    ]
+
+
+def _by_structure(table: Table) -> dict[str, dict[str, Mapping[str, float]]]:
+    found: dict[str, dict[str, Mapping[str, float]]] = {}
+    for (structure, method), figures in table.items():
+        found.setdefault(structure, {})[method] = figures
+    return found
+
+
+def _place(line: Line) -> tuple[str, str]:
+    structure, _, method = line.name.partition(": ")
+    return structure, method
+
+
+def _spelt(values: tuple[int, ...]) -> str:
+    return ", ".join(map(str, values))
+
+
+# What Karr and others say of their simulation and of the CPS application, sentence by sentence
+
+Structure = Mapping[str, Mapping[str, float]]  # the figures of one data type, by method and column
+DIMENSIONS = (3, 6, 10)
+NOISE_IO, NOISE_EO = [0.926, 0.929, 0.920], [0.916, 0.907, 0.870]  # Table 1, low correlation
+PRINTED_FRONTIERS = {  # section 3.2; the first of EO is printed as Micz(p,3), which stands there twice
+    "IO": ("Micir(p,10)", "Noise(.16)", "Micp(p,3)", "Rank(.15)"),
+    "EO": ("Micir(p,10)", "Noise(.16)", "Micz(p,3)", "Micp(p,3)", "Rank(.15)"),
+}
+OF_ALL = ("Micm(p,3)", "Micp(p,3)", "Micz(p,3)")  # microaggregation of all variables at once
+
+
+def _highest(column: str, place: int, method: str) -> Callable[[Structure], bool]:
+    """Tell whether a method has one of the highest figures of a column."""
+
+    def holds(rows: Structure) -> bool:
+        return sum(row[column] > rows[method][column] for row in rows.values()) < place
+
+    return holds
+
+
+def _lowest(column: str, place: int, method: str) -> Callable[[Structure], bool]:
+    """Tell whether a method has one of the lowest figures of a column."""
+
+    def holds(rows: Structure) -> bool:
+        return sum(row[column] < rows[method][column] for row in rows.values()) < place
+
+    return holds
+
+
+def _separate_triplets(rows: Structure) -> bool:
+    triplets = rows["Micm(3,7)"]
+    riskier = all(triplets["risk"] > rows[m]["risk"] for m in ("Micp(p,3)", "Micz(p,3)", "Noise(.16)"))
+    return riskier and triplets["EO"] < rows["Noise(.16)"]["EO"]
+
+
+def _best_of_all(rows: Structure) -> bool:
+    others = [rows[m] for m in OF_ALL[1:]]
+    best = all(rows["Micm(p,3)"]["KL"] < row["KL"] for row in others)
+    return best and all(rows["Micm(p,3)"]["risk"] > row["risk"] for row in others)
+
+
+STATEMENTS: tuple[tuple[str, Callable[[Structure], bool], int], ...] = (  # in how many of the six printed it holds
+    ("Micir(p,10) has the highest risk", _highest("risk", 1, "Micir(p,10)"), 6),
+    ("Micir(p,10) has one of the two highest EO", _highest("EO", 2, "Micir(p,10)"), 6),
+    ("Resamp(3) has the second highest risk", _highest("risk", 2, "Resamp(3)"), 6),
+    ("Rank(.15) has one of the two lowest risks", _lowest("risk", 2, "Rank(.15)"), 5),
+    ("Rank(.15) has EO below 0.001: its correlations are distorted", lambda rows: rows["Rank(.15)"]["EO"] < 1e-3, 6),
+    ("Micm(3,7) has a higher risk than Micp, Micz and Noise, and a lower EO than Noise", _separate_triplets, 6),
+    ("Micm(p,3) has the lowest KL and the highest risk of Micm(p,3), Micp, Micz", _best_of_all, 6),
+    ("Noise(.16) has one of the three highest EO", _highest("EO", 3, "Noise(.16)"), 6),
+    ("Noise(.16) has one of the four lowest risks", _lowest("risk", 4, "Noise(.16)"), 6),
+)
+
+
+def of_simulation(lines: list[Line], replicates: int) -> list[Finding]:
+    """Check the figures that hardly depend on the unknown correlations, and what section 3.3 says of the rest."""
+    by_name = {line.name: {column: f.ours for column, f in line.figures.items()} for line in lines}
+    structures = structured(by_name)
+    return [
+        *_near_print(lines, replicates),
+        *(
+            judged(
+                f"Tables 1 and 2: {text}", {s: holds(rows) for s, rows in structures.items()}, (count, 6), of="types"
+            )
+            for text, holds, count in STATEMENTS
+        ),
+        *_trends(structures),
+        _misspecified(structures),
+    ]
+
+
+def structured(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, Mapping[str, float]]]:
+    """Lay figures of lines named "structure: method" out by structure."""
+    found: dict[str, dict[str, Mapping[str, float]]] = {}
+    for name, row in figures.items():
+        structure, _, method = name.partition(": ")
+        found.setdefault(structure, {})[method] = row
+    return found
+
+
+def _near_print(lines: list[Line], replicates: int) -> list[Finding]:
+    by_name = {line.name: line.figures for line in lines}
+
+    def near(statement: str, method: str, column: str, expected: list[float], within: list[float]) -> Finding:
+        figures = [by_name[f"low {p}: {method}"][column].ours for p in DIMENSIONS]
+        holds = all(abs(a - b) <= limit for a, b, limit in zip(figures, expected, within, strict=True))
+        shown = ", ".join(f"{a:.4g} ({b:.4g})" for a, b in zip(figures, expected, strict=True))
+        return Finding(f"{column} of {method} is {statement}", holds, f"ours (expected) for p = 3, 6, 10: {shown}")
+
+    def chance(column: str) -> list[float]:
+        """Allow 0.03, or twice the standard error of the difference of two means of as many data sets."""
+        spreads = [by_name[f"low {p}: Noise(.16)"][column].spread for p in DIMENSIONS]
+        return [max(0.03, 2 * math.sqrt(2 / replicates) * spread) if replicates > 1 else 0.1 for spread in spreads]
+
+    micro = [(p - 1) / 2 * (3 - 1 - math.log(3)) for p in DIMENSIONS]
+    noise = [p / 2 * (1 / 1.16 - 1 + math.log(1.16)) for p in DIMENSIONS]
+    printed = "as printed, within 0.03 or two standard errors"
+    return [
+        near(printed, "Noise(.16)", "IO", NOISE_IO, chance("IO")),
+        near(printed, "Noise(.16)", "EO", NOISE_EO, chance("EO")),
+        near("what theory says, within 0.002", "Noise(.16)", "KL", noise, [0.002] * 3),
+        near("what theory says, within 3 %", "Micz(p,3)", "KL", micro, [0.03 * value for value in micro]),
+        near("what theory says, within 3 %", "Micp(p,3)", "KL", micro, [0.03 * value for value in micro]),
+    ]
+
+
+def _trends(structures: Mapping[str, Structure]) -> list[Finding]:
+    """Count how EO and IO move with the dimension and KL with the correlations."""
+    methods = tuple(next(iter(structures.values())))
+
+    def falls(column: str) -> dict[str, bool]:
+        return {
+            f"{name} {m}": all(
+                structures[f"{name} {a}"][m][column] >= structures[f"{name} {b}"][m][column] - 0.01
+                for a, b in pairwise(DIMENSIONS)
+            )
+            for name in ("low", "high")
+            for m in methods
+        }
+
+    grows = {
+        f"{p} {m}": structures[f"high {p}"][m]["KL"] > structures[f"low {p}"][m]["KL"]
+        for p in DIMENSIONS
+        for m in methods
+    }
+    rises = {
+        f"{name} {m}": all(
+            structures[f"{name} {a}"][m]["KL"] <= structures[f"{name} {b}"][m]["KL"] for a, b in pairwise(DIMENSIONS)
+        )
+        for name in ("low", "high")
+        for m in methods
+    }
+    below = {f"{s}: {m}": row["EO"] <= row["IO"] + 0.01 for s, rows in structures.items() for m, row in rows.items()}
+    return [
+        judged("EO is at most IO, to 0.01: joint agreement is harder than that of each coefficient", below, (44, 48)),
+        judged("EO falls as the dimension grows, or stays within 0.01", falls("EO"), (11, 16)),
+        judged("IO has no strong dimension effect: it falls throughout in few rows only", _not(falls("IO")), (10, 16)),
+        judged("KL grows with the dimension", rises, (16, 16)),
+        judged("KL is greater with high correlation than with low", grows, (18, 24)),
+    ]
+
+
+def _not(held: dict[str, bool]) -> dict[str, bool]:
+    return {name: not holds for name, holds in held.items()}
+
+
+def _misspecified(structures: Mapping[str, Structure]) -> Finding:
+    """Say what a wrong model does (footnote 6): print gives the sentence, not the figures."""
+    methods = tuple(next(iter(structures.values())))
+    ruined = {m: sum(rows[m]["EO, wrong model"] < 0.05 for rows in structures.values()) for m in methods}
+    micro = [m for m in methods if m.startswith("Mic") and ruined[m]]
+    return Finding(
+        "Footnote 6: with a model that leaves out important predictors some methods, some microaggregation among them, "
+        "give regressions that bear little resemblance to the original's (EO below 0.05)",
+        len(micro) >= 2,
+        "in how many of the six structures: " + ", ".join(f"{m} {count}" for m, count in ruined.items()),
+    )
+
+
+def of_application(
+    results: Results, measures: dict[str, Measure], names: Mapping[str, str], lines: list[Line]
+) -> list[Finding]:
+    """Put frontiers, choice and sentences of section 3.2 beside ours."""
+    found = []
+    for column, printed in PRINTED_FRONTIERS.items():
+        frontier: Frontier = results.frontier(risk=measures["risk"], utility=measures[column])
+        ours = [names[candidate] for candidate in frontier.on]
+        found.append(
+            Finding(
+                f"CPS, frontier of risk and {column}: the printed candidates are on ours",
+                set(printed) <= set(ours),
+                f"ours: {', '.join(ours)}; printed: {', '.join(printed)}",
+            )
+        )
+        off = [m for m in ("Micm(3,7)", "Micm(p,3)", "Resamp(3)") if m in ours]
+        found.append(
+            Finding(
+                f"CPS, {column}: Micm(3,7), Micm(p,3) and Resamp(3) can be ignored",
+                not off,
+                f"on the frontier: {', '.join(off)}" if off else "none of them is on the frontier",
+            )
+        )
+        choices = {
+            risk: results.choose(utility=measures[column], at_most={measures[risk]: 0.10})
+            for risk in ("risk", "risk by distance")
+        }
+        chosen = {risk: names.get(choice.chosen or "", "none") for risk, choice in choices.items()}
+        found.append(
+            Finding(
+                f"CPS: with a risk of at most 10 % Noise(.16) is the choice by {column}",
+                chosen["risk"] == "Noise(.16)",
+                f"ours: {chosen['risk']}; if the risk is that of distance linkage: {chosen['risk by distance']}",
+            )
+        )
+    rows = structured({line.name: {c: f.ours for c, f in line.figures.items()} for line in lines})["CPS"]
+    above = [m for m, row in rows.items() if row["EO"] > row["IO"]]
+    shown = ", ".join(f"{m} {row['EO']:.3f} and {row['IO']:.3f}" for m, row in rows.items())
+    return [
+        *found,
+        Finding("CPS: EO is at most IO in all cases", not above, shown),
+        _dear("Micir(p,10)", "Noise(.16)", rows),
+        _dear("Noise(.16)", "Rank(.15)", rows),
+    ]
+
+
+def _dear(better: str, worse: str, rows: Structure) -> Finding:
+    """Compare what a method gains in one thing with what it costs in the other."""
+    risk, utility = rows[better]["risk"] - rows[worse]["risk"], rows[better]["EO"] - rows[worse]["EO"]
+    if better == "Micir(p,10)":
+        text, holds = (
+            f"CPS: {better} gains little utility over {worse} at an enormous risk",
+            risk > 0.5 and utility < 0.2,
+        )
+    else:
+        text, holds = (
+            f"CPS: {worse} gains little in risk over {better} and loses nearly all utility",
+            (risk < 0.1 and rows[worse]["EO"] < 0.05),
+        )
+    return Finding(text, holds, f"{better} less {worse}: risk {risk:.3f}, EO {utility:.3f}")
+
+
+# the simulation and the application
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +391,6 @@ DISTANCE, SWITCHED, DENSITY = "risk by distance", "signs switched", "KL of densi
 COLUMNS = (*PRINTED, DISTANCE, "EO, wrong model", "IO, wrong model", SWITCHED, DENSITY)
 RECORDS = 10_000
 REPLICATES = 5
-DIMENSIONS = karr_findings.DIMENSIONS
 CENTRES = {"low": 0.0, "high": 0.9}  # the correlation around which those of each data set are drawn; fitted
 MODEL = "AGI ~ EMCONTRB + FEDTAX + TAXINC + PTOTVAL + STATETAX"
 WRONG_MODEL = "AGI ~ EMCONTRB + PTOTVAL + STATETAX"  # without the two that explain most
@@ -170,9 +512,9 @@ def run(
             ]
             seconds += sum(done.seconds for done in runs)
             lines += _lines(f"{name} {variables}", runs, measures, table if n == RECORDS else {})
-    findings = [*karr_findings.of_simulation(lines, repeats), *karr_frontiers.table_3(_table(lines))]
+    findings = [*of_simulation(lines, repeats), *table_3(_table(lines))]
     if table:
-        findings.insert(0, karr_frontiers.anchor(table))
+        findings.insert(0, anchor(table))
     if data is not None:
         cps, fingerprint = _census(data)
         measures = applied_measures()
@@ -181,7 +523,7 @@ def run(
         applied = _lines("CPS", [done], measures, {})
         lines += applied
         names = {repr(method): name for name, method in METHODS.items()}
-        findings += karr_findings.of_application(done, measures, names, applied)
+        findings += of_application(done, measures, names, applied)
         findings.append(karr_records.of_records(cps, measures["IO"], FAMILY, seed))
     elif records is None and replicates is None:
         findings.append(Finding("The application of section 3.2", None, "needs the Census file: --data"))
@@ -191,7 +533,7 @@ def run(
         source=SOURCE,
         setting=SETTING,
         columns=COLUMNS,
-        lines=tuple(karr_frontiers.bold(lines)),
+        lines=tuple(bold(lines)),
         findings=tuple(findings),
         reasons=REASONS,
         scatters=tuple(

@@ -18,8 +18,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods import GroupedMicroaggregation, GroupedSwapping, KimNoise
-from sfumato.studies.statements import judged
-from sfumato.studies.study import Figure, Finding, Line, Study
+from sfumato.studies.study import Figure, Finding, Line, Study, judged
 from sfumato.utility import CDFMaximum, CDFSquares
 
 Floats = NDArray[np.float64]

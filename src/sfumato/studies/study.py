@@ -1,8 +1,9 @@
-"""What a study tells: figures of ours beside printed ones, statements that hold or do not, and the reasons."""
+"""What a study tells, and how its statements are judged: row by row, and with several seeds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from sfumato.compare.figures import listed
 from sfumato.data.microdata import Microdata
 
 
@@ -93,3 +94,97 @@ class Study:
     seconds: float
     versions: Mapping[str, str]
     fingerprint: str  # of the data, or where they come from
+
+
+# A sentence of a paper, tested row by row: in how many of our rows it holds, beside how many of the printed ones
+
+
+def judged(statement: str, held: Mapping[str, bool], printed: tuple[int, int], of: str = "rows") -> Finding:
+    """Judge a statement by its rows: it holds if in as large a share of ours as of the printed ones.
+
+    ``printed`` counts the printed rows in which it holds, and all printed rows that it speaks of.
+
+    >>> judged("A is below B", {"x": True, "y": False}, (7, 8)).detail
+    'in 1 of 2 rows of ours, in 7 of 8 printed; not in y'
+    """
+    failing = tuple(name for name, holds in held.items() if not holds)
+    count = len(held) - len(failing)
+    detail = f"in {count} of {len(held)} {of} of ours, in {printed[0]} of {printed[1]} printed"
+    if failing:
+        detail += f"; not in {listed(failing)}"
+    return Finding(statement, count * printed[1] >= printed[0] * len(held), detail)
+
+
+# Statements judged with several seeds: one whose verdict changes with the seed gets none, and says so
+
+TRIED = 5
+
+# statements whose verdict was not the same with all of TRIED seeds, at full size, and with how many of them they held
+CHANGING: dict[str, dict[str, int]] = {
+    "domingo": {
+        "Distortion by probability distribution performs very poorly (section 7): among the worst ten by Score": 1,
+    },
+    "karr": {
+        "EO of Noise(.16) is as printed, within 0.03 or two standard errors": 4,
+        "Tables 1 and 2: Rank(.15) has EO below 0.001: its correlations are distorted": 4,
+        "EO falls as the dimension grows, or stays within 0.01": 3,
+        "IO has no strong dimension effect: it falls throughout in few rows only": 3,
+        "KL grows with the dimension": 2,
+        "KL is greater with high correlation than with low": 4,
+    },
+    "kim": {},
+    "kocar": {},
+    "woo": {
+        "Symmetric data, Logistic II: Rank beats Micz03+Noise for some types": 2,
+        "Non-symmetric low positive data: Micz03 is the best of three in every measure but Logistic I": 3,
+        "Non-symmetric data but low positive: Tree Model II and the clusters make Micz03 the worst of three": 1,
+        "Non-symmetric data but low positive: Micz03 does not differ from Syn, by 15 %, in clusters, Tree Model I and "
+        "modified logistic models": 1,
+    },
+}
+
+
+def unsettled(study: Study) -> Study:
+    """Take the verdict from statements that are known to change theirs with the seed."""
+    held = CHANGING[study.name]
+    return replace(study, findings=tuple(_doubted(f, held.get(f.statement)) for f in study.findings))
+
+
+def _doubted(finding: Finding, held: int | None) -> Finding:
+    if held is None or finding.holds is None:
+        return finding
+    told = f"{finding.detail}; the verdict changes with the seed: it held with {held} of {TRIED}"
+    return replace(finding, holds=None, changes=True, detail=told)
+
+
+def over_seeds(studies: Sequence[Study]) -> Study:
+    """Join runs of one study with several seeds: a verdict is given where it is the same with all of them.
+
+    Figures are those of the first seed.
+    """
+    first = studies[0]
+    seeds = [study.seed for study in studies]
+    others = [{finding.statement: finding for finding in study.findings} for study in studies]
+    joined = tuple(_joined([of[f.statement] for of in others if f.statement in of], seeds) for f in first.findings)
+    tried = listed(tuple(str(seed) for seed in seeds), 9)
+    said = f"Statements were judged with the seeds {tried}; figures are of seed {first.seed}."
+    seconds = sum(study.seconds for study in studies)
+    return replace(first, findings=joined, setting=(*first.setting, said), seconds=seconds)
+
+
+def _joined(found: Sequence[Finding], seeds: Iterable[int]) -> Finding:
+    """Join what the seeds say of one statement."""
+    first = found[0]
+    verdicts = {finding.holds for finding in found}
+    if verdicts == {None}:
+        return first
+    if len(verdicts) == 1:
+        return replace(first, detail=f"{first.detail}; the same verdict with {len(found)} seeds")
+    held = tuple(str(seed) for seed, finding in zip(seeds, found, strict=False) if finding.holds)
+    failing = next(finding for finding in found if not finding.holds)
+    holding = next((finding for finding in found if finding.holds), first)
+    told = (
+        f"the verdict changes with the seed: it holds with {len(held)} of {len(found)} "
+        f"({listed(held, 9) or 'none'}); where it holds: {holding.detail}; where it does not: {failing.detail}"
+    )
+    return replace(first, holds=None, changes=True, detail=told)

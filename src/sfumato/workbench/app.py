@@ -1,6 +1,8 @@
 """The pages: each screen at its address, each change as a form that leads back to a page."""
 
+import mimetypes
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -9,20 +11,50 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from sfumato.errors import SfumatoError
-from sfumato.workbench import assets
 from sfumato.workbench.desk import Desk
-from sfumato.workbench.files import served
 from sfumato.workbench.guard import Guard, Sessions
 from sfumato.workbench.journal import Now, Stale
-from sfumato.workbench.pages import Page, page_of
+from sfumato.workbench.pages import Page, page_of, render, static
 from sfumato.workbench.screens import OPEN, screen_of, screens
 from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
 from sfumato.workbench.uploads import MOST as MOST_UPLOADED
 from sfumato.workbench.uploads import plain_name, received
+
+# Files of the project's folder that a page leads to: reports, plots, the release, the scripts
+
+# what a reader may be led to; the original, the store, the journal and the seed are not among them
+PLACES = ("report.html", "report.md", "results.json", "schema.toml", "decision.json", "reproduce.sh", "reproduce.py")
+FOLDERS = ("release", "plots")
+# a page of ours with scripts inside it: it runs as if it came from nowhere, so that it reaches nothing of this server
+APART = (
+    "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "frame-ancestors 'none'"
+)
+
+
+def served(folder: Path, place: str) -> Response:
+    """Return a file by its place in the folder; refuse any that no page leads to."""
+    parts = place.split("/")
+    known = place in PLACES or (len(parts) == 2 and parts[0] in FOLDERS)
+    path = folder.joinpath(*parts)
+    if not known or any(part in ("", ".", "..") or "\\" in part or "\x00" in part for part in parts):
+        raise HTTPException(404)
+    if path.is_symlink() or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+        raise HTTPException(404)
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    shown = path.suffix in (".html", ".png", ".svg")
+    headers = {"content-security-policy": APART} if path.suffix in (".html", ".svg") else {}
+    disposition = "inline" if shown else "attachment"
+    return FileResponse(
+        path, media_type=kind, headers=headers, filename=path.name, content_disposition_type=disposition
+    )
+
+
+# the pages
 
 MOST_IN_A_FORM = 4 * 1024**2  # bytes
 
@@ -37,7 +69,7 @@ def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
         Route("/redo", pages.redo, methods=["POST"]),
         Route("/upload", pages.upload, methods=["PUT"]),
         Route("/file/{place:path}", pages.file),
-        Route("/static/{name}", assets.static),
+        Route("/static/{name}", static),
         Route("/journal", pages.journal),
         Route("/{slug}", pages.screen),
         Route("/{slug}/{action}", pages.act, methods=["POST"]),
@@ -181,9 +213,7 @@ class Pages:
         """Show what was done, the newest first."""
 
         def shown() -> Response:
-            return HTMLResponse(
-                assets.render("journal.html.j2", base=_base(request), events=self.desk.journal.events())
-            )
+            return HTMLResponse(render("journal.html.j2", base=_base(request), events=self.desk.journal.events()))
 
         return await run_in_threadpool(shown)
 
@@ -237,15 +267,13 @@ def _stale() -> SfumatoError:
 async def _refused(request: Request, error: Exception) -> Response:
     if request.url.path.endswith("/upload"):
         return JSONResponse({"error": str(error)}, 422)
-    return HTMLResponse(assets.render("refused.html.j2", base=_base(request), words=str(error)), 422)
+    return HTMLResponse(render("refused.html.j2", base=_base(request), words=str(error)), 422)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     said = getattr(error, "detail", "") if status != 404 else "There is no such page."
-    return HTMLResponse(
-        assets.render("refused.html.j2", base=_base(request), words=said or "This was refused."), status
-    )
+    return HTMLResponse(render("refused.html.j2", base=_base(request), words=said or "This was refused."), status)
 
 
 async def _gone(request: Request, error: Exception) -> Response:
@@ -255,4 +283,4 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 async def _broken(request: Request, error: Exception) -> Response:
     words = f"Something went wrong in the program itself ({type(error).__name__}); nothing was changed."
-    return HTMLResponse(assets.render("refused.html.j2", base=_base(request), words=words), 500)
+    return HTMLResponse(render("refused.html.j2", base=_base(request), words=words), 500)

@@ -13,8 +13,8 @@ from sfumato.workbench.commands import judging, of_table, usual_measures
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import seen_before
+from sfumato.workbench.method_forms import percent
 from sfumato.workbench.screens.screen import Refused
-from sfumato.workbench.suppression_form import percent
 
 if TYPE_CHECKING:
     from sfumato.compare.rows import Row

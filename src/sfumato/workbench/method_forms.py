@@ -4,10 +4,12 @@ What is read goes through the text that the command line takes, so that a page c
 """
 
 import ast
+import math
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from sfumato import catalogue
@@ -16,10 +18,188 @@ from sfumato.composition import Chain, Within
 from sfumato.core import Method
 from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable, SfumatoError
-from sfumato.methods import VariableRemoval
-from sfumato.workbench.method_words import label_of
+from sfumato.methods import LocalSuppression, VariableRemoval
 from sfumato.workbench.screens.screen import Form, Refused
-from sfumato.workbench.typed_values import literal, number, shown, variable
+
+# Values as they are typed into fields, and as Python writes them: numbers, variables, lists, methods, texts
+
+
+def variable(said: str, known: Iterable[str]) -> str:
+    """Return the variable that a form names: a browser sends every line end as two characters."""
+    return next((name for name in known if _lines(name) == _lines(said)), said)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def number(form: Form, name: str) -> str:
+    """Return a number of a form as Python writes it, whole if it was typed so; refuse what is none."""
+    value, said = form.number(name), form.text(name)
+    if not math.isfinite(value):
+        raise Refused(name, f"a number is needed here; got {said!r}")
+    return str(int(said)) if re.fullmatch(r"[+-]?\d+", said) else repr(value)
+
+
+def literal(said: str) -> str:
+    """Return what was typed as Python reads it: a number, a list, a method; anything else is a text.
+
+    >>> literal("[18, 65]"), literal("10 years"), literal("MDAV(k=3)")
+    ('[18, 65]', "'10 years'", 'MDAV(k=3)')
+    """
+    try:
+        ast.literal_eval(said)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return said if _is_call(said) else repr(said)
+    return said
+
+
+def _is_call(said: str) -> bool:
+    try:
+        found = ast.parse(said, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return _calls(found)
+
+
+def _calls(node: ast.expr) -> bool:
+    """Tell whether something is a call, or several joined by +."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Add) and _calls(node.left) and _calls(node.right)
+    return isinstance(node, ast.Call)
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is typed into a field, so that ``literal`` reads it back."""
+    bare = isinstance(value, str) and value.strip() == value and literal(value) == repr(value)
+    return cast(str, value) if bare else repr(value)
+
+
+# Methods and their parameters in plain words: in which group a method stands, what a parameter is called on a page
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Coarsen": ("GlobalRecoding", "OptimalRecoding", "LocalRecoding", "TopBottomCoding", "Rounding"),
+    "Suppress": ("LocalSuppression", "VariableRemoval"),
+    "Change numbers": (
+        "Noise",
+        "CorrelatedNoise",
+        "KimNoise",
+        "ResidualNoise",
+        "MDAV",
+        "IndividualRanking",
+        "ProjectionMicroaggregation",
+        "MaximumDistance",
+        "GroupedMicroaggregation",
+        "RankSwapping",
+        "GroupedSwapping",
+        "Shuffling",
+        "Resampling",
+        "DateShift",
+        "JPEG",
+    ),
+    "Change categories": ("PRAM", "RecordSwapping"),
+    "Synthesise": ("CARTSynthesis", "NormalSynthesis", "DistributionDistortion"),
+    "Sample": ("Sampling",),
+    "Weights": ("WeightMasking",),
+}
+
+# by parameter, or by class and parameter where the same word means something else
+LABELS: Mapping[str, str] = {
+    "variables": "Variables",
+    "k": "Records that must share what each one shows (k)",
+    "scale": "Strength, in standard deviations of each variable (scale)",
+    "groups": "Groups of about equal size (groups)",
+    "by": "Classes of equal (by)",
+    "rare": "Categories below this share of the records become 'other' (rare)",
+    "map": "Categories merged: of each variable, {'category': 'group'} (map)",
+    "bins": "Classes of numbers and dates: a width, cut points as [18, 65], or a span as 10 years (bins)",
+    "hierarchy": "Hierarchies, where the schema has none (hierarchy)",
+    "level": "Level of the hierarchy (level)",
+    "suppression": "Share of records that may be blanked altogether (suppression)",
+    "utility": "What to lose least of (utility)",
+    "importance": "Importance: how many other values one of this variable is worth (importance)",
+    "order": "Order in which variables are drawn (order)",
+    "records": "Records to draw (records)",
+    "proper": "Draw the model's parameters too (proper)",
+    "smoothing": "Smooth numbers, so that no real one is published (smoothing)",
+    "replicated_uniques": "Drawn records that copy a unique one (replicated_uniques)",
+    "min_leaf": "People from whom a value is drawn, at least (min_leaf)",
+    "max_depth": "Most questions in a row (max_depth)",
+    "cp": "Least gain of a question (cp)",
+    "unit": "Drawn at a time (unit)",
+    "c": "Share of each variance that is added (c)",
+    "days": "Days that a date moves, at most (days)",
+    "alpha": "Width of a group of ranks, as a share of the records (alpha)",
+    "quality": "Quality, from 1 to 100 (quality)",
+    "rounding": "How values are put on grey levels (rounding)",
+    "at_a_time": "Variables grouped at a time; none: all together (at_a_time)",
+    "axis": "Records are put in order by (axis)",
+    "subsets": "Only combinations of this many keys (subsets)",
+    "missing": "A missing key value (missing)",
+    "sets": "Sets of keys, each with its k: (('region', 'age'), 3), (('job',), 5); or scenarios (sets)",
+    "risk": "Largest risk of a single record, from 0 to 1 (risk)",
+    "caps": "Largest share of the values that may be blank (caps)",
+    "l": "Different confidential values in each class, at least (l)",
+    "diversity": "Different, counted as (diversity)",
+    "t": "Distance of a class from the whole file, at most (t)",
+    "confidential": "Confidential variables (confidential)",
+    "nodes": "Recodings looked at, at most (nodes)",
+    "retention": "Share of values that stay (retention)",
+    "spread": "Other categories are drawn by (spread)",
+    "invariant": "Keep the frequencies, in expectation (invariant)",
+    "strata": "Separately by (strata)",
+    "transition": "Chances of change: of each variable, {'from': {'to': 0.1}} (transition)",
+    "p": "Widest move, as a share of the ranks (p)",
+    "share": "Share beyond the limit, from 0 to 1 (share)",
+    "similar": "Alike in those that change places (similar)",
+    "keys": "Keys that make a record rare (keys)",
+    "of": "The method that goes first, such as MDAV(k=5) (of)",
+    "base": "Multiples of (base)",
+    "random": "Up or down by chance (random)",
+    "fraction": "Share of records to release; by stratum {'north': 0.5} (fraction)",
+    "given": "Variables that are kept and explain the others (given)",
+    "ends": "Which ends (ends)",
+    "top": "Highest value shown (top)",
+    "bottom": "Lowest value shown (bottom)",
+    "how": "How weights are masked (how)",
+    "classes": "Different weights that are left (classes)",
+    "KimNoise.alpha": "Amount of noise: of the masked variance alpha / (1 + alpha) is noise (alpha)",
+    "Resampling.t": "Samples that are averaged (t)",
+    "RecordSwapping.share": "Share of households that change places (share)",
+    "RecordSwapping.k": "A record is rare if fewer share its keys (k)",
+    "RecordSwapping.variables": "Variables that change places, such as the region",
+    "Rounding.scale": "Multiples of this many standard deviations (scale)",
+    "TopBottomCoding.by": "Values beyond are replaced by the (by)",
+    "WeightMasking.scale": "Strength of the noise, as a share of the weight (scale)",
+    "WeightMasking.variables": "Variables whose weighted counts are kept",
+    "VariableRemoval.variables": "Variables to leave out; none: the identifiers",
+    "LocalSuppression.k": "Records that must look alike (k)",
+}
+
+
+def label_of(method: type[Method], parameter: str) -> str:
+    """Return what a parameter is called; of a method that is not our own, by its name.
+
+    >>> from sfumato import MDAV
+    >>> label_of(MDAV, "at_a_time")
+    'Variables grouped at a time; none: all together (at_a_time)'
+    """
+    known = LABELS.get(f"{method.__name__}.{parameter}", LABELS.get(parameter))
+    return known or parameter.replace("_", " ")
+
+
+def group_of(method: type[Method]) -> str:
+    """Return the group that a method stands in; one that is not our own by what its About tells."""
+    for group, names in GROUPS.items():
+        if method.__name__ in names:
+            return group
+    about = method.about
+    if not about.keeps_records:
+        return "Sample" if about.draws else "Synthesise"
+    return "Change categories" if set(about.kinds) <= {"ordinal", "nominal"} else "Change numbers"
+
+
+# the form of a method
 
 Shape = Literal["whole", "number", "flag", "choice", "names", "ordered", "rows", "number or rows", "text"]
 SPARE = 3  # empty rows at the end of a list
@@ -277,3 +457,138 @@ def _mapping(one: Field, form: Form) -> str | None:
             raise Refused(one.sent, f"{name} is said twice")
         entries[name] = number(Form([(one.sent, said)]), one.sent) if one.numbers else literal(said)
     return f"{{{', '.join(f'{name!r}: {said}' for name, said in entries.items())}}}" if entries else None
+
+
+# The form of local suppression: which keys, how dear each is, and how much of it may go
+
+Which = Literal["role", "scenarios", "chosen", "sets"]
+ELSEWHERE = ("variables", "sets", "importance", "caps")  # parameters that the list of keys says
+
+
+@dataclass(frozen=True)
+class Key:
+    """One variable in the list of keys."""
+
+    name: str
+    label: str
+    ticked: bool
+    importance: str
+    never: bool
+    cap: str  # in percent
+
+
+@dataclass(frozen=True)
+class SuppressionForm:
+    """Local suppression as it is shown: what the list of keys says, and the other parameters as fields."""
+
+    which: Which
+    sets: str
+    keys: tuple[Key, ...]  # those that somebody knows or that the step names
+    others: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+
+def inner_suppression(step: Method) -> LocalSuppression | None:
+    """Return the suppression that a step is, if it is one, alone or inside blocks."""
+    inner = step.method if isinstance(step, Within) else step
+    return inner if isinstance(inner, LocalSuppression) else None
+
+
+def suppression_form(step: Method, method: LocalSuppression, data: Microdata) -> SuppressionForm:
+    """Return the form of a suppression."""
+    schema = data.schema
+    stated = [name for keys, _ in method.sets for name in keys] if isinstance(method.sets, tuple) else []
+    knows = [name for intruder in schema.intruders() for name in intruder.keys]
+    named = [*(method.variables or ()), *stated, *(method.importance or {}), *(method.caps or {}), *knows]
+    named += [*schema.analysed(role="key")]
+    first = list(dict.fromkeys(named))
+    which: Which = "chosen" if method.variables is not None else "role"
+    if method.sets is not None:
+        which = "scenarios" if method.sets == "scenarios" else "sets"
+    keys = set(method.variables or schema.analysed(role="key"))
+    return SuppressionForm(
+        which=which,
+        sets=repr(method.sets) if which == "sets" else "",
+        keys=tuple(_key(name, method, data, ticked=name in keys) for name in first),
+        others=tuple(name for name in schema.analysed() if name not in first),
+        scenarios=tuple(intruder.name for intruder in schema.scenarios),
+        fields=tuple(one for one in fields_of(step, data) if one.name not in ELSEWHERE),
+    )
+
+
+def _key(name: str, method: LocalSuppression, data: Microdata, *, ticked: bool) -> Key:
+    cap = (method.caps or {}).get(name)
+    worth = (method.importance or {}).get(name)
+    return Key(
+        name,
+        data.schema[name].label if name in data.schema else "",
+        ticked=ticked,
+        importance="" if worth is None else f"{worth:g}" if float(f"{worth:g}") == worth else repr(worth),
+        never=cap == 0,
+        cap=percent(cap) if cap else "",
+    )
+
+
+def read_suppression(step: Method, form: Form, data: Microdata) -> Method:
+    """Return the suppression that a form says."""
+    return read_step(step, Form([*_translated(form, data)]), data)
+
+
+def _translated(form: Form, data: Microdata) -> Iterator[tuple[str, str]]:
+    """Say what the list of keys says by parameter, as the form of any method does."""
+    apart = tuple(f"parameter.{name}" for name in ELSEWHERE)
+    yield from ((name, form.texts(name)[-1]) for name in form.names() if not name.startswith(apart))
+    which = form.text("parameter.which", "role")
+    if which == "scenarios":
+        yield "parameter.sets", "scenarios"
+    elif which == "sets":
+        if not form.text("parameter.sets"):
+            raise Refused("parameter.sets", "write the sets of keys, such as ((('region', 'age'), 3), (('job',), 5))")
+        yield "parameter.sets", form.text("parameter.sets")
+    places = [name.removesuffix(".name") for name in form.names() if name.startswith("key.") and name.endswith(".name")]
+    others = [name for name in form.names() if name.startswith("other.")]
+    if which == "chosen" and not others and not any(form.has(f"{place}.ticked") for place in places):
+        raise Refused("parameter.variables", "tick at least one key")
+    if which == "chosen":
+        yield from (
+            (name.replace("other.", "parameter.variables.o"), variable(form.texts(name)[-1], data.names))
+            for name in others
+        )
+    for number, place in enumerate(places):
+        name, ticked = variable(form.texts(f"{place}.name")[-1], data.names), form.has(f"{place}.ticked")
+        if which == "chosen" and ticked:
+            yield f"parameter.variables.{number}", name
+        if which == "chosen" and not ticked:
+            continue  # what is said of a variable that is no key says nothing
+        worth, cap = form.text(f"{place}.importance"), form.text(f"{place}.cap")
+        if worth not in ("", "1"):
+            yield f"parameter.importance.{number}.variable", name
+            yield f"parameter.importance.{number}.value", worth
+        if form.has(f"{place}.never") or cap:
+            yield f"parameter.caps.{number}.variable", name
+            yield f"parameter.caps.{number}.value", "0" if form.has(f"{place}.never") else share(cap, "parameter.caps")
+
+
+def percent(value: float) -> str:
+    """Write a share in percent, to the last digit.
+
+    >>> percent(0.05), percent(0.001), percent(1.0)
+    ('5', '0.1', '100')
+    """
+    return f"{(Decimal(repr(float(value))) * 100).normalize():f}"
+
+
+def share(said: str, field: str) -> str:
+    """Read a percentage as a share, to the last digit; refuse what is none at its field.
+
+    >>> share("5", "cap"), share("0,1 %", "cap")
+    ('0.05', '0.001')
+    """
+    try:
+        value = Decimal(said.replace("%", "").replace(",", ".").strip()) / 100
+    except InvalidOperation:
+        raise Refused(field, f"a percentage is needed here, such as 5; got {said!r}") from None
+    if not value.is_finite() or not 0 <= value <= 1:
+        raise Refused(field, f"a percentage from 0 to 100 is needed here; got {said}")
+    return f"{value:f}"

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, ParameterError
-from sfumato.workbench import owner
 from sfumato.workbench.desk import Desk
-from sfumato.workbench.guard import ENTER, TOKEN, Sessions
+from sfumato.workbench.guard import ENTER, TOKEN, Sessions, question, token_in
 
 NAME = "workbench.json"  # where the server of this folder is, for its owner
 DOOR = "enter.html"  # leads a browser in; other users see the commands of this one, but not this file
@@ -76,14 +75,14 @@ def running_address(folder: Path) -> str | None:
     if kept is None:
         return None
     port, secret = kept
-    number, header = owner.question(secret)
+    number, header = question(secret)
     try:
         with closing(http.client.HTTPConnection(HERE, port, timeout=5)) as asked:  # past any proxy
             asked.request("POST", TOKEN, headers={"Authorization": header})
             said = asked.getresponse().read(MOST_ANSWERED).decode("ascii", "replace")
     except (OSError, OverflowError, http.client.HTTPException):
         return None
-    token = owner.token_in(secret, number, said)  # None: another program has the port by now
+    token = token_in(secret, number, said)  # None: another program has the port by now
     return None if token is None else f"http://{HERE}:{port}{ENTER}?token={token}"
 
 

@@ -1,12 +1,14 @@
-"""What methods would do to the table, worked out when a page asks for it and kept."""
+"""What methods, cuts and keys would do to the table, worked out when a page asks for it and kept."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from sfumato.compare.examine.variables import variable_detail
-from sfumato.compare.naming import steps_of
+from sfumato.compare.live import Live
 from sfumato.composition import Chain
 from sfumato.core import Method
+from sfumato.data.schema import Scenario
 from sfumato.errors import SfumatoError
 from sfumato.workbench.commands import judging, of_table, recoded_first
 from sfumato.workbench.desk import Desk
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.data.microdata import Microdata
     from sfumato.restoration.dependencies import Dependencies
+
 
 MOST_RECORDS = 100_000  # of a table on which methods are tried out on the page
 DRAW = 0  # of random methods; the seed of a sweep is another, and secret
@@ -158,3 +161,33 @@ def depends(desk: Desk, draft: Draft) -> "Dependencies":
     from sfumato.restoration.dependencies import dependencies
 
     return desk.kept("dependencies", of_table(desk, draft), lambda: dependencies(desk.table(draft)))
+
+
+# The table of which figures are asked again and again while keys are ticked and cuts are moved: one at a time
+
+
+@dataclass
+class _Last:
+    """The one that was asked last; an older one would only hold memory."""
+
+    lock: Lock = field(default_factory=Lock)
+    of: str = ""
+    live: Live | None = None
+
+
+def still_known(scenario: Scenario, draft: Draft) -> Scenario | None:
+    """Return what an intruder can use of the keys once variables are left out of every candidate; None if nothing."""
+    return scenario.only(name for name in scenario.keys if name not in draft.removed)
+
+
+def live_of(desk: Desk, draft: Draft) -> Live:
+    """Return the table of a draft for live questions; another intruder or role makes no new one."""
+    data = desk.table(draft)
+    schema = data.schema
+    said = [(variable.linked, variable.hierarchy) for variable in schema]
+    of = f"{desk.form(draft)} {schema.analysed()} {said}"
+    last = desk.kept("live", "", _Last)
+    with last.lock:
+        if last.live is None or last.of != of:
+            last.live, last.of = Live(replace(data, schema=replace(schema, scenarios=()))), of
+        return last.live
