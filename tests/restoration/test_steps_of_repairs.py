@@ -10,10 +10,10 @@ import pytest
 from sfumato import Microdata, Schema, Variable
 from sfumato.restoration import repairs, routes
 from sfumato.restoration.aims import Aim, Values, aims
+from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Audit, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.of_parts import Seen
-from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.repairs import (
     COPY,
     _blank_together,

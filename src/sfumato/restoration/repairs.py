@@ -21,14 +21,16 @@ from sfumato.data.reweighting import moved_mean, raked_weights, rounded_weights
 from sfumato.data.treatment import PERTURBED
 from sfumato.data.units import units
 from sfumato.errors import OF_THE_RUN, unexpected
-from sfumato.restoration.audit import audit_of
-from sfumato.restoration.belonging import sizes_to_count, told_of_households
-from sfumato.restoration.findings import Audit, Checked, Restored, Route
-from sfumato.restoration.histories import told_by_others, with_told_by_others
-from sfumato.restoration.names import copies_of_names
+from sfumato.restoration.audit import audit_of, with_zero_weights
+from sfumato.restoration.belonging import (
+    copies_of_names,
+    sizes_to_count,
+    told_by_others,
+    told_of_households,
+    with_told_by_others,
+)
+from sfumato.restoration.findings import Audit, Checked, Restored, Route, listed
 from sfumato.restoration.of_parts import Seen, with_how_drawn
-from sfumato.restoration.weightless import with_zero_weights
-from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit

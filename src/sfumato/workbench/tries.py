@@ -15,7 +15,7 @@ from sfumato.workbench.draft import Draft
 if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.data.microdata import Microdata
-    from sfumato.restoration.dependencies import Dependencies
+    from sfumato.restoration.proposals import Dependencies
 
 MOST_RECORDS = 100_000  # of a table on which methods are tried out on the page
 DRAW = 0  # of random methods; the seed of a sweep is another, and secret
@@ -155,6 +155,6 @@ def _proposed(desk: Desk, draft: Draft) -> "tuple[Candidate, ...]":
 
 def depends(desk: Desk, draft: Draft) -> "Dependencies":
     """Return what the rest of the table tells of variables that are not linked."""
-    from sfumato.restoration.dependencies import dependencies
+    from sfumato.restoration.proposals import dependencies
 
     return desk.kept("dependencies", of_table(desk, draft), lambda: dependencies(desk.table(draft)))
