@@ -58,7 +58,8 @@ def verdict_text(summary: Summary, width: int = 0) -> Text:
 def _joined(heading: str, sentences: Sequence[str], joint: str, width: int, lines: int) -> str:
     """Join what fits into so many lines of a width, and say how much more the report has.
 
-    >>> _joined("The price: ", ("no value made blank", "coarser: age", "removed: town"), "; ", 40, 2)
+    >>> told = ("no value made blank", "coarser: age", "removed: town, sector, hours of work")
+    >>> _joined("The price: ", told, "; ", 40, 2)
     'The price: no value made blank; coarser: age; 1 more in the report.'
     """
     for number in range(len(sentences), 1, -1):
