@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.data import behaviour
 from sfumato.data.microdata import Microdata
-from sfumato.restoration.dependencies import WIDEST, dependencies
+from sfumato.restoration.proposals import WIDEST, dependencies
 
 COLUMNS = 300
 

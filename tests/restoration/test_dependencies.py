@@ -11,9 +11,9 @@ from test_no_alarm import independent
 
 from how_often import TABLES
 from sfumato import GlobalRecoding, LocalSuppression, Microdata, Schema, Variable, VariableRemoval, audit
-from sfumato.restoration import likely
-from sfumato.restoration.dependencies import dependencies
+from sfumato.restoration import proposals as module
 from sfumato.restoration.evidence import column
+from sfumato.restoration.proposals import dependencies
 from sfumato.restoration.repairs import prepare
 
 
@@ -167,14 +167,14 @@ def test_what_the_repairs_blank_is_blank_in_what_is_linked_to_it() -> None:
 
 def test_a_wide_table_tries_the_likeliest_sources_of_each_column_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     # thirty columns of eight groups, each of which tells all others: 150 // 30 = 5 are tried for each
-    monkeypatch.setattr(likely, "PAIRS", 150)
-    monkeypatch.setattr(likely, "FEWEST", 2)
+    monkeypatch.setattr(module, "PAIRS", 150)
+    monkeypatch.setattr(module, "FEWEST", 2)
     rng = np.random.default_rng(5)
     group = rng.integers(0, 8, 200)
     wide = Microdata.from_frame(pd.DataFrame({f"c{i}": rng.permutation(8)[group].astype(float) for i in range(30)}))
     found = dependencies(wide)
     assert "tried as a source of a variable: the 5 likeliest ones" in found.notes
     assert found.found and all(one.holds == 1 for one in found.found)
-    offered = likely.likely_sources(wide, {name: column(wide, name) for name in wide.names}, rng)
+    offered = module.likely_sources(wide, {name: column(wide, name) for name in wide.names}, rng)
     assert {len(sources) for sources in offered.values()} == {5}
-    assert likely.most_likely(1_000) == 2  # no less, however wide
+    assert module.most_likely(1_000) == 2  # no less, however wide

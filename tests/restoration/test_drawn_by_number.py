@@ -11,22 +11,27 @@ from sfumato.data.draws import Draws
 from sfumato.data.parts import TableInParts
 from sfumato.data.treatment import Treatment
 from sfumato.pair.half import Number
-from sfumato.restoration import suppressed as module
+from sfumato.restoration import of_parts as module
 from sfumato.restoration.findings import Audit
-from sfumato.restoration.of_parts import Seen, _at_random, _Given, _of, _too_few, with_how_drawn
-from sfumato.restoration.suppressed import (
+from sfumato.restoration.of_parts import (
     CODED,
     MATES,
     Drawn,
+    Seen,
     Suppressed,
+    _at_random,
     _few_coded,
+    _Given,
     _Gone,
     _merged,
+    _of,
     _Showing,
     _Sought,
+    _too_few,
     mates,
     suppressed,
     suppressed_in_order,
+    with_how_drawn,
 )
 
 TOWNS = ("A", "B", "C")

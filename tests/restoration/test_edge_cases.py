@@ -182,7 +182,7 @@ def test_a_chance_of_a_false_alarm_is_shared_by_routes_and_by_what_each_of_them_
     tries = [SimpleNamespace(tests=tests) for tests in (2, 3, 1)]
     found = [("columns", tries[:2]), ("order", tries[2:]), ("ids", "no id")]
     monkeypatch.setattr(module, "each", lambda setting: found)
-    monkeypatch.setattr("sfumato.restoration.wording.examples", lambda *_: ())
+    monkeypatch.setattr("sfumato.restoration.audit.examples", lambda *_: ())
     matching: Any = SimpleNamespace(records=np.arange(3))
     routes = module._judged(SimpleNamespace(original=None), matching, 0.1)  # type: ignore[arg-type]
     assert levels == pytest.approx([0.001, 0.001, 0.005])

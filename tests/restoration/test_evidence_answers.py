@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.restoration.aims import Aim, Values
-from sfumato.restoration.prediction import Evidence, Lesson, lesson_of, predicted
-from sfumato.restoration.ranks import Ranks, near_each
+from sfumato.restoration.aims import Aim, Ranks, Values, near_each
+from sfumato.restoration.evidence import Evidence, Lesson, lesson_of, predicted
 
 LEVELS = np.array([1.0, 2.5, 4.0, 8.0])
 

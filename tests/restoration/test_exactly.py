@@ -7,7 +7,7 @@ import pytest
 from sfumato import MDAV, GlobalRecoding, Method, Microdata, Noise, RankSwapping, Rounding, Schema, Variable, audit
 from sfumato.data.present import made_missing
 from sfumato.restoration.repairs import prepare
-from sfumato.show.audit_text import evidence_lines, nearness
+from sfumato.show.terminal import evidence_lines, nearness
 
 
 def incomes(n: int = 2000) -> pd.DataFrame:

@@ -10,12 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato import Microdata, Schema, Variable
-from sfumato.restoration.aims import Aim, Values, _hidden, _teaches, aims, close, gone, numbers, spelled
-from sfumato.restoration.guess import MANY, _in_small_classes, _nearest, best_guess, exact_guess, modes
-from sfumato.restoration.prediction import Evidence
-from sfumato.restoration.ranks import Ranks
-from sfumato.restoration.recoded import Unseen, _one_by_one
-from sfumato.restoration.unaware import unaware_guess
+from sfumato.restoration.aims import Aim, Ranks, Values, _hidden, _teaches, aims, close, gone, numbers, spelled
+from sfumato.restoration.evidence import Evidence, Unseen, _one_by_one
+from sfumato.restoration.guess import MANY, _in_small_classes, _nearest, best_guess, exact_guess, modes, unaware_guess
 
 
 def category(truth: Any, told: Any, *, taught: bool = True, band: Any = None, level: str = "as published") -> Aim:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sfumato.restoration.findings import Name, Reading, Restored, Route
-from sfumato.restoration.wording import overall
+from sfumato.restoration.findings import Name, Reading, Restored, Route, overall
 
 SAID = "The file keeps what was protected: "
 VALUES = "40 protected values of 1 variable"

@@ -10,7 +10,7 @@ import sfumato
 from scanned import scanned
 from sfumato import LocalSuppression, Microdata, Schema, Variable
 from sfumato.data.present import made_missing
-from sfumato.restoration.histories import told_by_others
+from sfumato.restoration.belonging import told_by_others
 from sfumato.restoration.of_parts import Seen
 from sfumato.restoration.repairs import prepare
 from small_survey import run

@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.restoration import judging
-from sfumato.restoration.aims import Aim, Values
+from sfumato.restoration import trials
+from sfumato.restoration.aims import Aim, Ranks, Values
+from sfumato.restoration.audit import _given_back
+from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Name
 from sfumato.restoration.guess import Guess
-from sfumato.restoration.judging import (
+from sfumato.restoration.trials import (
+    Sample,
+    Target,
+    Trial,
     _exactly,
     _independent,
     _luck,
@@ -21,10 +26,6 @@ from sfumato.restoration.judging import (
     judged_by,
     restored_by,
 )
-from sfumato.restoration.prediction import Evidence
-from sfumato.restoration.ranks import Ranks
-from sfumato.restoration.trials import Sample, Target, Trial
-from sfumato.restoration.wording import _given_back
 
 LEVEL, MARGIN = 0.01, 0.1
 
@@ -270,7 +271,7 @@ def test_evidence_that_is_blank_itself_says_nothing() -> None:
 def test_what_restores_besides_the_distribution(
     restored: float, guess: float, luck: float, dependent: bool, expected: bool
 ) -> None:
-    from sfumato.restoration.judging import _Compared
+    from sfumato.restoration.trials import _Compared
 
     one = trial(0.5, 0.5)
     assert _restores(_Compared(restored, guess, luck), one, LEVEL, MARGIN, dependent=dependent) == expected
@@ -282,9 +283,9 @@ def test_the_further_comparisons_share_a_fifth_of_the_chance_of_a_false_alarm(
     kind: str, luck: float, restores: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a chance of .01 in all, .008 are for the first comparison, and .001 for each of the other two."""
-    figures = judging._Compared(0.9, 0.1, luck)
-    monkeypatch.setattr(judging, "_with_the_file_alone", lambda one: figures if kind == "the file alone" else None)
-    monkeypatch.setattr(judging, "_exactly", lambda one: figures if kind == "exactly" else judging._Compared(0, 0, 1))
+    figures = trials._Compared(0.9, 0.1, luck)
+    monkeypatch.setattr(trials, "_with_the_file_alone", lambda one: figures if kind == "the file alone" else None)
+    monkeypatch.setattr(trials, "_exactly", lambda one: figures if kind == "exactly" else trials._Compared(0, 0, 1))
     one = trial(0.45, 0.4, number=True, chance=0.2)  # no more than the margin at first
     found = judged_by("weight", one, LEVEL, MARGIN)
     assert found.alarm == restores

@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import Microdata, Schema, household_survey
-from sfumato.restoration.dependencies import dependencies
-from sfumato.restoration.proposals import proposals
+from sfumato.restoration.proposals import dependencies, proposals
 
 
 def table() -> pa.Table:

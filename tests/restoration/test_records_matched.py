@@ -8,8 +8,8 @@ import pytest
 
 from sfumato import DataError, Microdata, Schema, Variable
 from sfumato.restoration import matching
+from sfumato.restoration.belonging import _go_together, _held, _number, _one_to_one, _whole, copies_of_names
 from sfumato.restoration.matching import _agreement, _beyond_chance, _contained, _same, _told_apart, match
-from sfumato.restoration.names import _go_together, _held, _number, _one_to_one, _whole, copies_of_names
 
 
 def table(columns: dict[str, Any], **special: Any) -> Microdata:

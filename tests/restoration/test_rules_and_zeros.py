@@ -9,11 +9,12 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import Microdata, Schema, Variable, audit
-from sfumato.restoration import histories, weightless
+from sfumato.restoration import audit as module
+from sfumato.restoration import belonging
 from sfumato.restoration.aims import aims
-from sfumato.restoration.findings import Restored, Route
-from sfumato.restoration.guess import best_guess
-from sfumato.restoration.histories import (
+from sfumato.restoration.audit import _depends, _told, with_zero_weights
+from sfumato.restoration.audit import _usual as usual_answer
+from sfumato.restoration.belonging import (
     _goes_alike,
     _hardly_moves,
     _luck,
@@ -24,8 +25,8 @@ from sfumato.restoration.histories import (
     told_by_others,
     with_told_by_others,
 )
-from sfumato.restoration.weightless import _depends, _told, with_zero_weights
-from sfumato.restoration.weightless import _usual as usual_answer
+from sfumato.restoration.findings import Restored, Route
+from sfumato.restoration.guess import best_guess
 
 
 def table(columns: dict[str, Any], **special: Any) -> Microdata:
@@ -245,8 +246,8 @@ def test_the_alarm_that_is_told_first_weighs_the_excess_with_the_root_of_the_val
         return replace(told(restored, 0.05, values), variable=name)
 
     def named(*offered: Restored, luck: float = 0.0) -> list[str]:
-        monkeypatch.setattr(weightless, "aims", lambda *_: list(offered))
-        monkeypatch.setattr(weightless, "_told", lambda one, *_: (one, luck))
+        monkeypatch.setattr(module, "aims", lambda *_: list(offered))
+        monkeypatch.setattr(module, "_told", lambda one, *_: (one, luck))
         return [one.variable for one in with_zero_weights(found, before, after)["weight"].by_variable]
 
     many, few = of("many", 0.75, 25), of("zest", 0.95, 16)
@@ -266,7 +267,7 @@ def test_a_chance_of_a_false_alarm_is_shared_by_the_numbers_that_follow_a_rule(m
     one, two = (
         blanked(data, **dict.fromkeys(names, asked)).without(["person"]) for names in (["age"], ["age", "left"])
     )
-    monkeypatch.setattr(histories, "_luck", lambda *_: 0.006)
+    monkeypatch.setattr(belonging, "_luck", lambda *_: 0.006)
 
     def told_of(hidden: Microdata) -> list[str]:
         found = with_told_by_others(audit(data, hidden), data, hidden, some=False)["household"]
@@ -274,5 +275,5 @@ def test_a_chance_of_a_false_alarm_is_shared_by_the_numbers_that_follow_a_rule(m
 
     assert told_of(one) == ["age"]
     assert told_of(two) == []
-    monkeypatch.setattr(histories, "_luck", lambda *_: 0.0049)
+    monkeypatch.setattr(belonging, "_luck", lambda *_: 0.0049)
     assert sorted(told_of(two)) == ["age", "left"]

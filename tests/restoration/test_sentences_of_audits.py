@@ -6,8 +6,21 @@ from typing import Any
 import pytest
 
 from sfumato import Schema, Variable
-from sfumato.restoration.findings import Audit, Checked, Example, Name, Restored, Route, figures
-from sfumato.restoration.wording import _counted, _linked, listed, overall, repair, verdict
+from sfumato.restoration.findings import (
+    Audit,
+    Checked,
+    Example,
+    Name,
+    Restored,
+    Route,
+    _counted,
+    _linked,
+    figures,
+    listed,
+    overall,
+    repair,
+    verdict,
+)
 
 FOUND = Restored("pay", "as published", ("a", "b"), 1234, 0.9, 0.9, 0.25, None, "the file", "restores")
 

@@ -10,12 +10,13 @@ import pytest
 from sfumato import Microdata, Schema, Variable
 from sfumato.restoration import repairs, routes
 from sfumato.restoration.aims import Aim, Values, aims
+from sfumato.restoration.evidence import Evidence
 from sfumato.restoration.findings import Audit, Restored, Route
 from sfumato.restoration.guess import best_guess
 from sfumato.restoration.of_parts import Seen
-from sfumato.restoration.prediction import Evidence
 from sfumato.restoration.repairs import (
     COPY,
+    Repair,
     _blank_together,
     _copies_of_weight,
     _cut,
@@ -36,6 +37,10 @@ ROLES = (Variable("key", "nominal", role="key"), Variable("pay", role="confident
 
 def table(columns: dict[str, Any], *variables: Variable, **special: Any) -> Microdata:
     return Microdata.from_frame(pd.DataFrame(columns), Schema(variables, **special))
+
+
+def inside(made: _Work) -> list[str]:
+    return [repair.inside for repair in made.repairs]
 
 
 def work(before: Microdata, after: Microdata, seen: Seen | None = None) -> _Work:
@@ -69,8 +74,9 @@ def test_a_column_is_blank_where_it_tells_a_blank_value() -> None:
     made = work(data, hidden(data, "pay", [1, 4, 7]))
     assert _cut(made, restored("pay", "twin")) == {"twin"}
     assert np.flatnonzero(made.table.missing("twin")).tolist() == [1, 4, 7]
-    assert made.altered == ["twin"]
-    assert made.done == ["twin is blank where pay is, because it tells pay (3 values)"]
+    assert made.repairs == [
+        Repair("blank", ("twin",), 3, "twin is blank where pay is, because it tells pay (3 values)")
+    ]
     assert not made.left_out
 
 
@@ -81,19 +87,18 @@ def test_a_column_that_tells_half_of_the_records_is_left_out() -> None:
     assert "twin" in nine.table.columns
     _cut(ten, restored("pay", "twin"))
     assert "twin" not in ten.table.columns
-    assert ten.left_out == ["twin"]
-    assert ten.lost == []  # a copy is no loss
+    assert ten.left_out == ("twin",)
+    assert ten.columns("lost") == ()  # a copy is no loss
     less = work(data, hidden(data, "pay", np.arange(10)))
     _cut(less, restored("pay", "twin", share=COPY - 0.01))
-    assert less.lost == ["twin"]
-    assert less.done == ["twin is left out, because it tells pay"]
+    assert less.repairs == [Repair("lost", ("twin",), inside="twin is left out, because it tells pay")]
 
 
 def test_of_several_columns_the_finest_that_is_free_goes() -> None:
     data = survey()
     made = work(data, hidden(data, "pay", [1, 4]))
     assert _cut(made, restored("pay", "few", "twin", "key")) == {"twin"}
-    assert made.done == ["twin is blank where pay is, because with others it tells pay (2 values)"]
+    assert inside(made) == ["twin is blank where pay is, because with others it tells pay (2 values)"]
     assert _different(data, "few") == 3
     assert _different(hidden(data, "few", [0, 3, 6, 9, 12, 15, 18]), "few") == 2  # nobody shows a 0
 
@@ -108,10 +113,10 @@ def test_a_key_goes_only_if_it_is_a_copy() -> None:
     assert _cut(work(data, blank), restored("pay", "pay")) == set()
     coarse = work(data, blank)
     _cut(coarse, restored("pay", "twin", level="in full"))
-    assert coarse.left_out == ["twin"]  # what was coarsened is told in all records
+    assert coarse.left_out == ("twin",)  # what was coarsened is told in all records
     parts = work(data, blank, Seen())
     _cut(parts, restored("pay", "twin"))
-    assert parts.left_out == ["twin"]  # nothing is blanked in tables in parts
+    assert parts.left_out == ("twin",)  # nothing is blanked in tables in parts
 
 
 def test_a_value_blank_for_one_member_is_blank_for_all() -> None:
@@ -119,7 +124,7 @@ def test_a_value_blank_for_one_member_is_blank_for_all() -> None:
     made = work(data, hidden(data, "few", [2, 5]))
     assert _blank_together(made, ["few", "gone"]) == {"few"}
     assert np.flatnonzero(made.table.missing("few")).tolist() == [2, 3, 4, 5]
-    assert made.done == ["few is blank for all members of a household if for one (2 values)"]
+    assert inside(made) == ["few is blank for all members of a household if for one (2 values)"]
     assert _blank_together(made, ["few"]) == set()
     assert _blank_together(work(data, hidden(data, "few", [2]), Seen()), ["few"]) == set()
     before = hidden(data, "few", [2])
@@ -146,11 +151,11 @@ def test_copies_of_names_are_left_out_and_told_as_variables_that_are_missing() -
     made = work(data, more)
     _without_names(made)
     assert made.table.names == ("pay",)
-    assert made.altered == made.left_out == ["label"]
-    assert made.done == ["left out, for they name the units: id, label and also"]
+    words = "left out, for they name the units: id, label and also"
+    assert made.repairs == [Repair("left out", ("label",), inside=words)]
     plain = work(data, data.without(["id", "label"]))
     _without_names(plain)
-    assert (plain.altered, plain.done) == ([], [])
+    assert plain.repairs == []
 
 
 def test_households_get_new_numbers() -> None:
@@ -161,16 +166,16 @@ def test_households_get_new_numbers() -> None:
     assert np.isnan(fresh[:2]).all()
     assert sorted(set(fresh[2:].tolist())) == list(range(1, 10))
     assert (fresh[2::2] == fresh[3::2]).all()
-    assert made.renewed == ["home"]
+    assert made.renewed == ("home",)
     again = work(data, data)
     _new_households(again, seed=1, key="other")
     assert not np.array_equal(again.table.columns["home"], fresh, equal_nan=True)
     parts = work(data, data, Seen())
     _new_households(parts, seed=1, key="")
-    assert parts.left_out == ["home"]
+    assert parts.left_out == ("home",)
     none = work(data, data.without(["home"]))
     _new_households(none, seed=1, key="")
-    assert none.done == []
+    assert none.repairs == []
 
 
 def test_orders_of_releases_differ_by_name_and_seed() -> None:
@@ -197,22 +202,27 @@ def test_the_number_of_a_household_that_counts_a_protected_size(
     rows = np.arange(20) < blank
     monkeypatch.setattr(repairs, "sizes_to_count", lambda original, protected: {"size": rows})
     made = work(data, data, Seen() if parts else None)
-    made.renewed.append("home")
-    made.public += ["one", repairs._NUMBERS.format("home"), "two"]
+    first, last = Repair("in words", public="one"), Repair("in words", public="two")
+    made.repairs += [first, Repair("renumbered", ("home",), inside="new", public="numbers"), last]
     _without_counts(made, keep_households=keep)
-    left = [] if result == "left out" else ["home"]
-    assert made.renewed == left
-    assert made.public[:2] == (["one", "two"] if not left else ["one", repairs._NUMBERS.format("home")])
+    public = made.prepared().checked.public
     if result == "left out":
+        assert made.renewed == ()
+        assert public == ("one", "two")
+        assert inside(made)[1] == "new"
         assert "home" not in made.table.columns
-        assert made.altered == ["home"]
+        assert made.columns("withheld") == ("home",)
+        assert made.prepared().checked.altered == ("home",)
+        assert made.left_out == ()
         return
+    assert made.renewed == ("home",)
+    assert public[:3] == ("one", "numbers", "two")
     assert np.array_equal(made.table.missing("home"), rows if result == "blank" else np.zeros(20, dtype=bool))
-    assert made.done[0].startswith("home is blank" if result == "blank" else "home is kept")
+    assert inside(made)[3].startswith("home is blank" if result == "blank" else "home is kept")
     skipped = work(data, data)
-    skipped.left_out.append("size")
+    skipped.repairs.append(Repair("left out", ("size",)))
     _without_counts(skipped, keep_households=False)
-    assert skipped.done == []
+    assert len(skipped.repairs) == 1
 
 
 def alarms(*found: tuple[Any, Restored]) -> Audit:
@@ -225,17 +235,16 @@ def test_a_weight_that_gives_values_back_is_raked_unless_it_is_kept() -> None:
     blank = hidden(data, "key", [1, 4, 7])
     made = work(data, blank)
     assert _repaired(made, alarms(("weight", restored("key", "w"))), data.weights(), keep_weights=False)
-    assert made.renewed == ["w"]
-    assert made.raking is not None
-    assert "raked anew" in made.raking[0]
+    assert made.renewed == ("w",)
+    assert "raked anew" in inside(made)[-1]
     assert not np.array_equal(made.table.weights(), data.weights())
     assert made.table.weights().sum() == pytest.approx(data.weights().sum(), rel=0.01)
     kept = work(data, blank)
     assert not _repaired(kept, alarms(("weight", restored("key", "w"))), data.weights(), keep_weights=True)
-    assert kept.renewed == []
+    assert kept.renewed == ()
     parts = work(data, blank, Seen())
     assert _repaired(parts, alarms(("weight", restored("key", "w"))), data.weights(), keep_weights=False)
-    assert parts.left_out == parts.lost == ["w"]
+    assert parts.left_out == parts.columns("lost") == ("w",)
     quiet = replace(restored("key", "w"), reading="luck")
     assert not _repaired(work(data, blank), alarms(("weight", quiet)), data.weights(), keep_weights=False)
 
@@ -245,11 +254,11 @@ def test_what_hangs_on_a_column_that_went_waits_for_the_next_audit() -> None:
     made = work(data, hidden(data, "pay", [1, 4]))
     found = alarms(("columns", restored("pay", "twin")), ("combinations", restored("pay", "few", "twin")))
     assert _repaired(made, found, data.weights(), keep_weights=True)
-    assert made.altered == ["twin"]
+    assert made.columns("blank") == ("twin",)
     both = work(data, hidden(data, "pay", [1, 4]))
     found = alarms(("columns", restored("pay", "twin")), ("columns", restored("pay", "few")))
     _repaired(both, found, data.weights(), keep_weights=True)
-    assert both.altered == ["twin", "few"]
+    assert both.columns("blank") == ("twin", "few")
     members = work(data, hidden(data, "few", [2]))
     assert _repaired(members, alarms(("household", restored("few", "home"))), data.weights(), keep_weights=True)
     assert members.table.missing("few")[3]

@@ -6,11 +6,11 @@ import pytest
 
 from sfumato.data.microdata import Microdata
 from sfumato.data.schema import Schema, Variable
-from sfumato.restoration import texts as module
+from sfumato.restoration import routes as module
 from sfumato.restoration.aims import Aim, Values
 from sfumato.restoration.audit import audit
 from sfumato.restoration.repairs import prepare
-from sfumato.restoration.texts import _days, _named, _numbers, answers, texts_of
+from sfumato.restoration.routes import _days, _named, _numbers, answers, texts_of
 
 RECORDS = 300
 TOWNS = ["Aix", "Bonn", "Cork", "Dole", "New Ross"]

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from sfumato import Microdata, Schema, Variable, audit
-from sfumato.restoration import likely, trials
-from sfumato.restoration.aims import Aim, Values, aims, categories
-from sfumato.restoration.beside import columns_beside, releases_beside
+from sfumato.restoration import proposals, trials
+from sfumato.restoration.aims import Aim, Ranks, Values, aims, categories
 from sfumato.restoration.evidence import (
+    Evidence,
     _constant,
     column,
     counting,
@@ -23,10 +23,9 @@ from sfumato.restoration.evidence import (
     rows,
 )
 from sfumato.restoration.guess import best_guess
-from sfumato.restoration.likely import likely_sources
 from sfumato.restoration.matching import match
-from sfumato.restoration.prediction import Evidence
-from sfumato.restoration.ranks import Ranks
+from sfumato.restoration.proposals import likely_sources
+from sfumato.restoration.releases import columns_beside, releases_beside
 from sfumato.restoration.trials import (
     Sample,
     Target,
@@ -367,13 +366,13 @@ def test_where_few_sources_are_tried_those_in_which_records_agree_most_are(monke
     wrong = np.where(np.arange(400) // 8 % 5 == 0, (band + 3) % 8, band)
     data = table({"nearly": [f"n{one}" for one in wrong], "band": band.astype(str), "copy": [f"c{b}" for b in band]})
     columns = {name: column(data, name) for name in data.names}
-    monkeypatch.setattr(likely, "PAIRS", 0)
+    monkeypatch.setattr(proposals, "PAIRS", 0)
     for fewest, sources in ((2, ["copy", "nearly"]), (1, ["copy"])):
-        monkeypatch.setattr(likely, "FEWEST", fewest)
+        monkeypatch.setattr(proposals, "FEWEST", fewest)
         assert likely_sources(data, columns, np.random.default_rng(1))["band"] == sources
-    assert likely.most_likely(5) == 1
-    monkeypatch.setattr(likely, "PAIRS", 12)
-    assert [likely.most_likely(number) for number in (0, 1, 5, 13)] == [12, 12, 2, 1]
+    assert proposals.most_likely(5) == 1
+    monkeypatch.setattr(proposals, "PAIRS", 12)
+    assert [proposals.most_likely(number) for number in (0, 1, 5, 13)] == [12, 12, 2, 1]
 
 
 def test_beginnings_of_ids_that_several_share_are_tried() -> None:

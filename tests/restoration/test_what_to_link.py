@@ -9,9 +9,9 @@ import pytest
 
 from sfumato import Microdata, Schema, Variable
 from sfumato.data.behaviour import Behaviour
-from sfumato.restoration import dependencies as module
-from sfumato.restoration.dependencies import Dependency, _entropy, _naming, _Search, dependencies
+from sfumato.restoration import proposals as module
 from sfumato.restoration.evidence import column
+from sfumato.restoration.proposals import Dependency, _entropy, _naming, _Search, dependencies
 from sfumato.restoration.routes import joined
 from sfumato.restoration.trials import tried
 

@@ -7,8 +7,8 @@ from hand_made_summary import hand_made_summary
 
 from sfumato.compare.examine.findings import Moments, PairUtility, UtilityFound, VariableDetail, VariableUtility
 from sfumato.compare.figures import Figure
+from sfumato.show.grades import arranged
 from sfumato.show.summary import CandidateLine, Detail, Summary, VariableLine
-from sfumato.show.usefulness import arranged
 
 
 def large_summary(candidates: int = 500, variables: int = 200) -> Summary:

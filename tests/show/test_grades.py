@@ -13,7 +13,7 @@ from sfumato.compare.examine.findings import Deed, FewLeft, PairUtility, Release
 from sfumato.compare.examine.variables import utility_found
 from sfumato.show.advice import TEXTS, TOPIC_OF, advice_on
 from sfumato.show.grades import APART, CHANGED, CLOSE, MUCH, SOME, changed_pairs, graded, is_untold
-from sfumato.show.markdown import render_markdown
+from sfumato.show.page import render_markdown
 from sfumato.show.release import NAMED, POINTS, release_of
 from sfumato.show.summary import Release, Usefulness
 from sfumato.utility.global_utility.bivariate import OUTCOMES
@@ -240,7 +240,7 @@ def test_a_real_release_says_nothing_twice() -> None:
     method = sfumato.GlobalRecoding(groups=5, rare=0.05) + sfumato.LocalSuppression(3) + sfumato.RankSwapping(0.2)
     protected = method.protect(data, rng=1)
     from sfumato.compare.examine.facts import release_facts
-    from sfumato.show.usefulness import arranged
+    from sfumato.show.grades import arranged
 
     told = utility_found(sfumato.GlobalDataUtility(deletion="charged").evaluate(data, protected))
     assert told is not None

@@ -11,7 +11,7 @@ from sfumato.compare.examine.findings import KeyLevel
 from sfumato.compare.examine.look import levels_beside
 from sfumato.compare.naming import in_words
 from sfumato.data.microdata import Microdata
-from sfumato.show.level_plot import level_plot
+from sfumato.show.plots import level_plot
 from sfumato.show.report import write_report
 from sfumato.show.summarise import summarise
 

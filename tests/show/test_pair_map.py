@@ -5,7 +5,7 @@ from pathlib import Path
 import sfumato
 from sfumato import DistanceLinkage, Experiment, RankSwapping, TableUtility
 from sfumato.compare.examine import examine
-from sfumato.show.pair_map import pair_map, worst_first
+from sfumato.show.plots import pair_map, worst_first
 from sfumato.show.report import write_report
 from sfumato.show.summarise import summarise
 from sfumato.show.summary import from_json, to_json

@@ -14,10 +14,10 @@ from large_summary import large_summary
 from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
 from sfumato.compare.figures import Figure
 from sfumato.errors import ParameterError
-from sfumato.show import map_plot, plots, usefulness_plots
-from sfumato.show.charts import altair
-from sfumato.show.scale import Scale, axis_scale
+from sfumato.show import map_plot, plots
+from sfumato.show.map_plot import Scale, axis_scale
 from sfumato.show.summary import Bound, CandidateLine, Summary, from_json, to_json
+from sfumato.show.vega import altair
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +144,8 @@ def test_every_picture_is_valid_vega_lite(summary: Summary) -> None:
         plots.score_bars(replace(summary, candidates=(first, *summary.candidates[1:]))),
         *(plots.before_and_after(variable) for variable in summary.detail.variables[:3]),
         plots.interval_plot((change,)),
-        usefulness_plots.pair_heat_map(crossed),
-        usefulness_plots.utility_bars(useful.usefulness),
+        plots.pair_heat_map(crossed),
+        plots.utility_bars(useful.usefulness),
     ]
     for spec in specs:
         alt.Chart.from_dict(spec).to_dict()  # validates

@@ -12,9 +12,9 @@ from sfumato.compare.examine.facts import deeds, release_facts
 from sfumato.compare.examine.findings import ReleasedVariable
 from sfumato.compare.examine.variables import utility_found
 from sfumato.restoration.findings import Checked
+from sfumato.show.grades import DRAWN, WORST, arranged
 from sfumato.show.release import deeds_in_words, release_of
 from sfumato.show.summary import Usefulness
-from sfumato.show.usefulness import DRAWN, WORST, arranged
 
 
 def related(variables: int, records: int = 600) -> Microdata:

@@ -141,7 +141,7 @@ def _print(found: "Audit") -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from sfumato.show.audit_text import audit_verdict, evidence_lines, nearness, routes_table, untried_lines
+    from sfumato.show.terminal import audit_verdict, evidence_lines, nearness, routes_table, untried_lines
 
     out = console()
     out.print(audit_verdict(found))

@@ -280,8 +280,7 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     from rich.text import Text
 
     from sfumato.cli.outcome import print_cautions
-    from sfumato.show.audit_text import audit_verdict
-    from sfumato.show.terminal import deciding_table, pair_table, records_table, verdict_text
+    from sfumato.show.terminal import audit_verdict, deciding_table, pair_table, records_table, verdict_text
 
     out = console()
     out.print(Text(summary.title, style="bold"))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from sfumato.compare.exposure import Exposure, ScenarioExposure
-    from sfumato.restoration.dependencies import Dependencies
+    from sfumato.restoration.proposals import Dependencies
 
 WORDS = {
     "id": "behaves like an id",

@@ -42,7 +42,7 @@ def look(
 def _print(found: "SideBySide") -> None:
     from rich.text import Text
 
-    from sfumato.show.side_text import figures_table, pairs_table, uses_table
+    from sfumato.show.terminal import figures_table, pairs_table, uses_table
 
     out = console()
     if found.basis:

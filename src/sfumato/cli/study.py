@@ -46,8 +46,8 @@ def study(
     Example: `sfumato study domingo --data census.csv --replicates 5`, `sfumato study woo --records 2000`
     """
     from sfumato import studies
-    from sfumato.show.charts import altair
     from sfumato.show.study_page import write_study
+    from sfumato.show.vega import altair
 
     altair()  # a study may take hours: what its page needs is asked for first
     if name not in studies.names():

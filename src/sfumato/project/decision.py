@@ -11,7 +11,7 @@ from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.lock import held
 from sfumato.project.record import REPORT, Record
 from sfumato.project.tables import digest
-from sfumato.show.decision import Decision
+from sfumato.show.summary import Decision
 
 if TYPE_CHECKING:
     from sfumato.show.summary import Summary

@@ -1,7 +1,10 @@
-"""What an intruder is after: the protected values of a variable, what the file still says of each, the best guess."""
+"""What an intruder is after: the protected values of a variable, and what the file still says of each.
+
+How near two numbers are is told by the records that lie between them.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +14,73 @@ from sfumato.data import dates
 from sfumato.data.microdata import Microdata
 from sfumato.data.recoding import Recoding, aligned, recoding
 from sfumato.restoration.findings import Level
-from sfumato.restoration.ranks import Ranks
 
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 TRUE = 0.5  # of the values published must be true, for the file itself to teach a relation
 LEFT = 0.1  # of the values must be published truly for that
 CLOSE = 1e-9  # numbers that differ by less, relative to their size, differ by how they were written
+
+
+def near_each(places: Floats, distance: float) -> NDArray[np.int64]:
+    """Return, for each of some sorted places, how many of them are no further away, itself included.
+
+    >>> near_each(np.array([0.0, 1.0, 2.0, 5.0]), 1.0)
+    array([2, 3, 2, 1])
+    """
+    slack = distance * (1 + 1e-12)
+    low = np.searchsorted(places, places - slack, side="left")
+    return np.asarray(np.searchsorted(places, places + slack, side="right") - low)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The values of a numeric variable in order, and how far apart two of them may be in rank to count as the same.
+
+    The rank of a number is the mean rank of the values equal to it, so that a value that many records share is far
+    from its neighbours.
+
+    >>> ranks = Ranks.of(np.array([10.0, 20.0, 20.0, 30.0]), near=0.25)
+    >>> ranks.place(np.array([10.0, 20.0, 25.0]))
+    array([0.5, 2. , 3. ])
+    >>> ranks.near(np.array([20.0, 20.0]), np.array([25.0, 10.0]))
+    array([ True, False])
+    """
+
+    values: Floats
+    distance: float
+    _kept: list[tuple[Floats, Floats]] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, column: Floats, near: float) -> "Ranks":
+        """Take the values of a column; ``near`` is a share of its records."""
+        values = np.sort(column[~np.isnan(column)])
+        return cls(values, near * len(values))
+
+    def place(self, numbers: Floats) -> Floats:
+        """Return the ranks of numbers among the values."""
+        low = np.searchsorted(self.values, numbers, side="left")
+        return np.asarray((low + np.searchsorted(self.values, numbers, side="right")) / 2)
+
+    def places(self, levels: Floats) -> Floats:
+        """Return the ranks of the different values, computed once."""
+        if not self._kept or self._kept[0][0] is not levels:
+            self._kept[:] = [(levels, self.place(levels))]
+        return self._kept[0][1]
+
+    def likely(self, places: Floats) -> float:
+        """Return the largest share of these ranks that lies near one of them.
+
+        >>> Ranks(np.empty(0), distance=1.0).likely(np.array([0.5, 1.5, 2.5, 9.0]))
+        0.75
+        """
+        return float(near_each(np.sort(places), self.distance).max() / len(places))
+
+    def near(self, true: Floats, found: Floats) -> NDArray[np.bool_]:
+        """Tell which numbers found are as good as the true ones."""
+        return np.asarray(np.abs(self.place(true) - self.place(found)) <= self.distance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,20 @@
-"""The restoration audit: what an intruder can read off the rest of a protected file."""
+"""The restoration audit: what an intruder can read off the rest of a protected file.
+
+A weight of zero is looked at apart: who is out of scope, or of a stratum that was not drawn, is so for a reason, and
+raking leaves such weights as they are. Among all protected values those of such records are few, so that the audit,
+which looks at all of them, may not see that theirs are given back.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
 from sfumato.arguments import require
+from sfumato.data import dates
 from sfumato.data.households import units as numbered_units
 from sfumato.data.microdata import Microdata
 from sfumato.data.parts import TableInParts
@@ -15,19 +22,24 @@ from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.random_order import RandomOrder
 from sfumato.parameters import random_generator
-from sfumato.restoration import wording
-from sfumato.restoration.aims import aims
-from sfumato.restoration.beside import columns_beside, releases_beside
-from sfumato.restoration.findings import Audit, Name, Restored, Route
-from sfumato.restoration.guess import best_guess
-from sfumato.restoration.judging import judged_by
+from sfumato.restoration.aims import Aim, aims, spelled
+from sfumato.restoration.findings import Audit, Example, Name, Restored, Route, listed, overall, repair, verdict
+from sfumato.restoration.guess import MANY, best_guess
 from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
-from sfumato.restoration.releases import Release, together
+from sfumato.restoration.releases import Release, columns_beside, releases_beside, together
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
-from sfumato.restoration.trials import ASKED, SCREENED, Sample, Target
+from sfumato.restoration.trials import ASKED, DEPENDENCE, SCREENED, Sample, Target, Trial, judged_by
+
+if TYPE_CHECKING:
+    from sfumato.data.schema import Kind
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
 
 FALSE_ALARMS = 0.01  # the chance of any alarm in a file that gives nothing back, over all routes and columns tried
+
+SHOWN = 3  # examples of a route
 
 
 @dataclass(frozen=True)
@@ -134,7 +146,7 @@ def audit_of(
         near=float(near),
         margin=float(margin),
         matched=matching.how,
-        verdict=wording.overall(routes, counted),
+        verdict=overall(routes, counted),
         notes=tuple(notes),
         together=together(before, released, others, near, generator) if others else None,
     )
@@ -185,9 +197,9 @@ def _route(name: Name, found: Found, setting: Setting, matching: Matching, margi
         name,
         worst=worst,
         by_variable=tuple(restored for restored, _ in judged),
-        examples=wording.examples(name, [one for one in judged if one[0].alarm], setting, matching.records),
-        verdict=wording.verdict(worst),
-        repair=wording.repair(name, alarms, setting.original.schema) if alarms else "",
+        examples=examples(name, [one for one in judged if one[0].alarm], setting, matching.records),
+        verdict=verdict(worst),
+        repair=repair(name, alarms, setting.original.schema) if alarms else "",
     )
 
 
@@ -213,3 +225,126 @@ def _sampled(setting: Setting) -> list[str]:
     if any(target.aim.hidden is not None for target in setting.targets):
         told.append("where no record shows a category any more, what goes with it is taken as known from the original")
     return told
+
+
+def with_zero_weights(found: Audit, original: Microdata, table: Microdata) -> Audit:
+    """Return the audit with an alarm of the weight where a weight of zero gives values back; records are in one order.
+
+    The intruder knows why records have none, so he is granted what most of those have whose value is published alike.
+    That is an alarm if it gives back two thirds of what the best guess leaves open, by more than the audit's margin and
+    by more than luck, in ten records at least.
+    """
+    weight = table.schema.weight
+    if weight is None or found["weight"].alarm:
+        return found
+    zero = table.weights() == 0
+    if not zero.any() or zero.all():
+        return found
+    tried = [one for aim in aims(original, table, found.near) if (one := _told(aim, zero, weight)) is not None]
+    level = FALSE_ALARMS / max(len(tried), 1)
+    alarms = [one for one, luck in tried if one.excess > found.margin and luck < level and _depends(one)]
+    if not alarms:
+        return found
+    alarms.sort(key=lambda one: (-one.excess * one.values**0.5, one.variable))
+    names = listed(list(dict.fromkeys(one.variable for one in alarms)))
+    closing = (
+        f"leave out the records whose {weight} is 0, or give them a weight, or suppress {names} in no way that goes "
+        "with it: raking leaves a weight of 0 as it is"
+    )
+    alarm = Route("weight", alarms[0], tuple(alarms), verdict=verdict(alarms[0]), repair=closing)
+    routes = tuple(alarm if route.name == "weight" else route for route in found.routes)
+    return replace(found, routes=routes, verdict=overall(routes, dict(found.protected)))
+
+
+def _depends(one: Restored) -> bool:
+    return one.excess >= DEPENDENCE * (1 - one.guess)
+
+
+def _told(aim: Aim, zero: Mask, weight: str) -> tuple[Restored, float] | None:
+    """Return what a weight of zero gives back of a variable, and the chance that luck does; None for few values."""
+    asked = zero[aim.cells]
+    cells = aim.cells[asked]
+    if len(cells) < MANY:
+        return None
+    guess = best_guess(aim)
+    right = guess.right[asked].copy()
+    exact = aim.right(cells, guess.values[asked])[1]
+    guessed = float(right.mean())
+    for band in np.unique(aim.band[cells]):
+        mine = aim.band[cells] == band
+        if np.count_nonzero(mine) >= MANY:
+            right[mine], exact[mine] = aim.right(cells[mine], _usual(aim, cells[mine]))
+    share = float(right.mean())
+    luck = float(bdtrc(right.sum() - 1, len(cells), max(guessed, guess.chance))) if right.any() else 1.0
+    told = Restored(
+        variable=aim.name,
+        level=aim.level,
+        evidence=(f"{weight} = 0",),
+        values=len(cells),
+        restored=share,
+        exactly=float(exact.mean()),
+        guess=guessed,
+        holds=None,
+        learnt="the original",
+        reading="restores",
+        columns=(weight,),
+    )
+    return told, luck
+
+
+def _usual(aim: Aim, cells: Rows) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Return one answer for all: the most common category, or the median number."""
+    true = aim.truth.codes[cells]
+    if aim.number:
+        return np.full(len(cells), float(np.median(aim.truth.levels[true])))
+    return np.full(len(cells), np.bincount(true).argmax())
+
+
+def examples(
+    name: Name, judged: Sequence[tuple[Restored, Trial]], setting: Setting, records: NDArray[np.intp]
+) -> tuple[Example, ...]:
+    """Return values given back that the guess misses."""
+    told = []
+    for found, trial in judged:
+        for at in np.flatnonzero(_given_back(found, trial) & trial.answered)[:SHOWN]:
+            row = trial.rows[[at]]
+            aim = trial.target.aim
+            level = aim.truth.levels[aim.truth.codes[row[0]]]
+            true = _written(level, setting.original.schema[aim.name].kind)
+            gone = aim.name not in setting.protected.columns
+            published = "not published" if gone else spelled(setting.protected, aim.name, row)[0]
+            how = _how(name, trial, setting.protected, int(row[0]))
+            told.append(Example(int(records[row[0]]) + 1, aim.name, published, true, how, exact=bool(trial.exact[at])))
+    return tuple(told[:SHOWN])
+
+
+def _given_back(found: Restored, trial: Trial) -> NDArray[np.bool_]:
+    """Tell which values are right that the guess misses."""
+    target = trial.target
+    if found.basis == "exactly":
+        return trial.exact & ~target.guessed_exactly[np.searchsorted(target.aim.cells, trial.rows)]
+    if found.basis == "the file alone" and target.unaware is not None:
+        return trial.right & (target.unaware[trial.rows] < 1)
+    return trial.right & ~target.guessed(trial.rows)[1]
+
+
+def _written(level: Any, kind: "Kind") -> str:
+    if isinstance(level, str):  # a class of a number or date, which is what is published of it
+        return level
+    if kind == "date":
+        return dates.spelled(float(level))
+    return f"{level:.15g}" if kind == "numeric" else str(level)
+
+
+def _how(name: Name, trial: Trial, protected: Microdata, row: int) -> str:
+    if name == "order":
+        return "the rows before and after it"
+    if name == "household":
+        shown = trial.evidence.shown[0]
+        known = shown in protected.columns
+        return f"others with {shown} = {spelled(protected, shown, np.array([row]))[0]}" if known else shown
+    values = []
+    for column in trial.evidence.shown:
+        known = column in protected.columns
+        values.append(f"{column} = {spelled(protected, column, np.array([row]))[0]}" if known else column)
+    return ", ".join(values)

@@ -1,7 +1,18 @@
-"""What a file still holds, as evidence: its columns, its ids and the patterns in them, its households."""
+"""What a file still holds, as evidence: its columns, its ids and their patterns, its households; and what that says.
+
+Evidence says of a record the values of the others that share it, or else of its neighbours in its order. A record never
+helps to predict itself. Where a relation is taken as known from the original, neither do the members of its own
+household, because their values are protected as well: of each household one record teaches.
+
+A category that no record shows any more is learnt from nobody, least of all if one record had it. But where two columns
+go one by one in all other records, as a code beside a text does, a code that only records without the category have is
+that category: by the code book, by the order of the codes, or by the label that a file gives it.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +20,190 @@ from numpy.typing import NDArray
 
 from sfumato.data.dates import date_formats, parsed
 from sfumato.data.microdata import Microdata
-from sfumato.restoration.prediction import Evidence
+from sfumato.restoration.aims import Aim, Values
 
 Integers = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
 MOST_PREFIXES = 6  # lengths of prefixes that are tried
 OWN = 0.5  # of the records have a text of their own, if it is looked at as an id is
+
+SEVERAL = 3  # categories that two records show at least, with a code each
+ENOUGH = 30  # records that show them
+AGREE = 0.99  # of these, and 9 in 10 of those that show another than the commonest, must go one by one
+RARER = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A column of the file as codes from 0: in the order of its values where they have one.
+
+    ``shown`` names the columns it is made of, or says how it is made of ``parts``. Records with no value have a code of
+    their own, the first; ``blank`` tells which these are, of several columns the records without a value of some.
+    """
+
+    shown: tuple[str, ...]
+    codes: Integers
+    ordered: bool
+    parts: tuple[str, ...] = ()
+    blank: NDArray[np.bool_] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it is made of."""
+        return self.parts or self.shown
+
+    @property
+    def number(self) -> int:
+        """How many different values there may be."""
+        return int(self.codes.max(initial=0)) + 1
+
+    def shows(self, rows: Rows) -> NDArray[np.bool_]:
+        """Tell which of these records have a value."""
+        return np.ones(len(rows), dtype=bool) if self.blank is None else ~self.blank[rows]
+
+    def part(self, rows: Rows) -> "Evidence":
+        """Return the evidence for some of the records."""
+        if len(rows) == len(self.codes):
+            return self
+        blank = None if self.blank is None else self.blank[rows]
+        return Evidence(self.shown, self.codes[rows], self.ordered, self.parts, blank)
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The records that teach, sorted as the evidence needs them: their values, and each record's own teacher."""
+
+    values: Values
+    learners: Rows
+    own: Rows  # of each record of the file, the record that must not teach it
+
+
+def lesson_of(aim: Aim, units: Integers | None) -> Lesson:
+    """Return who teaches: the published values, or, where none are published, one record of each household."""
+    values = aim.lesson
+    learners = np.flatnonzero(values.present)
+    own = np.arange(len(values.codes))
+    if units is not None and aim.hidden is not None:
+        hidden = np.flatnonzero(aim.hidden)
+        homes, first = np.unique(units[hidden], return_index=True)
+        own[hidden] = hidden[first][np.searchsorted(homes, units[hidden])]
+        learners = np.setdiff1d(learners, np.setdiff1d(hidden, hidden[first]))
+    if units is not None and not aim.taught:
+        first = np.full(int(units.max(initial=-1)) + 1, -1, dtype=np.intp)
+        first[units[learners][::-1]] = learners[::-1]
+        learners = np.sort(first[first >= 0])
+        own = first[units]
+    return Lesson(values, learners, own)
+
+
+def predicted(
+    aim: Aim,
+    evidence: Evidence,
+    lesson: Lesson,
+    rows: Rows,
+    *,
+    banded: bool,
+    ties: bool = True,
+    apart: int = 0,
+) -> NDArray[Any]:
+    """Return what the evidence says for these rows: codes or numbers, -1 or NaN where it says nothing.
+
+    Records that share the evidence answer with their most common value, of numbers with the median. If there are none
+    and the evidence has an order, the next ones on both sides do. ``banded``: only records of the same band are asked;
+    without ``ties`` only the next ones; ``apart`` is how many records are passed over on each side.
+    """
+    width = evidence.number
+    keys = evidence.codes + aim.band * width if banded else evidence.codes
+    values = lesson.values
+    span = max(len(values.levels), 1)
+    teaching = keys[lesson.learners]
+    taught = values.codes[lesson.learners]
+    order = np.argsort(teaching * span + taught)  # ties are equal in key and value, so their order does not matter
+    sorted_keys, sorted_values, who = teaching[order], taught[order], lesson.learners[order]
+    asked = keys[rows]
+    low = np.searchsorted(sorted_keys, asked, side="left")
+    high = np.searchsorted(sorted_keys, asked, side="right")
+    place = np.full(len(values.codes) + 1, -1, dtype=np.int64)
+    place[who] = np.arange(len(who))
+    own = place[lesson.own[rows]]
+    inside = (own >= low) & (own < high)
+    others = high - low - inside
+    if not ties:
+        others = np.zeros_like(others)
+    if aim.number:
+        found = _median(values.levels, sorted_values, low, others, np.where(inside, own, -1))
+    else:
+        found = _mode(sorted_keys, sorted_values, low, others, np.where(inside, own, -1))
+    if evidence.ordered:
+        alone = np.flatnonzero(others == 0)
+        before = _step(low[alone] - 1 - apart, own[alone], -1)
+        after = _step(high[alone] + apart, own[alone], 1)
+        bands = sorted_keys // width
+        sides = [
+            np.where(_inside(bands, at, asked[alone] // width), sorted_values[np.clip(at, 0, len(who) - 1)], -1)
+            if len(who)
+            else np.full(len(alone), -1)
+            for at in (before, after)
+        ]
+        found[alone] = _between(values.levels, *sides) if aim.number else np.where(sides[0] >= 0, *sides)
+    return found
+
+
+def _median(levels: NDArray[Any], values: Integers, low: Integers, others: Integers, own: Integers) -> NDArray[Any]:
+    """Return the median of each run of sorted values without one's own; the lower of two, for it is a value."""
+    found = np.full(len(low), np.nan)
+    some = np.flatnonzero(others > 0)
+    at = low[some] + (others[some] - 1) // 2
+    at += (own[some] >= 0) & (at >= own[some])
+    found[some] = levels[values[at]]
+    return found
+
+
+def _mode(keys: Integers, values: Integers, low: Integers, others: Integers, own: Integers) -> Integers:
+    """Return the most common value of each run of equal keys without one's own; the lower code where two are."""
+    found = np.full(len(low), -1, dtype=np.int64)
+    some = np.flatnonzero(others > 0)
+    if not some.size:
+        return found
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = (keys[1:] != keys[:-1]) | (values[1:] != values[:-1])
+    start = np.flatnonzero(new)
+    counts = np.diff(np.append(start, len(keys)))
+    group = np.cumsum(np.concatenate([[True], keys[1:] != keys[:-1]])) - 1
+    of_group, of_value = group[start], values[start]
+    best = np.lexsort((of_value, -counts, of_group))
+    first = np.searchsorted(of_group[best], np.arange(group[-1] + 1))
+    last = np.append(first[1:], len(best))
+    mine = np.where(own[some] >= 0, values[np.maximum(own[some], 0)], -1)
+    at = first[group[low[some]]]
+    two = np.minimum(at + 1, len(best) - 1)
+    has_two = at + 1 < last[group[low[some]]]
+    one, other = best[at], best[two]
+    count_one = counts[one] - (of_value[one] == mine)
+    count_two = np.where(has_two, counts[other] - (of_value[other] == mine), 0)
+    second = (count_two > count_one) | ((count_two == count_one) & has_two & (of_value[other] < of_value[one]))
+    found[some] = np.where(second, of_value[other], of_value[one])
+    return found
+
+
+def _step(at: Integers, own: Integers, way: int) -> Integers:
+    """Pass over one's own teacher."""
+    return np.asarray(at + way * (at == own))
+
+
+def _inside(bands: Integers, at: Integers, wanted: Integers) -> NDArray[np.bool_]:
+    there = (at >= 0) & (at < len(bands))
+    return np.asarray(there & (bands[np.clip(at, 0, len(bands) - 1)] == wanted))
+
+
+def _between(levels: NDArray[Any], before: Integers, after: Integers) -> NDArray[Any]:
+    """Return the mean of the two neighbours, or the one there is."""
+    left, right = (np.where(side >= 0, levels[np.maximum(side, 0)], np.nan) for side in (before, after))
+    both = (left + right) / 2
+    return np.where(np.isnan(both), np.where(np.isnan(left), right, left), both)
 
 
 def column(data: Microdata, name: str, shown: str = "") -> Evidence:
@@ -142,3 +330,63 @@ def _constant(codes: Integers, units: Integers) -> bool:
         return False
     alike = codes[order][1:] == codes[order][:-1]
     return bool(alike[together].mean() >= 0.99 and alike[~together].mean() < 0.99)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """The protected rows of categories that no record shows, and what the others show."""
+
+    rows: Mask
+    shown: Mask
+    truth: Integers
+
+    @classmethod
+    def of(cls, aim: Aim) -> "Unseen | None":
+        """Return them of a variable; None of numbers, and where each category is still shown."""
+        if aim.number:
+            return None
+        shown = aim.told.present & (aim.told.codes == aim.truth.codes)
+        shown[aim.cells] = False
+        rows = np.zeros(len(shown), dtype=bool)
+        rows[aim.cells] = ~np.isin(aim.truth.codes[aim.cells], aim.told.codes)
+        return cls(rows, shown, aim.truth.codes) if rows.any() else None
+
+    def told(self, evidence: Evidence) -> Mask | None:
+        """Tell which of the rows have a code of their own in a column that recodes the variable; None if it does not.
+
+        Such a code is no other record's, but those of the same category.
+        """
+        categories = int(self.truth.max(initial=-1)) + 1
+        if len(evidence.shown) > 1 or evidence.number > 2 * categories:
+            return None
+        there = np.ones(len(self.rows), dtype=bool) if evidence.blank is None else ~evidence.blank
+        known = self.shown & there
+        if not _one_by_one(self.truth[known], evidence.codes[known]):
+            return None
+        mine = self.rows & there
+        others = np.bincount(evidence.codes[~mine], minlength=evidence.number) > 0
+        pairs = np.unique(evidence.codes[mine] * categories + self.truth[mine])
+        several = np.bincount(pairs // categories, minlength=evidence.number) > 1
+        return np.asarray(mine & ~others[evidence.codes] & ~several[evidence.codes])
+
+
+def _one_by_one(truth: Integers, codes: Integers) -> bool:
+    """Tell whether each category has its own code and each code its category, but for a few records.
+
+    Categories of single records prove nothing: a number of which each record has its own goes one by one with them.
+    """
+    counts = np.bincount(truth)
+    there = counts[truth] > 1
+    truth, codes = truth[there], codes[there]
+    if len(truth) < ENOUGH:
+        return False
+    width = int(codes.max()) + 1
+    pairs, place, times = np.unique(truth * width + codes, return_inverse=True, return_counts=True)
+    order = np.lexsort((-times, pairs // width))
+    _, first = np.unique(pairs[order] // width, return_index=True)
+    usual = order[first]  # of each category the pair that most of its records have
+    if len(usual) < SEVERAL or len(np.unique(pairs[usual] % width)) < len(usual):
+        return False
+    agree = np.isin(place, usual)
+    rarer = truth != counts.argmax()
+    return bool(agree.mean() >= AGREE and agree[rarer].mean() >= RARER)

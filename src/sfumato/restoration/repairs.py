@@ -9,6 +9,7 @@ run again.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 from zlib import crc32
 
 import numpy as np
@@ -21,19 +22,21 @@ from sfumato.data.present import made_missing
 from sfumato.data.treatment import PERTURBED
 from sfumato.data.weights import moved_mean, raked_weights, rounded_weights
 from sfumato.errors import OF_THE_RUN, unexpected
-from sfumato.restoration.audit import audit_of
-from sfumato.restoration.belonging import sizes_to_count, told_of_households
-from sfumato.restoration.findings import Audit, Checked, Restored, Route
-from sfumato.restoration.histories import told_by_others, with_told_by_others
-from sfumato.restoration.names import copies_of_names
+from sfumato.restoration.audit import audit_of, with_zero_weights
+from sfumato.restoration.belonging import (
+    copies_of_names,
+    sizes_to_count,
+    told_by_others,
+    told_of_households,
+    with_told_by_others,
+)
+from sfumato.restoration.findings import Audit, Checked, Restored, Route, listed
 from sfumato.restoration.of_parts import Seen, with_how_drawn
-from sfumato.restoration.weightless import with_zero_weights
-from sfumato.restoration.wording import listed
 
 COPY = 0.95  # of the protected values a column gives back that is a copy of another
 ROUNDS = 10  # of repairs, each followed by an audit
-_NUMBERS = "The numbers of {} tell who belongs together and nothing else."
 Order = NDArray[np.intp]
+What = Literal["left out", "lost", "withheld", "gone", "blank", "followed", "renumbered", "raked", "in words"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,21 @@ class Prepared:
     checked: Checked
 
 
+@dataclass(frozen=True)
+class Repair:
+    """One thing that was done, to which variables of the original, and the words for it.
+
+    What is "lost" is left out and was more than a copy. "withheld" is a number of households that tells a size, "gone"
+    what left with its source before any repair.
+    """
+
+    what: What
+    columns: tuple[str, ...] = ()
+    records: int = 0  # in which a value was made blank
+    inside: str = ""  # words for those who decide
+    public: str = ""  # words for everyone
+
+
 @dataclass
 class _Work:
     """The table while it is repaired; records stay in the original's order until the end."""
@@ -53,33 +71,39 @@ class _Work:
     table: Microdata
     order: Order | None
     of_parts: Seen | None = None  # how the records were drawn of a table in parts
-    done: list[str] = field(default_factory=list)
-    public: list[str] = field(default_factory=list)
-    renewed: list[str] = field(default_factory=list)
-    altered: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-    raking: tuple[str, str] | None = None  # what is said of weights computed anew, to those who decide and to all
+    repairs: list[Repair] = field(default_factory=list)
 
     @property
     def only_left_out(self) -> bool:
         """Whether columns are left out and nothing else is repaired."""
         return self.of_parts is not None
 
+    def columns(self, *what: What) -> tuple[str, ...]:
+        """Return the columns of some repairs, in the order in which they were made."""
+        return tuple(name for repair in self.repairs if repair.what in what for name in repair.columns)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return self.columns("left out", "lost", "gone")
+
+    @property
+    def renewed(self) -> tuple[str, ...]:
+        return self.columns("renumbered", "raked")
+
     def prepared(self, found: Audit | None = None, unaudited: str = "", *, excused: bool = False) -> Prepared:
-        inside, outside = ([self.raking[0]], [self.raking[1]]) if self.raking is not None else ([], [])
+        told = sorted(self.repairs, key=lambda repair: repair.what == "raked")  # which comes last, in words too
         checked = Checked(
-            done=(*self.done, *inside),
-            public=(*self.public, *outside),
+            done=tuple(repair.inside for repair in told if repair.inside),
+            public=tuple(repair.public for repair in told if repair.public),
             audit=found,
             unaudited=unaudited,
             excused=excused,
             missing={name: float(self.table.missing(name).mean()) for name in self.table.names},
-            renewed=tuple(self.renewed),
-            renumbered=tuple(name for name in self.renewed if name == self.original.schema.household),
-            altered=tuple(self.altered),
-            left_out=tuple(self.left_out),
-            lost=tuple(self.lost),
+            renewed=self.renewed,
+            renumbered=self.columns("renumbered"),
+            altered=self.columns("left out", "lost", "withheld", "blank", "followed"),
+            left_out=self.left_out,
+            lost=self.columns("lost"),
         )
         return Prepared(self.shuffled(), self.order, checked)
 
@@ -130,13 +154,13 @@ def prepare(
         _without_counts(work, keep_households=keep_households)
     _new_households(work, seed, key)
     if order is not None:
-        work.done.append("records stand in random order")
-        work.public.append("Records stand in random order: their order and numbers carry no meaning.")
+        public = "Records stand in random order: their order and numbers carry no meaning."
+        work.repairs.append(Repair("in words", inside="records stand in random order", public=public))
     if not alike:
         why = "its records are not those of the original one by one"
         return work.prepared(unaudited=why, excused=made.drawn is None)
     try:
-        work.left_out += left_out_by_links(original, made)  # they went with a source: no secret besides it
+        work.repairs.append(Repair("gone", tuple(left_out_by_links(original, made))))  # no secret besides its source
         _blank_together(work, told_by_others(original, made))
         _follow(work)
         found = _audited(work)
@@ -149,7 +173,8 @@ def prepare(
             found = _audited(work)
         found = with_zero_weights(found, work.original.without(work.left_out), work.table)
         some = of_parts is not None and bool(of_parts.notes)
-        work.done += told_of_households(work.original, work.table, found.near, found.margin, some=some)
+        told = told_of_households(work.original, work.table, found.near, found.margin, some=some)
+        work.repairs += [Repair("in words", inside=said) for said in told]
         if of_parts is not None:
             found = with_told_by_others(found, work.original, work.table, some=some)
             found = with_how_drawn(found, work.original.without(work.left_out), work.table, of_parts)
@@ -163,10 +188,12 @@ def prepare(
 def _follow(work: _Work) -> None:
     """Let linked variables follow what the repairs did to their sources."""
     table = followed(work.original, work.table)
-    work.done += table.notes[len(work.table.notes) :]
-    kept = {name: table.columns[name] is work.table.columns[name] for name in table.names}
-    work.altered += [name for name in work.table.names if not kept.get(name, False)]
-    work.left_out += [name for name in work.table.names if name not in table.names]
+    work.repairs += [Repair("in words", inside=said) for said in table.notes[len(work.table.notes) :]]
+    for name in work.table.names:
+        if name not in table.names:
+            work.repairs.append(Repair("left out", (name,)))
+        elif table.columns[name] is not work.table.columns[name]:
+            work.repairs.append(Repair("followed", (name,)))
     work.table = table
 
 
@@ -195,9 +222,8 @@ def _without_names(work: _Work) -> None:
     if gone:
         work.table = kept
         copies = [name for name in copies if name in work.original.schema.analysed()]
-        work.altered += copies
-        work.left_out += copies
-        work.done.append(f"left out, for they name the units: {listed(gone, most=12)}")
+        inside = f"left out, for they name the units: {listed(gone, most=12)}"
+        work.repairs.append(Repair("left out", tuple(copies), inside=inside))
 
 
 def _without_counts(work: _Work, *, keep_households: bool) -> None:
@@ -209,18 +235,17 @@ def _without_counts(work: _Work, *, keep_households: bool) -> None:
             continue
         why = f"{size} can be counted from it"
         if keep_households:
-            said = f"{home} is kept, though {why}"
-            work.done += [said] if said not in work.done else []
+            said = Repair("in words", inside=f"{home} is kept, though {why}")
+            work.repairs += [said] if said not in work.repairs else []
         elif rows.mean() < 0.5 and not work.only_left_out:
-            _blanked(work, home, rows)
-            work.done.append(f"{home} is blank where {size} is protected, because {why} ({int(rows.sum()):,} values)")
-            work.public.append(f"{home} is blank where {size} is not told in full.")
+            inside = f"{home} is blank where {size} is protected, because {why}"
+            _blanked(work, home, rows, inside, f"{home} is blank where {size} is not told in full.")
         elif len(work.table.names) > 1:
             work.table = work.table.without([home])
-            work.altered.append(home)
-            work.renewed = [name for name in work.renewed if name != home]
-            work.public = [said for said in work.public if said != _NUMBERS.format(home)]
-            work.done.append(f"{home} is left out, because {why}")
+            work.repairs = [  # nobody sees its new numbers
+                replace(one, what="in words", public="") if one.what == "renumbered" else one for one in work.repairs
+            ]
+            work.repairs.append(Repair("withheld", (home,), inside=f"{home} is left out, because {why}"))
 
 
 def _new_households(work: _Work, seed: int, key: str) -> None:
@@ -240,14 +265,13 @@ def _new_households(work: _Work, seed: int, key: str) -> None:
     fresh[~missing] = numbers[place] + 1
     plain = replace(variable, kind="numeric", categories=(), labels=())
     work.table = work.table.recast({name: (plain, fresh)})
-    work.renewed.append(name)
-    work.done.append(f"{name} has new numbers")
-    work.public.append(_NUMBERS.format(name))
+    public = f"The numbers of {name} tell who belongs together and nothing else."
+    work.repairs.append(Repair("renumbered", (name,), inside=f"{name} has new numbers", public=public))
 
 
 def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weights: bool) -> bool:
     """Close the routes that restore anything, as far as that can be done; tell whether something was done."""
-    before = len(work.done)
+    before, rake = len(work.repairs), False
     cut: set[str] = set()  # in this round: what hangs on it is seen in the next audit
     for route in found.routes:
         alarms = [restored for restored in route.by_variable if restored.alarm]
@@ -261,20 +285,20 @@ def _repaired(work: _Work, found: Audit, old: NDArray[np.float64], *, keep_weigh
             told = {restored.variable for restored in alarms} - set(copies)
             if weight is not None and weight not in work.renewed and not keep_weights and told:
                 if work.only_left_out:
-                    _left_out(work, weight, "it gives values back, and weights of a table in parts are not raked anew")
-                    work.lost.append(weight)
+                    why = "it gives values back, and weights of a table in parts are not raked anew"
+                    _left_out(work, weight, why, "lost")
                 else:
-                    work.renewed.append(weight)
+                    rake = True
         elif route.name == "household":
             cut |= _blank_together(work, {restored.variable for restored in alarms})
         elif route.name in ("columns", "combinations", "sums", "text"):
             for restored in alarms:
                 if cut.isdisjoint(restored.columns):
                     cut |= _cut(work, restored)
-    raked = work.table.schema.weight in work.renewed and work.raking is None
-    if raked or (work.raking is not None and len(work.done) > before):
+    repaired = rake or len(work.repairs) > before
+    if rake or (repaired and work.columns("raked")):
         _raked(work, old)
-    return raked or len(work.done) > before
+    return repaired
 
 
 def _copies_of_weight(work: _Work) -> list[str]:
@@ -309,7 +333,9 @@ def _raked(work: _Work, old: NDArray[np.float64]) -> None:
     cost = f"; weighted means move by at most {moved[1]:.2g} standard deviations ({moved[0]})" if moved else ""
     left = f"; margins hold up to {apart:.1g}" if apart > 1e-6 else ""
     held = f"weighted counts of the common categories of {listed(names, most=12)} hold" if names else "they are equal"
-    work.raking = f"{said}{left}{cost}", f"The survey weights {weight} were computed anew: {held}."
+    public = f"The survey weights {weight} were computed anew: {held}."
+    work.repairs = [one for one in work.repairs if one.what != "raked"]
+    work.repairs.append(Repair("raked", (weight,), inside=f"{said}{left}{cost}", public=public))
 
 
 def _blank_together(work: _Work, names: Iterable[str]) -> set[str]:
@@ -327,8 +353,7 @@ def _blank_together(work: _Work, names: Iterable[str]) -> set[str]:
         here = work.table.missing(name) & ~work.original.missing(name)
         blank = np.isin(homes, homes[here]) & ~work.table.missing(name)
         if blank.any():
-            _blanked(work, name, blank)
-            work.done.append(f"{name} is blank for all members of a household if for one ({int(blank.sum()):,} values)")
+            _blanked(work, name, blank, f"{name} is blank for all members of a household if for one")
             done.add(name)
     return done
 
@@ -351,13 +376,10 @@ def _cut(work: _Work, found: Restored) -> set[str]:
     if found.variable in work.table.columns and found.level == "as published" and not work.only_left_out:
         blank = work.table.missing(found.variable) & ~work.original.missing(found.variable) & ~work.table.missing(name)
         if blank.any() and blank.mean() < 0.5:
-            _blanked(work, name, blank)
-            work.done.append(f"{name} is blank where {found.variable} is, because {why} ({int(blank.sum()):,} values)")
+            _blanked(work, name, blank, f"{name} is blank where {found.variable} is, because {why}")
             return {name}
     if len(work.table.names) > 1:
-        _left_out(work, name, why)
-        if not copy:
-            work.lost.append(name)
+        _left_out(work, name, why, "left out" if copy else "lost")
     return {name}
 
 
@@ -365,13 +387,12 @@ def _different(table: Microdata, name: str) -> int:
     return len(np.unique(table.columns[name][~table.missing(name)]))
 
 
-def _left_out(work: _Work, name: str, why: str) -> None:
+def _left_out(work: _Work, name: str, why: str, what: What = "left out") -> None:
     work.table = work.table.without([name])
-    work.altered.append(name)
-    work.left_out.append(name)
-    work.done.append(f"{name} is left out, because {why}")
+    work.repairs.append(Repair(what, (name,), inside=f"{name} is left out, because {why}"))
 
 
-def _blanked(work: _Work, name: str, blank: NDArray[np.bool_]) -> None:
+def _blanked(work: _Work, name: str, blank: NDArray[np.bool_], inside: str, public: str = "") -> None:
     work.table = made_missing(work.table, {name: blank})
-    work.altered.append(name)
+    values = int(blank.sum())
+    work.repairs.append(Repair("blank", (name,), values, f"{inside} ({values:,} values)", public))

@@ -10,13 +10,11 @@ from sfumato.compare.examine.variables import utility_found
 from sfumato.compare.results import Results, Which
 from sfumato.errors import ParameterError
 from sfumato.measurement import Measurement
-from sfumato.show.charts import altair
+from sfumato.show.grades import arranged
 from sfumato.show.map_plot import risk_utility_map
-from sfumato.show.pair_map import pair_map
+from sfumato.show.plots import pair_heat_map, pair_map, utility_bars
 from sfumato.show.summarise import summarise
-from sfumato.show.usefulness import arranged
-from sfumato.show.usefulness_plots import pair_heat_map, utility_bars
-from sfumato.show.vega import AFTER, CONFIG, GREY, INK, Spec, dressed, name, number, unit, values
+from sfumato.show.vega import AFTER, CONFIG, GREY, INK, Spec, altair, dressed, name, number, unit, values
 
 SHOWN = 40  # bars of a chart
 

@@ -1,4 +1,4 @@
-"""What every HTML page shares: the template environment, pictures, embedded data, and files written whole."""
+"""What pages share, in HTML and Markdown: the template environment, pictures, embedded data, files written whole."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.compare.figures import written
 from sfumato.data.atomic import reason, replacing
-from sfumato.display import visible_page
+from sfumato.display import visible, visible_page
 from sfumato.errors import FileError
 from sfumato.show import wording
 from sfumato.show.vega import Spec
@@ -21,29 +21,33 @@ def render_page(template: str, live: dict[str, Spec], **values: Any) -> str:
     from markupsafe import Markup
 
     specs = {name: Markup(embeddable(spec)) for name, spec in live.items()}
-    found = _environment().get_template(template)
+    found = _environment(markdown=False).get_template(template)
     return visible_page(str(found.render(specs=specs, vega=Markup(vega_bundle()) if live else "", **values)))
 
 
 @cache
-def _environment() -> Any:
+def _environment(*, markdown: bool) -> Any:
     import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
+        autoescape=not markdown,
+        finalize=plain if markdown else None,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["camel"] = breakable
-    environment.filters["unbroken"] = lambda text: re.sub(r" (?=%|± )|(?<=±) ", "\u00a0", text)
     environment.filters["number"] = wording.number
     environment.filters["quantity"] = wording.quantity
     environment.filters["spread"] = wording.spread
     environment.filters["percentage"] = wording.percentage
     environment.filters["share"] = lambda value: written(value, "share")
     environment.filters["duration"] = wording.duration
+    if markdown:
+        environment.filters["code"] = code
+    else:
+        environment.filters["camel"] = breakable
+        environment.filters["unbroken"] = lambda text: re.sub(r" (?=%|± )|(?<=±) ", "\u00a0", text)
     return environment
 
 
@@ -126,3 +130,38 @@ def vega_bundle() -> str:
     with suppress(FileError):
         save(kept, bundle.encode(), public=True)
     return bundle
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """Return a Markdown text; whatever a template inserts is escaped, so that no name can break the page."""
+    text: str = _environment(markdown=True).get_template(template).render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+class Code(str):
+    """Text that stands in a code span or block as it is."""
+
+
+def code(text: str) -> Code:
+    """Put text into a code span, whatever back quotes it holds.
+
+    >>> code("MDAV(k=3)"), code("a`b")
+    ('`MDAV(k=3)`', '``a`b``')
+    """
+    flat = visible(" ".join(str(text).split())).replace("|", "\\|")
+    runs = [len(run) for run in re.findall(r"`+", flat)]
+    fence = "`" * (max(runs, default=0) + 1)
+    space = " " if flat.startswith("`") or flat.endswith("`") else ""
+    return Code(f"{fence}{space}{flat}{space}{fence}")
+
+
+def plain(value: Any) -> Any:
+    r"""Escape what Markdown or HTML would read as more than text; line breaks become spaces.
+
+    >>> plain("a|b *c* <b> & [x](y)")
+    'a\\|b \\*c\\* &lt;b&gt; &amp; \\[x\\](y)'
+    """
+    if isinstance(value, Code) or not isinstance(value, str):
+        return value
+    text = visible(" ".join(value.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#~])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""The smaller pictures: the score and what it is made of, each variable before and after, regression intervals."""
+"""The smaller pictures: the score, each variable before and after, regressions, levels of keys, pairs of variables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,20 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from sfumato.compare.examine.findings import CoefficientChange, VariableDetail
-from sfumato.show.summary import CandidateLine, Summary
+import numpy as np
+
+from sfumato.compare.examine.findings import CoefficientChange, KeyLevel, VariableDetail, VariableUtility
+from sfumato.show.grades import DRAWN
+from sfumato.show.summary import CandidateLine, Summary, Usefulness
 from sfumato.show.vega import (
     AFTER,
     BARE,
+    BEFORE,
     GREY,
     INK,
+    PALE,
     TABLES,
+    WARN,
     Spec,
     both_tables,
     cycled,
@@ -25,10 +31,12 @@ from sfumato.show.vega import (
     unit,
     values,
 )
-from sfumato.show.wording import quantity
+from sfumato.show.wording import percentage, quantity
 
 MILLISECONDS = 86_400_000  # of a day: what pictures count time in
 PARTS = ("#0b6e8a", "#c8553d", "#e3a857", "#8a8578", "#5b8c5a", "#7a5195")  # of a score
+
+MOST = 40  # variables on the map
 
 
 def scored(summary: Summary) -> list[CandidateLine]:
@@ -243,3 +251,176 @@ def interval_plot(found: Sequence[CoefficientChange], *, width: int = 420) -> Sp
     ]
     words = f"Intervals of {len(found)} regression coefficients in the original and the protected table"
     return dressed({"layer": layers, "width": width, "height": max(28 * len(found), 60), "description": words})
+
+
+def level_plot(found: Sequence[KeyLevel], *, width: int = 420) -> Spec:
+    """Draw the levels of each key, the one chosen filled; beside it what one less and one more would come to."""
+    keys = [one.key for one in found]
+    y = name("key", sort=keys, title=None, axis={"labelLimit": 200, **BARE})
+    most = max(one.levels for one in found)
+    x = {
+        "scale": {"domain": [-0.6, most + 0.6]},
+        "axis": {"values": list(range(most + 1)), "format": "d", "grid": False},
+    }
+    rungs = [{"key": one.key, "x": level, "end": one.levels} for one in found for level in range(one.levels + 1)]
+    chosen = [{"key": one.key, "x": one.level} for one in found]
+    less = [
+        {"key": one.key, "x": one.level - 0.5, "said": percentage(one.less_suppressed), "kept": bool(one.less_kept)}
+        for one in found
+        if one.less_suppressed is not None
+    ]
+    more = [
+        {"key": one.key, "x": one.level + 0.5, "said": f"{one.more_loss - one.loss:+.2g}"}
+        for one in found
+        if one.more_loss is not None
+    ]
+    at = number("x", title="level: 0 is the key as it was", **x)
+    above = {"type": "text", "dy": -9, "fontSize": 10}
+    layers = [
+        unit({"type": "rule", "color": GREY}, {"y": y, "x": at, "x2": {"field": "end"}}, data=values(rungs)),
+        unit({"type": "point", "filled": True, "fill": "white", "stroke": GREY, "size": 60, "opacity": 1},
+             {"y": y, "x": at}, data=values(rungs)),
+        unit({"type": "point", "filled": True, "color": AFTER, "size": 110, "opacity": 1},
+             {"y": y, "x": at}, data=values(chosen)),
+        unit(above, {"y": y, "x": at, "text": name("said"),
+                     "color": {"condition": {"test": "datum.kept", "value": INK}, "value": WARN}}, data=values(less)),
+        unit({**above, "color": AFTER}, {"y": y, "x": at, "text": name("said")}, data=values(more)),
+    ]  # fmt: skip
+    words = (
+        "Levels of the keys: filled is the one chosen; before it the share of records that would have to be suppressed "
+        "with one level less, red if they are too many; behind it what one level more would add to the loss"
+    )
+    return dressed({"layer": layers, "width": width, "height": max(34 * len(found), 60), "description": words})
+
+
+def pair_map(title: str, by_pair: Mapping[tuple[str, str], float], *, better: str, width: int | None = None) -> Spec:
+    """Draw a square for each pair of variables, the worst variables first; the darker, the worse."""
+    order = worst_first(by_pair, better)[:MOST]
+    cells = [
+        {"a": one, "b": other, "value": value}
+        for pair, value in by_pair.items()
+        if np.isfinite(value) and set(pair) <= set(order)
+        for one, other in (pair, pair[::-1])
+    ]
+    size = max(9, min(26, 620 // max(len(order), 1)))
+    side = width or size * len(order)
+    shades = [PALE, WARN] if better == "lower" else [WARN, AFTER]
+    legend = {"title": f"{title} ({better} is better)", "orient": "bottom", "gradientLength": 220, "titleLimit": 400}
+    encoding = {
+        "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
+        "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
+        "color": number("value", scale={"range": shades, "zero": better == "lower"}, legend=legend),
+        "tooltip": [name("a", title="variable"), name("b", title="with"), number("value", title=title, format=".4g")],
+    }
+    square = {"type": "rect", "stroke": GREY, "strokeWidth": 0.3}
+    words = f"Heat map of {len(order)} variables: {title} of each pair"
+    drawn = unit(square, encoding, data=values(cells))
+    return dressed({**drawn, "width": side, "height": side, "description": words})
+
+
+def worst_first(by_pair: Mapping[tuple[str, str], float], better: str) -> list[str]:
+    """Return the variables by the mean over their pairs, the worst first."""
+    found: dict[str, list[float]] = {}
+    for pair, value in by_pair.items():
+        for variable in pair:
+            found.setdefault(variable, []).append(value)
+    sign = -1.0 if better == "lower" else 1.0
+    return sorted(found, key=lambda variable: (sign * float(np.mean(found[variable])), variable))
+
+
+def pair_heat_map(found: Usefulness, *, width: int | None = None) -> Spec:
+    """Draw how much of each association is left: a square per pair, crossed if the two cannot be compared."""
+    variables = found.variables[:DRAWN]
+    titles = _titles(variables)
+    order = [titles[v.name] for v in variables]
+    cells = [
+        {
+            "a": titles[one],
+            "b": titles[other],
+            "utility": pair.utility,
+            "said": "–" if pair.utility is None else f"{pair.utility:.2f}",
+            "test": pair.test,
+            "before": _coefficient(pair.before),
+            "after": _coefficient(pair.after),
+            "reason": pair.reason,
+        }
+        for pair in found.drawn
+        for one, other in ((pair.first, pair.second), (pair.second, pair.first))
+    ]
+    size = max(9, min(26, 620 // max(len(order), 1)))
+    side = width or size * len(order)
+    base = {
+        "x": name("a", sort=order, title=None, axis={"labelAngle": -50, "labelLimit": 150, **BARE}),
+        "y": name("b", sort=order, title=None, axis={"labelLimit": 170, **BARE}),
+        "tooltip": [
+            name("a", title="variable"),
+            name("b", title="with"),
+            name("said", title="utility"),
+            name("reason", title="what happened"),
+            name("test"),
+            name("before", title="original"),
+            name("after", title="protected"),
+        ],
+    }
+    legend = {
+        "title": "utility of the pair (1 is as before)",
+        "orient": "bottom",
+        "gradientLength": 220,
+        "format": ".1f",
+    }
+    colour = number("utility", scale={"domain": [0, 0.5, 1], "range": [WARN, "#e8c9a0", AFTER]}, legend=legend)
+    square = {"type": "rect", "stroke": "white", "strokeWidth": 1}
+    layers = [unit(square, {**base, "color": colour}, transform=[{"filter": "isValid(datum.utility)"}])]
+    if any(cell["utility"] is None for cell in cells):
+        unjudged = [{"filter": "!isValid(datum.utility)"}]
+        cross = {"type": "text", "text": "×", "color": INK, "fontSize": max(8, size - 10)}
+        layers += [unit({**square, "color": PALE}, base, transform=unjudged), unit(cross, base, transform=unjudged)]
+    words = f"Heat map of {len(order)} variables: the utility of each pair from 0 to 1; " + "; ".join(
+        f"{number_}: {outcome}" for outcome, number_ in found.counts
+    )
+    return dressed({"data": values(cells), "layer": layers, "width": side, "height": side, "description": words})
+
+
+def utility_bars(found: Usefulness, *, width: int = 420) -> Spec:
+    """Draw the utility of each variable alone and of its pairs, the least useful first."""
+    variables = found.variables[:DRAWN]
+    titles = _titles(variables)
+    kinds = ["its distribution", "its associations (mean)"]
+    rows = [
+        {"variable": titles[v.name], "of": of, "utility": value, "distance": _coefficient(v.distance), "note": v.note}
+        for v in variables
+        for of, value in zip(kinds, (v.utility, v.pairs), strict=True)
+        if value is not None
+    ]
+    encoding = {
+        "y": name("variable", sort=[titles[v.name] for v in variables], title=None, axis={"labelLimit": 200, **BARE}),
+        "yOffset": name("of", sort=kinds),
+        "x": number("utility", title="utility (1 is as before)", scale={"domain": [0, 1]}),
+        "color": name(
+            "of",
+            scale={"domain": kinds, "range": [BEFORE, AFTER]},
+            legend={"title": None, "orient": "top", "symbolType": "square"},
+        ),
+        "tooltip": [
+            name("variable"),
+            name("of"),
+            number("utility", format=".3f"),
+            name("distance", title="distance between the distributions"),
+            name("note"),
+        ],
+    }
+    words = f"Bars of the utility of {len(variables)} variables, each alone and in the mean of its pairs"
+    rule = unit({"type": "rule", "color": GREY}, {"x": number("x")}, data=values([{"x": 1}]))
+    height = max(26 * len(variables), 60)
+    layers = [unit("bar", encoding, data=values(rows)), rule]
+    return dressed({"layer": layers, "width": width, "height": height, "description": words})
+
+
+def _titles(variables: tuple[VariableUtility, ...]) -> dict[str, str]:
+    """Return what each variable is called; two of the same label go by their names too."""
+    titles = [v.title for v in variables]
+    return {v.name: v.title if titles.count(v.title) == 1 else f"{v.title} ({v.name})" for v in variables}
+
+
+def _coefficient(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

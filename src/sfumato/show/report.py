@@ -12,11 +12,9 @@ from sfumato.compare import plain
 from sfumato.compare.examine.findings import VariableDetail
 from sfumato.data.formats import a_path
 from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
-from sfumato.show import map_plot, plots, usefulness_plots
-from sfumato.show.level_plot import level_plot
-from sfumato.show.markdown import render_markdown
-from sfumato.show.page import render_page, save, save_pictures
-from sfumato.show.pair_map import pair_map
+from sfumato.show import map_plot, plots
+from sfumato.show.page import render_markdown, render_page, save, save_pictures
+from sfumato.show.plots import level_plot, pair_map
 from sfumato.show.summary import PairFigures, Summary, to_json
 from sfumato.show.vega import Spec
 
@@ -67,7 +65,7 @@ def render(summary: Summary, pictures: dict[str, str]) -> str:
     if "score" in pictures:
         live["score"] = plots.score_bars(summary, width="container")
     if summary.detail and summary.detail.usefulness and "pairs" in pictures:
-        live["pairs"] = usefulness_plots.pair_heat_map(summary.detail.usefulness)
+        live["pairs"] = plots.pair_heat_map(summary.detail.usefulness)
     live |= {name: _pair_map(summary, told) for name, told in _by_pair(summary) if name in pictures}
     return render_page(
         "report.html.j2",
@@ -104,13 +102,13 @@ def _charts(summary: Summary) -> dict[str, Callable[[], Spec]]:
         charts["score"] = partial(plots.score_bars, summary)
     useful = summary.detail.usefulness if summary.detail else None
     if useful is not None:
-        charts["usefulness"] = partial(usefulness_plots.utility_bars, useful)
+        charts["usefulness"] = partial(plots.utility_bars, useful)
     if summary.detail and summary.detail.levels:
         charts["levels"] = partial(level_plot, summary.detail.levels)
     if summary.detail and summary.detail.coefficients:
         charts["regressions"] = partial(plots.interval_plot, summary.detail.coefficients)
     if useful is not None and useful.drawn:
-        charts["pairs"] = partial(usefulness_plots.pair_heat_map, useful)
+        charts["pairs"] = partial(plots.pair_heat_map, useful)
     charts |= {name: partial(_pair_map, summary, told) for name, told in _by_pair(summary)}
     return charts | {name: partial(plots.before_and_after, variable) for name, variable in _drawn(summary)}
 

@@ -8,9 +8,9 @@ from sfumato.compare.examine.findings import CoefficientChange, Examination, Pie
 from sfumato.compare.results import Results
 from sfumato.errors import SfumatoError
 from sfumato.measurement import Table
-from sfumato.show.closely import detail_of
 from sfumato.show.grades import CHANGED, is_changed
 from sfumato.show.lines import lines_of
+from sfumato.show.summarise import detail_of
 from sfumato.show.summary import CandidateLine, Detail, MeasureLine, ReleaseVariable
 from sfumato.show.verdict import basis_of, price_of
 

@@ -22,11 +22,24 @@ from sfumato.compare.examine.findings import (
 from sfumato.compare.figures import Figure, numberless
 from sfumato.outcome import Reason, Status
 from sfumato.restoration.findings import Checked
-from sfumato.show.decision import Decision
 
 Grade = Literal["not for", "with care", "coarser", "as before", "not compared"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
 ELSEWHERE = "protected elsewhere"  # the family of a candidate that no method of ours has made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Who approved a release, and of which file; void if the release is another file by now."""
+
+    by: str
+    reasons: tuple[str, ...]
+    signed: str  # UTC
+    candidate: str  # its label
+    file: str
+    sha256: str
+    bounds: tuple[str, ...]  # such as "Reidentification at most 5 %"
+    void: str = ""  # why it does not hold any more
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,18 @@
-"""The summary in a terminal: the verdict, what decides, a few candidates, and the records at risk."""
+"""What the terminal shows of a summary, of candidates side by side and of an audit.
+
+Of a summary these are the verdict, what decides, a few candidates, and the records at risk; of an audit its verdict,
+its routes, examples, and what to do.
+"""
 
 import re
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from sfumato.restoration.findings import Audit, figures
+from sfumato.show.side_by_side import SideBySide
 from sfumato.show.summary import CandidateLine, Change, MeasureLine, Summary
 from sfumato.show.verdict import GOES_OUT
 from sfumato.show.wording import count
@@ -17,6 +23,8 @@ LINES = 34  # of a sweep's results at most; with the messages before them that m
 ADVICE, WARNINGS = 12, 8  # lines of what to change and of what to know, beyond which the report is named
 LARGEST = "largest chance of a "  # how the part of a measure begins that speaks of the single worst case
 TAIL = 8  # characters at the end of a long name that tell candidates apart
+
+_READINGS = {"restores": "restores", "association": "associated", "luck": "luck?", "nothing": ""}
 
 
 def verdict_text(summary: Summary, width: int = 0) -> Text:
@@ -50,7 +58,8 @@ def verdict_text(summary: Summary, width: int = 0) -> Text:
 def _joined(heading: str, sentences: Sequence[str], joint: str, width: int, lines: int) -> str:
     """Join what fits into so many lines of a width, and say how much more the report has.
 
-    >>> _joined("The price: ", ("no value made blank", "coarser: age", "removed: town"), "; ", 40, 2)
+    >>> told = ("no value made blank", "coarser: age", "removed: town, sector, hours of work")
+    >>> _joined("The price: ", told, "; ", 40, 2)
     'The price: no value made blank; coarser: age; 1 more in the report.'
     """
     for number in range(len(sentences), 1, -1):
@@ -298,3 +307,91 @@ def _style(line: CandidateLine) -> str | None:
     if line.chosen:
         return "bold green"
     return None if line.on_frontier else "dim"
+
+
+def figures_table(found: SideBySide) -> Table:
+    """Return every figure of the original and of each candidate."""
+    rows = []
+    for measure in found.measures:
+        lines = [found.original, *found.candidates]
+        texts = [
+            "–" if line is None or measure.key not in line.figures else line.figures[measure.key].text for line in lines
+        ]
+        rows.append((f"{measure.name} {'↓' if measure.better == 'lower' else '↑'}", *texts))
+    return _table(("", "original", *(line.name for line in found.candidates)), rows)
+
+
+def uses_table(found: SideBySide, most: int) -> Table | None:
+    """Return what variables are good for in each candidate; None if all are as before."""
+    rows = [(name, *("removed" if v is None else v.use for v in each)) for name, each in found.uses[:most]]
+    return _table(("variable", *(line.name for line in found.candidates)), rows) if rows else None
+
+
+def pairs_table(found: SideBySide, most: int) -> Table | None:
+    """Return what became of the associations that changed; None if none did."""
+    rows = [(f"{pair.first} – {pair.second}", *pair.became) for pair in found.pairs[:most]]
+    return _table(("pair", *(line.name for line in found.candidates)), rows) if rows else None
+
+
+def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(Text(heading), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def audit_verdict(audit: Audit) -> Text:
+    """Return the sentence that says whether the file keeps what was protected."""
+    return Text(audit.verdict, style="bold green" if audit.passed else "bold red")
+
+
+def routes_table(audit: Audit) -> Table:
+    """Return the routes that were tried, each with its worst variable, in at most 80 columns."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("route", overflow="fold", max_width=30)
+    table.add_column("variable", overflow="fold", max_width=14)
+    for heading in ("values", "restored", "guess"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for route in audit.routes:
+        if route.worst is not None:
+            cells = (route.title, *figures(route), _READINGS[route.worst.reading])
+            table.add_row(*(Text(cell) for cell in cells), style="bold red" if route.alarm else None)
+    return table
+
+
+def evidence_lines(audit: Audit) -> list[str]:
+    """Say of each route that restores which variables it gives back and from what, with examples."""
+    lines = []
+    for route in (route for route in audit.routes if route.alarm):
+        for found in (found for found in route.by_variable if found.alarm):
+            level = " in full" if found.level == "in full" else ""
+            share = f"{found.restored:.1%} of {found.values:,}, guess {found.guess:.1%}"
+            if found.exactly < found.restored:
+                share += f"; {found.exactly:.1%} to the last digit, the others near"
+            lines.append(f"{found.variable}{level} from {' and '.join(found.evidence)}: {share}")
+        for example in route.examples:
+            told = f"record {example.record:,}: {example.variable} ({example.published}) is {example.told}"
+            lines.append(f"  {told}; {example.how}")
+    return lines
+
+
+def nearness(audit: Audit) -> str:
+    """Say when a number counts as restored; nothing where no number was.
+
+    Categories are right or not, so that all that is restored of them is so exactly.
+    """
+    found = [one for route in audit.routes for one in route.by_variable]
+    if not any(one.exactly < one.restored for one in found):
+        return ""
+    return (
+        f"a number or date counts as restored if near: at most {audit.near:.1%} of the records lie between it "
+        "and the true one"
+    )
+
+
+def untried_lines(audit: Audit) -> list[str]:
+    """Say which routes have no figure and why."""
+    return [f"{route.title}: {route.untried}" for route in audit.routes if route.untried]

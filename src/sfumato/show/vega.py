@@ -1,15 +1,17 @@
 """Pictures as plain Vega-Lite: what their specifications share, and the clothes they all wear.
 
 A specification is a dict, so that a report needs no library to build it: the drawing alone is done by vl-convert, or in
-the reader's browser.
+the reader's browser. Altair is for notebooks and the pages of studies.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sfumato.display import visible
+from sfumato.errors import ParameterError
 
 Spec = dict[str, Any]
+
 INK, GREY, PALE, WARN = "#2b2a28", "#b9b5ad", "#e9e5dc", "#a3432b"
 BEFORE, AFTER = "#8a8578", "#0b6e8a"
 FONT = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -119,3 +121,15 @@ def cycled(palette: Sequence[str], n: int) -> list[str]:
 def one_line(text: str) -> str:
     """Write a text on one line."""
     return " ".join(text.split())
+
+
+def altair() -> Any:
+    """Import Altair."""
+    try:
+        import altair as alt
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "pictures in notebooks and the pages of studies need Altair, which is not installed; "
+            "run: pip install 'sfumato[charts]'"
+        ) from None
+    return alt

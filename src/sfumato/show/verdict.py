@@ -680,7 +680,7 @@ def merged_in_words(name: str, merged: Sequence[Merged]) -> str:
     """Say which categories became one, and how many records they are.
 
     >>> merged_in_words("region", [Merged("other", 5, 0.31, (("Opole", 0.1), ("Lubusz", 0.09)))])
-    'merged in region: Opole 10 %, Lubusz 9 % and 3 more are now other (31 %)'
+    'merged in region: Opole 10.0 %, Lubusz 9.0 % and 3 more are now other (31.0 %)'
     """
     told = []
     for one in merged[:GROUPS]:

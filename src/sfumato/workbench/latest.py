@@ -15,13 +15,11 @@ from sfumato.project.candidates import behind
 from sfumato.project.checks import as_stated
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
-from sfumato.show.decision import Decision
-from sfumato.show.summary import Summary, from_json
+from sfumato.show.summary import Decision, Summary, from_json
 from sfumato.workbench.commands import sweep_asked
 from sfumato.workbench.draft import Draft
 
 if TYPE_CHECKING:
-    from sfumato.show.decision import Decision
     from sfumato.workbench.desk import Desk
 
 NEVER = "Nothing has been run yet."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.compare.examine.variables import variable_detail
 from sfumato.compare.live import Live
+from sfumato.compare.naming import steps_of
 from sfumato.composition import Chain
 from sfumato.core import Method
 from sfumato.data.schema import Scenario
@@ -17,7 +18,7 @@ from sfumato.workbench.draft import Draft
 if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate
     from sfumato.data.microdata import Microdata
-    from sfumato.restoration.dependencies import Dependencies
+    from sfumato.restoration.proposals import Dependencies
 
 
 MOST_RECORDS = 100_000  # of a table on which methods are tried out on the page
@@ -158,7 +159,7 @@ def _proposed(desk: Desk, draft: Draft) -> "tuple[Candidate, ...]":
 
 def depends(desk: Desk, draft: Draft) -> "Dependencies":
     """Return what the rest of the table tells of variables that are not linked."""
-    from sfumato.restoration.dependencies import dependencies
+    from sfumato.restoration.proposals import dependencies
 
     return desk.kept("dependencies", of_table(desk, draft), lambda: dependencies(desk.table(draft)))
 

@@ -32,7 +32,7 @@ from sfumato.data.treatment import Treatment
 from sfumato.kernels.groups import classes
 from sfumato.pair import Half
 from sfumato.pair.statistics import Sums
-from sfumato.restoration.dependencies import Dependency, dependencies
+from sfumato.restoration.proposals import Dependency, dependencies
 
 LITTLE = 1 / 3  # of the entropy of the original: with less left, a recoding is named in the verdict
 CLASSES = 20  # of equal size: how much a number is taken to tell at most, so that deciles are not called little
