@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -187,8 +188,17 @@ def helps(folder: Path) -> Iterator[str]:
 
 
 def stub(folder: Path) -> Iterator[str]:
-    """Return the public names, as type checkers read them."""
-    yield from Path(sfumato.__file__).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
+    """Return the public names with their parameters; not where they stand."""
+    for name in sorted(sfumato.__all__):
+        given = getattr(sfumato, name)
+        yield f"{name}{_parameters(given)}"
+
+
+def _parameters(given: Any) -> str:
+    try:
+        return f"({', '.join(signature(given).parameters)})" if callable(given) else ""
+    except ValueError:
+        return "()"
 
 
 def schemas(folder: Path) -> Iterator[str]:
