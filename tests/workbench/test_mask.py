@@ -65,9 +65,9 @@ def test_the_command_and_the_call_ask_for_the_same(fresh: Bench) -> None:
     from sfumato.project.reading import read_bounds
 
     assert read_bounds("--at-most", read["at_most"]) == called["at_most"] == dict(draft.at_most)
-    assert list(read["measure"]) == called["measures"]
-    assert "Reidentification()" in read["measure"] and read["measure"][-1] == draft.uses[0]
-    assert list(read["method"]) == ["MDAV(k=3)"] and read["also_composed"] and read["replicates"] == 2
+    assert list(read["measures"]) == called["measures"]
+    assert "Reidentification()" in read["measures"] and read["measures"][-1] == draft.uses[0]
+    assert list(read["methods"]) == ["MDAV(k=3)"] and read["also_composed"] and read["replicates"] == 2
 
 
 @pytest.mark.parametrize(
