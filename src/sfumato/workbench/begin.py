@@ -6,6 +6,7 @@ from sfumato.data.formats import located
 from sfumato.data.schema_file import schema_of
 from sfumato.errors import FileError, SchemaError
 from sfumato.project.checks import as_stated
+from sfumato.project.options import named
 from sfumato.project.record import Record
 from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
@@ -41,29 +42,22 @@ def begin(folder: Path, file: Path | None, schema: Path | None, **dialect: str |
 
 def _swept(record: Record, desk: Desk) -> Draft:
     """Return the draft of a sweep that was run in the terminal, so that the page goes on with it."""
-    named = tuple(text for text in record.methods if text not in record.whys)
-    own = tuple(path.name for path in desk.folder.iterdir() if path.name in record.elsewhere)
+    own = tuple(text for text in record.methods if text not in record.whys)
+    told = {name: value for name, value in record.settings().items() if name not in named("settled")}
     return Draft(
+        **told,
         source=record.file,
-        encoding=record.encoding,
-        delimiter=record.delimiter,
-        decimal=record.decimal,
         confirmed=True,
         schema=first_schema(desk) or record.schema,
-        own=named,
+        own=own,
         proposed=record.composed,
         breadth=record.breadth,
-        elsewhere=own,
+        elsewhere=tuple(path.name for path in desk.folder.iterdir() if path.name in record.elsewhere),
         uses=record.asked,
         at_most=as_stated(record.at_most),
         at_least=record.at_least,
         population=record.population,
         replicates=record.replicates,
-        choose=record.choose,
-        keep_order=record.keep_order,
-        keep_weights=record.keep_weights,
-        keep_households=record.keep_households,
-        despite_audit=record.despite_audit,
     )
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from sfumato.project.options import DIALECT
 from sfumato.workbench.desk import SCHEMA, Desk, stamp
 from sfumato.workbench.draft import Draft
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from sfumato.compare.recodings import Recodings
     from sfumato.core import Measure, Method
 
-KEPT = ("keep_order", "keep_weights", "keep_households", "despite_audit")
+BOUNDS = ("at_most", "at_least")
 
 
 def reading(draft: Draft) -> list[str]:
@@ -27,7 +28,7 @@ def _file(draft: Draft) -> str:
 
 def _dialect(draft: Draft) -> list[str]:
     words = []
-    for option in ("encoding", "delimiter", "decimal"):
+    for option in DIALECT:
         said = getattr(draft, option)
         words += [f"--{option}", said] if said else []
     return words
@@ -41,7 +42,7 @@ def of_table(desk: Desk, draft: Draft) -> str:
 def read_call(draft: Draft, schema: str | None = SCHEMA) -> str:
     """Return the call that reads the file in Python."""
     said = [repr(draft.source), *([repr(schema)] if schema else [])]
-    said += [f"{o}={getattr(draft, o)!r}" for o in ("encoding", "delimiter", "decimal") if getattr(draft, o)]
+    said += [f"{o}={getattr(draft, o)!r}" for o in DIALECT if getattr(draft, o)]
     return f"sfumato.read({', '.join(said)})"
 
 
@@ -103,20 +104,16 @@ def sweep_asked(desk: Desk, draft: Draft) -> dict[str, Any]:
     if draft.uses:
         usual = [repr(one.measure) for one in usual_measures(desk, draft)]
         asked["measures"] = list(dict.fromkeys([*usual, *draft.uses]))
-    for side in ("at_most", "at_least"):
+    for side in BOUNDS:
         if getattr(draft, side):
             asked[side] = {_briefly(name, desk, draft): bound for name, bound in getattr(draft, side).items()}
     if draft.population is not None:
         asked["population"] = draft.population
     if draft.elsewhere:
         asked["candidates"] = list(draft.elsewhere)
-    if draft.replicates != Draft.replicates:
-        asked["replicates"] = draft.replicates
-    asked |= {name: True for name in KEPT if getattr(draft, name)}
-    if draft.choose is not None:
-        asked["choose"] = draft.choose
-    asked["out"] = "."
-    return asked | {o: getattr(draft, o) for o in ("encoding", "delimiter", "decimal") if getattr(draft, o)}
+    rest = {name: value for name, value in draft.given().items() if name not in (*asked, "breadth", *BOUNDS)}
+    dialect = {name: rest.pop(name) for name in DIALECT if name in rest}
+    return asked | rest | {"out": "."} | dialect
 
 
 def _briefly(name: str, desk: Desk, draft: Draft) -> str:

@@ -13,6 +13,7 @@ from sfumato.project import decision as decisions
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
 from sfumato.project.checks import as_stated
+from sfumato.project.options import named
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
 from sfumato.show.summary import Decision, Summary, from_json
@@ -180,8 +181,7 @@ def _other_wishes(draft: Draft, record: Record) -> str:
             return f"The bounds were changed after the last run{_from_to(by_key(then), by_key(now))}."
     if draft.choose != record.choose:
         return "Another candidate was chosen after the last run."
-    kept = ("keep_order", "keep_weights", "keep_households", "despite_audit")
-    if any(getattr(draft, name) != getattr(record, name) for name in kept):
+    if any(getattr(draft, name) != getattr(record, name) for name in named("release")):
         return "What is done before a release was changed after the last run."
     return ""
 
