@@ -7,8 +7,6 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from sfumato.arguments import LARGEST, TEXT, YES_OR_NO, entries, require, require_bounds, require_number, require_whole
-from sfumato.data.formats import a_path
 from sfumato.data.sample_size import FEWEST, SAMPLED
 from sfumato.project.reading import OnUndeclared
 
@@ -177,6 +175,9 @@ class SweepOptions:
     )
 
     def __post_init__(self) -> None:
+        from sfumato.arguments import entries, require_bounds  # they load numpy, which the help does without
+        from sfumato.data.formats import a_path
+
         for name, (kind, words) in SEVERAL.items():
             object.__setattr__(self, name, entries("sweep", kind, words, **{name: getattr(self, name)}))
         for name in ("at_most", "at_least"):
@@ -187,6 +188,8 @@ class SweepOptions:
         object.__setattr__(self, "out", a_path(self.out))
 
     def _check(self, name: str, default: Any, least: int | None) -> None:
+        from sfumato.arguments import LARGEST, TEXT, YES_OR_NO, require, require_number, require_whole
+
         given = {name: getattr(self, name)}
         if isinstance(default, bool):
             require("sweep", bool, YES_OR_NO, **given)
