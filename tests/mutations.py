@@ -6,6 +6,8 @@ alone, and so is what only assures, such as ``strict=True``. The tests are those
 most, the shortest first, until five minutes of processor time are full (``--minutes``); of these a mutant gets the
 shortest that take ``--each`` seconds in all. Which test executes which line is traced in the first minutes of a run.
 
+The tests of ``make test`` come first; what only slower ones notice is counted apart.
+
 A mutant that no test notices is looked at by a person: it gets a test, or is listed in ``same_programs.toml`` with the
 reason why no test can tell it from the program. Run by hand, on a quiet machine: 200 mutants take ten minutes.
 """
@@ -38,6 +40,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from tiers import kinds_of
 
 PROJECT = Path(__file__).resolve().parents[1]
 SAME = Path(__file__).with_name("same_programs.toml")
@@ -641,16 +645,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return report(drawn, workshop, tests, options.each)
 
 
+def _slow(test: str) -> bool:
+    """Tell whether ``make test`` leaves a test to ``make test-all``."""
+    path, _, name = test.removeprefix("tests/").partition("::")
+    return bool(kinds_of(path, name))
+
+
 def report(drawn: Sequence[Mutation], workshop: Workshop, tests: dict[str, Cost], each: float) -> int:
     """Try the mutations, print what became of each, and the shares by folder."""
     listed, begin = same_programs(), time.monotonic()
     tally: dict[str, list[str]] = {}
     told = []
+    fast = {test: cost for test, cost in tests.items() if not _slow(test)}
     for one in drawn:
-        by = workshop.noticed_by(one, tests, each)
+        by = workshop.noticed_by(one, fast, each)
+        late = not by
+        by = by or workshop.noticed_by(one, {test: cost for test, cost in tests.items() if test not in fast}, each)
         source = (PROJECT / one.path).read_text(encoding="utf-8")
         why = "" if by else reason(one, listed, source)
-        outcome = "noticed" if by else "same program" if why else "survived"
+        outcome = ("late" if late else "noticed") if by else "same program" if why else "survived"
         folder = one.path.split("/")[2]
         tally.setdefault(folder, []).append(outcome)
         untested = "" if by or covering(one, tests) else ", executed by no test"
@@ -660,13 +673,13 @@ def report(drawn: Sequence[Mutation], workshop: Workshop, tests: dict[str, Cost]
         )
         told.append({**asdict(one), "text": "", "outcome": outcome, "by": by})
     (workshop.folder / "outcomes.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
-    print(f"\n{'folder':14} {'drawn':>6} {'noticed':>8} {'same':>6} {'survived':>9} {'of all':>8} {'of others':>10}")
+    print(
+        f"\n{'folder':14} {'drawn':>6} {'make test':>9} {'slow':>6} {'same':>6} {'survived':>9} {'of others':>10} {'fast':>8}"
+    )
     for folder, outcomes in [*sorted(tally.items()), ("all", [o for of in tally.values() for o in of])]:
-        noticed, same, survived = (outcomes.count(o) for o in ("noticed", "same program", "survived"))
-        shares = (noticed / max(noticed + rest, 1) for rest in (same + survived, survived))
-        print(
-            f"{folder:14} {len(outcomes):6} {noticed:8} {same:6} {survived:9} {next(shares):8.1%} {next(shares):10.1%}"
-        )
+        noticed, late, same, survived = (outcomes.count(o) for o in ("noticed", "late", "same program", "survived"))
+        whole, quick = (share / max(noticed + late + survived, 1) for share in (noticed + late, noticed))
+        print(f"{folder:14} {len(outcomes):6} {noticed:9} {late:6} {same:6} {survived:9} {whole:10.1%} {quick:8.1%}")
     print(f"{time.monotonic() - begin:.0f} s")
     return 0
 
