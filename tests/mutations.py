@@ -674,7 +674,8 @@ def report(drawn: Sequence[Mutation], workshop: Workshop, tests: dict[str, Cost]
         told.append({**asdict(one), "text": "", "outcome": outcome, "by": by})
     (workshop.folder / "outcomes.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     print(
-        f"\n{'folder':14} {'drawn':>6} {'make test':>9} {'slow':>6} {'same':>6} {'survived':>9} {'of others':>10} {'fast':>8}"
+        f"\n{'folder':14} {'drawn':>6} {'make test':>9} {'slow':>6} {'same':>6} {'survived':>9} {'of others':>10}"
+        f" {'fast':>8}"
     )
     for folder, outcomes in [*sorted(tally.items()), ("all", [o for of in tally.values() for o in of])]:
         noticed, late, same, survived = (outcomes.count(o) for o in ("noticed", "late", "same program", "survived"))
