@@ -1,9 +1,14 @@
 """The page on the shape of the project is short, and leads to files that exist; so do the pages for engineers."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+from sfumato import registry
+from sfumato.testing import checks
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -17,7 +22,7 @@ ENGINEERS = [
 ]
 MOST_WORDS = 1_600
 NAMED = re.compile(r"`(?:src/sfumato/)?([\w./-]+(?:\.py|\.pyi|\.toml|\.md|\.txt)|(?:tests/|\w+/)[\w/]*)`")
-EXAMPLES = {"schema.toml", "poverty.py", "test_poverty.py", "release/", "workbench/screens/NAME.py"}  # of users, of nobody
+EXAMPLES = {"schema.toml", "release/", "workbench/screens/NAME.py", "build/wheel/dist"}  # of users, of nobody, made
 
 
 def lacking(text: str) -> list[str]:
@@ -43,3 +48,17 @@ def test_the_page_is_read_in_ten_minutes() -> None:
 def test_every_link_of_the_page_leads_somewhere() -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text(encoding="utf-8")):
         assert (ROOT / link).exists(), link
+
+
+def test_the_measure_that_is_printed_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    printed = ModuleType("mean_shift")
+    monkeypatch.setitem(sys.modules, "mean_shift", printed)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), vars(printed))
+    try:
+        for check in checks(printed.MeanShift):
+            check()
+    finally:
+        registry.MEASURES.pop("MeanShift")  # it is none of the catalogue
