@@ -659,11 +659,11 @@ def report(drawn: Sequence[Mutation], workshop: Workshop, tests: dict[str, Cost]
     fast = {test: cost for test, cost in tests.items() if not _slow(test)}
     for one in drawn:
         by = workshop.noticed_by(one, fast, each)
-        late = not by
+        slowly = not by
         by = by or workshop.noticed_by(one, {test: cost for test, cost in tests.items() if test not in fast}, each)
         source = (PROJECT / one.path).read_text(encoding="utf-8")
         why = "" if by else reason(one, listed, source)
-        outcome = ("late" if late else "noticed") if by else "same program" if why else "survived"
+        outcome = ("late" if slowly else "noticed") if by else "same program" if why else "survived"
         folder = one.path.split("/")[2]
         tally.setdefault(folder, []).append(outcome)
         untested = "" if by or covering(one, tests) else ", executed by no test"
