@@ -275,7 +275,7 @@ def test_a_table_that_gives_values_back_is_not_written_unless_it_is_wanted(surve
 
 
 def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
-    from sfumato.cli.options import LARGE, affordable
+    from sfumato.project.comparison import LARGE, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "ProbabilisticLinkage"])
@@ -284,7 +284,7 @@ def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
 
 
 def test_many_variables_are_told_apart_by_a_tree_unless_asked_otherwise() -> None:
-    from sfumato.cli.options import WIDE, affordable
+    from sfumato.project.comparison import WIDE, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "PropensityUtility"])
