@@ -221,7 +221,7 @@ def test_json_of_inspect_and_protect(survey: Path, tmp_path: Path) -> None:
 def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    demo = importlib.import_module("sfumato.cli.demo")
+    demo = importlib.import_module("sfumato.cli.sweep")
     monkeypatch.setattr(demo, "HOUSEHOLDS", 60)
     monkeypatch.setattr(demo, "BOUNDS", ("Reidentification=30%", "ExposedAmounts=0%"))  # few persons, so few may hide
     result = run("demo", "--out", tmp_path / "demo", "--workers", 1)

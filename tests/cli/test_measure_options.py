@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.cli import outcome
+from sfumato.cli import sweep as sweep_command
 from sfumato.project import carry_out as carrying_out
 from sfumato.project.plan import Plan
 from sfumato.project.reading import of_population, read_measures
@@ -20,7 +20,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Plans of sweeps, which are not carried out."""
     kept: list[Plan] = []
     monkeypatch.setattr(carrying_out, "carry_out", lambda plan, **_: kept.append(plan))
-    monkeypatch.setattr(outcome, "finish", lambda *_, **__: None)
+    monkeypatch.setattr(sweep_command, "finish", lambda *_, **__: None)
     return kept
 
 

@@ -140,7 +140,6 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     """Print a verdict, the figures that decide, or those that were asked for, and where the rest is."""
     from rich.text import Text
 
-    from sfumato.cli.outcome import print_cautions
     from sfumato.show.terminal import audit_verdict, deciding_table, pair_table, records_table, verdict_text
 
     out = console()
@@ -163,7 +162,7 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     for reason, names in summary.uncomputed:
         if some := [summary_name for summary_name in names if summary_name in _names(summary, deciding)]:
             out.print(Text(f"not computed: {', '.join(some)}: {reason}", style="dim"))
-    print_cautions(summary, CAUTIONS)
+    _print_cautions(summary, CAUTIONS)
     table = records_table(summary, records) if records else None
     if table is not None:
         out.print(Text("\nrecords most at risk (row numbers of the original, from 1)\n", style="bold"))
@@ -174,6 +173,16 @@ def _print(summary: "Summary", records: int, deciding: "Collection[str]", page: 
     if page is None:
         more = f"{hidden} more figures, " if hidden else ""
         out.print(Text(f"{more}variables, pairs and all warnings: --report FOLDER or --json", style="dim"))
+
+
+def _print_cautions(summary: "Summary", most: int) -> None:
+    """Print what the figures do not say: the first few, cut to three lines each."""
+    from rich.text import Text
+
+    from sfumato.show.terminal import some_of
+
+    for caution in some_of(summary.cautions, console().width, most):
+        console().print(Text(caution, style="yellow"))
 
 
 def _names(summary: "Summary", keys: "Collection[str]") -> set[str]:
