@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sfumato.cli import sweep as sweep_command
-from sfumato.project import carry_out as carrying_out
+from sfumato.project import sweep as sweeping
 from sfumato.project.plan import Plan
 from sfumato.project.reading import of_population, read_measures
 from small_survey import run, write_schema, write_survey
@@ -19,7 +19,7 @@ from small_survey import run, write_schema, write_survey
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Plans of sweeps, which are not carried out."""
     kept: list[Plan] = []
-    monkeypatch.setattr(carrying_out, "carry_out", lambda plan, **_: kept.append(plan))
+    monkeypatch.setattr(sweeping, "carry_out", lambda plan, **_: kept.append(plan))
     monkeypatch.setattr(sweep_command, "finish", lambda *_, **__: None)
     return kept
 

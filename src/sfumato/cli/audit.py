@@ -69,7 +69,7 @@ def audit(
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
     from sfumato.project.comparison import audit_files
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
 
     found = audit_files(
         original,

@@ -90,7 +90,7 @@ def compare(
     Example: `sfumato compare census.csv protected.csv --records 10 --report comparison`
     """
     from sfumato.project.comparison import compare_files
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
     from sfumato.show.summary import to_json
 
     found = compare_files(

@@ -7,7 +7,8 @@ import typer
 
 from sfumato.cli.options import Json, Workers, command_line, print_json, tell
 from sfumato.errors import ParameterError
-from sfumato.project.settle import make_folder, workers_or_default
+from sfumato.project.folder import make_folder
+from sfumato.project.options import workers_or_default
 
 
 def study(

@@ -18,9 +18,8 @@ from sfumato.cli.options import (
     say,
     with_options,
 )
-from sfumato.project.options import DEFAULTS
-from sfumato.project.settle import make_folder, remembered_seed
-from sfumato.project.tell import unheard
+from sfumato.project.folder import make_folder, remembered_seed
+from sfumato.project.options import DEFAULTS, unheard
 
 if TYPE_CHECKING:
     from sfumato.project.plan import Plan
@@ -64,7 +63,7 @@ def sweep(
     Example: `sfumato sweep census.csv --schema schema.toml --at-most "Reidentification=5%" --out sweep`
     """
     from sfumato.project.options import SweepOptions
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
     from sfumato.project.sweep import swept
 
     plan, summary = swept(

@@ -10,9 +10,8 @@ from sfumato.arguments import TEXT, YES_OR_NO, entries, require, require_bounds,
 from sfumato.data.formats import a_path
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import NotApplicable, ParameterError
-from sfumato.project.options import DIALECT
+from sfumato.project.options import DIALECT, Tell, unheard
 from sfumato.project.reading import bounds_by_name, of_population, read_measures, refuse_unknown
-from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.measurement import Measurement
     from sfumato.pair import Pair
     from sfumato.pair.random_order import RandomOrder
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
     from sfumato.restoration.findings import Audit, Checked
     from sfumato.show.summary import Summary
 
@@ -125,7 +124,7 @@ def compare_files(
     (['InformationLoss()'], True)
     """
     from sfumato.data.parts import is_in_parts
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
 
     who = "compare_files"
     require(who, bool, YES_OR_NO, unmatched=unmatched, details=details, bars=bars)
@@ -364,7 +363,7 @@ def _compared_in_parts(
     from sfumato.data.parts import scan
     from sfumato.engine import Engine
     from sfumato.pair import Pair
-    from sfumato.project.protected_parts import beside_original, scan_protected
+    from sfumato.project.tables import beside_original, scan_protected
 
     with Engine(engine, store=store, memory=memory, progress=watch) as where:
         before = scan(original, asked.schema, executor=where.executor)
@@ -489,8 +488,7 @@ def _both_in_parts(
     from sfumato.data.parts import is_in_parts
     from sfumato.pair.random_order import RandomOrder
     from sfumato.project.in_parts import scan_table
-    from sfumato.project.protected_parts import place_of, scan_protected
-    from sfumato.project.tables import left_out_of, order_told
+    from sfumato.project.tables import left_out_of, order_told, place_of, scan_protected
 
     for path in (original, protected):
         if not is_in_parts(path):
