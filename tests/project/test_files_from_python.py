@@ -56,7 +56,10 @@ def test_a_comparison_is_that_of_the_command(survey: Path, schema: Path, masked:
     assert found.figures == figures and list(figures) == ["InformationLoss()"]
     assert found.summary.verdict == told.verdict and found.summary.sentence == told.sentence
     assert found.summary.cautions == told.cautions and found.summary.variables == told.variables
-    assert found.summary.run.command == f"sfumato.compare_files({str(survey)!r}, {str(masked)!r})"
+    again = "measures=['InformationLoss()'], at_most={'InformationLoss': 1.0}"
+    assert found.summary.run.command == (
+        f"sfumato.compare_files({str(survey)!r}, {str(masked)!r}, schema={str(schema)!r}, {again})"
+    )
     own = sfumato.InformationLoss().evaluate(sfumato.read(survey, schema), sfumato.read(masked, schema))
     assert figures["InformationLoss()"] == own.value > 1
     assert found.kept is False and not found.passed and done.exit_code == 1

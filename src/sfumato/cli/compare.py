@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     print_json,
     say,
 )
-from sfumato.project.comparison import Audience
+from sfumato.project.options import Audience
 from sfumato.project.reading import read_bounds
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from sfumato.cli.options import (
     say,
     with_options,
 )
-from sfumato.project.folder import make_folder, remembered_seed
 from sfumato.project.options import DEFAULTS, unheard
 
 if TYPE_CHECKING:
@@ -232,6 +231,7 @@ def demo(
     from sfumato.data.samples import household_survey
     from sfumato.data.schema import Scenario
     from sfumato.data.schema_file import write_schema
+    from sfumato.project.folder import make_folder, remembered_seed
 
     make_folder(out)
     survey, schema = out / "survey.csv", out / "schema.toml"

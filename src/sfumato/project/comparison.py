@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato.arguments import TEXT, YES_OR_NO, entries, require, require_bounds, require_number, require_whole
 from sfumato.data.formats import a_path
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import NotApplicable, ParameterError
-from sfumato.project.options import DIALECT, Tell, unheard
+from sfumato.project.options import DIALECT, Audience, Tell, called_by, unheard
 from sfumato.project.reading import bounds_by_name, of_population, read_measures, refuse_unknown
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sfumato.restoration.findings import Audit, Checked
     from sfumato.show.summary import Summary
 
-Audience = Literal["internal", "external"]
 LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
 WIDE = 10  # variables up to which a propensity model of second order is tried unasked
 SHOWN = 8  # measures that come first where none decides
@@ -166,8 +165,25 @@ def compare_files(
         audience=audience,
         details=details or report is not None,
         bars=bars,
-        command=f"sfumato.compare_files({str(before)!r}, {str(after)!r})" if command is None else command,
+        command=_call(before, after, asked, records) if command is None else command,
     )
+
+
+def _call(original: Path, protected: Path, asked: _Asked, records: int) -> str:
+    """Write the call that compares two files in memory, for the report."""
+    told = {
+        "schema": asked.schema,
+        "protected_schema": asked.protected_schema,
+        "unmatched": asked.unmatched or None,
+        "measures": None if asked.measures is None else tuple(asked.measures),
+        "at_most": asked.at_most or None,
+        "at_least": asked.at_least or None,
+        "population": asked.population,
+        "records": records or None,
+        "seed": asked.seed or None,
+        **asked.dialect,
+    }
+    return called_by("compare_files", original, protected, **told)
 
 
 def _compared(

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.arguments import LARGEST, TEXT, YES_OR_NO, entries, require, require_bounds, require_number, require_whole
 from sfumato.data.formats import a_path
@@ -16,6 +16,7 @@ from sfumato.data.sample_size import FEWEST, SAMPLED
 from sfumato.project.reading import OnUndeclared
 
 MAX_BREADTH = 3
+Audience = Literal["internal", "external"]  # of a report
 Tell = Callable[[str], None]  # messages that are no results: who runs a sweep says where they go
 GUESSABLE = 2**40  # seeds below are tried out in no time
 
@@ -249,6 +250,24 @@ def options_of(who: str, given: Mapping[str, Any]) -> SweepOptions:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{hint}")
     return SweepOptions(**given)
+
+
+def called_by(name: str, *files: Path, **told: Any) -> str:
+    """Write a call of a function of Sfumato, without what was left as it is by default.
+
+    >>> called_by("sweep", Path("a.csv"), schema=None, at_most={"Reidentification": 0.05}, measures=("IL1s",))
+    "sfumato.sweep('a.csv', at_most={'Reidentification': 0.05}, measures=['IL1s'])"
+    """
+    given = (f"{option}={_written(value)}" for option, value in told.items() if value is not None)
+    return f"sfumato.{name}({', '.join((*map(_written, files), *given))})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_written(key)}: {bound!r}' for key, bound in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return repr(str(value)) if isinstance(value, Path) or hasattr(value, "about") else repr(value)
 
 
 def unheard(message: str) -> None:

@@ -1,6 +1,6 @@
 """A whole sweep: planned, carried out, told and written, as ``sfumato sweep`` does it, from Python."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from inspect import Parameter, Signature, signature
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.arguments import TEXT, YES_OR_NO, require
 from sfumato.data.formats import a_path
-from sfumato.project.options import DEFAULTS, MAX_BREADTH, SweepOptions, Tell, options_of, unheard
+from sfumato.project.options import DEFAULTS, MAX_BREADTH, SweepOptions, Tell, called_by, options_of, unheard
 
 if TYPE_CHECKING:
     from sfumato.compare.examine import Examination, ProtectedTable
@@ -51,7 +51,7 @@ def sweep(
 
     def called(plan: "Plan") -> str:
         where = {"engine": engine, "memory": memory}
-        return _called(plan.file, {"schema": schema, **asked.given(), **where, "seed": plan.seed})
+        return called_by("sweep", plan.file, **{"schema": schema, **asked.given(), **where, "seed": plan.seed})
 
     _, summary = swept(
         file, schema, asked, engine=engine, memory=memory, tell=tell, watch=watch, bars=bars, command=called
@@ -99,20 +99,6 @@ def _parameters() -> Signature:
 
 
 sweep.__signature__ = _parameters()  # type: ignore[attr-defined]
-
-
-def _called(file: Path, told: Mapping[str, Any]) -> str:
-    """Write the call, without what was left as it is by default."""
-    words = [_written(file), *(f"{name}={_written(value)}" for name, value in told.items() if value is not None)]
-    return f"sfumato.sweep({', '.join(words)})"
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_written(key)}: {bound!r}' for key, bound in value.items())}}}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_written, value))}]"
-    return repr(str(value)) if isinstance(value, Path) or hasattr(value, "about") else repr(value)
 
 
 def carry_out(
