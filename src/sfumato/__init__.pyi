@@ -92,6 +92,9 @@ from .methods.weight_masking import WeightMasking as WeightMasking
 from .outcome import Reason as Reason
 from .outcome import Status as Status
 from .project.closely import look as look
+from .project.comparison import ComparedFiles as ComparedFiles
+from .project.comparison import audit_files as audit_files
+from .project.comparison import compare_files as compare_files
 from .project.options import SweepOptions as SweepOptions
 from .project.protect import ProtectedFile as ProtectedFile
 from .project.protect import protect_file as protect_file

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato.cli import outcome
-from sfumato.project import carry_out as carrying_out
+from sfumato.cli import sweep as sweep_command
+from sfumato.project import sweep as sweeping
 from sfumato.project.plan import Plan
 from small_survey import run
 
@@ -48,8 +48,8 @@ def test_what_composed_candidates_do_goes_with_the_plan(tmp_path: Path, monkeypa
     sfumato.write(survey, tmp_path / "survey.csv")
     sfumato.write_schema(survey.schema, tmp_path / "schema.toml")
     plans: list[Plan] = []
-    monkeypatch.setattr(carrying_out, "carry_out", lambda plan, **_: plans.append(plan))
-    monkeypatch.setattr(outcome, "finish", lambda *_, **__: None)
+    monkeypatch.setattr(sweeping, "carry_out", lambda plan, **_: plans.append(plan))
+    monkeypatch.setattr(sweep_command, "finish", lambda *_, **__: None)
     words = ["sweep", tmp_path / "survey.csv", "--schema", tmp_path / "schema.toml", "--out", tmp_path / "out"]
     assert run(*words, "--at-most", "KAnonymity=0%").exit_code == 0
     assert run(*words, "--method", "MDAV(3)").exit_code == 0

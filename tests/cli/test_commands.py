@@ -221,7 +221,7 @@ def test_json_of_inspect_and_protect(survey: Path, tmp_path: Path) -> None:
 def test_the_demo_goes_all_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    demo = importlib.import_module("sfumato.cli.demo")
+    demo = importlib.import_module("sfumato.cli.sweep")
     monkeypatch.setattr(demo, "HOUSEHOLDS", 60)
     monkeypatch.setattr(demo, "BOUNDS", ("Reidentification=30%", "ExposedAmounts=0%"))  # few persons, so few may hide
     result = run("demo", "--out", tmp_path / "demo", "--workers", 1)
@@ -275,7 +275,7 @@ def test_a_table_that_gives_values_back_is_not_written_unless_it_is_wanted(surve
 
 
 def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
-    from sfumato.cli.options import LARGE, affordable
+    from sfumato.project.comparison import LARGE, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "ProbabilisticLinkage"])
@@ -284,7 +284,7 @@ def test_many_records_leave_out_what_takes_long_unless_asked_for() -> None:
 
 
 def test_many_variables_are_told_apart_by_a_tree_unless_asked_otherwise() -> None:
-    from sfumato.cli.options import WIDE, affordable
+    from sfumato.project.comparison import WIDE, affordable
     from sfumato.project.reading import read_measures
 
     measures = read_measures(["InformationLoss", "PropensityUtility"])

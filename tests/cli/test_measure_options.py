@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.cli import outcome
-from sfumato.project import carry_out as carrying_out
+from sfumato.cli import sweep as sweep_command
+from sfumato.project import sweep as sweeping
 from sfumato.project.plan import Plan
 from sfumato.project.reading import of_population, read_measures
 from small_survey import run, write_schema, write_survey
@@ -19,8 +19,8 @@ from small_survey import run, write_schema, write_survey
 def plans(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Plans of sweeps, which are not carried out."""
     kept: list[Plan] = []
-    monkeypatch.setattr(carrying_out, "carry_out", lambda plan, **_: kept.append(plan))
-    monkeypatch.setattr(outcome, "finish", lambda *_, **__: None)
+    monkeypatch.setattr(sweeping, "carry_out", lambda plan, **_: kept.append(plan))
+    monkeypatch.setattr(sweep_command, "finish", lambda *_, **__: None)
     return kept
 
 

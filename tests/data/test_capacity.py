@@ -9,7 +9,7 @@ import pytest
 
 from sfumato import MDAV, Experiment, InformationLoss, LackOfMemory, Microdata, read
 from sfumato.data import capacity
-from sfumato.project.settle import workers_or_default
+from sfumato.project.options import workers_or_default
 from small_survey import run
 
 MEMINFO = "MemTotal: 9000000 kB\nMemAvailable:    8000000 kB\n"

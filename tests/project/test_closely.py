@@ -15,7 +15,7 @@ from sfumato.compare.experiment import Experiment
 from sfumato.compare.seeds import generator
 from sfumato.errors import DataError, FileError, ParameterError
 from sfumato.project.closely import look, swept
-from sfumato.project.lock import held
+from sfumato.project.folder import held
 from sfumato.project.plan import planned
 from sfumato.project.progress import Progress
 from sfumato.project.record import STORE, Record

@@ -12,7 +12,7 @@ import pytest
 import sfumato
 from sfumato.errors import FileError, NotApplicable, ParameterError
 from sfumato.project.decision import read, sign
-from sfumato.project.lock import held
+from sfumato.project.folder import held
 from sfumato.show.summary import from_json
 from small_survey import run
 

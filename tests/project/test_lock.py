@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from sfumato.errors import FileError
+from sfumato.project.folder import held, is_locked, refuse_running, running
 from sfumato.project.in_parts import engine_for
-from sfumato.project.lock import held, is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 
 HOLD = """
 import sys, pathlib
-from sfumato.project.lock import held
+from sfumato.project.folder import held
 from sfumato.project.progress import recorded
 folder = pathlib.Path(sys.argv[1])
 with held(folder), recorded(folder):

@@ -7,7 +7,7 @@ import pytest
 import sfumato
 from register import write_register
 from sfumato.errors import FileError
-from sfumato.project.place import refuse_place
+from sfumato.project.folder import refuse_place
 from small_survey import run, write_survey
 
 BOUND = ("--at-most", "KAnonymity(2)=100%", "--method", "Rounding(10)", "--workers", 1, "--no-bootstrap")

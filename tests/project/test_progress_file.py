@@ -12,9 +12,9 @@ from sfumato.compare.examine import PIECES
 from sfumato.compare.experiment import Experiment
 from sfumato.errors import FileError
 from sfumato.project import progress as module
-from sfumato.project.carry_out import carry_out
 from sfumato.project.plan import Plan, planned
 from sfumato.project.progress import Progress, Recorder, recorded
+from sfumato.project.sweep import carry_out
 from waiting import PATIENCE
 
 

@@ -63,7 +63,7 @@ def test_both_scripts_make_the_release_of_a_survey_again(tmp_path: Path) -> None
         out=out,
         workers=1,
     )
-    from sfumato.project.carry_out import carry_out
+    from sfumato.project.sweep import carry_out
 
     summary = carry_out(plan)
     assert summary.verdict.publish and summary.chosen is not None and "p=0.2" in summary.chosen.label
@@ -98,7 +98,7 @@ def test_names_that_a_shell_would_obey_are_only_names(tmp_path: Path) -> None:
         out=tmp_path / "out",
         workers=1,
     )
-    from sfumato.project.carry_out import carry_out
+    from sfumato.project.sweep import carry_out
 
     assert carry_out(plan).verdict.publish
     check(shell_script(plan), ["sh"], tmp_path / "shell", data, tmp_path / "out" / "release")

@@ -7,7 +7,7 @@ import pytest
 
 import sfumato
 from sfumato.errors import FileError, ParameterError
-from sfumato.project.lock import held
+from sfumato.project.folder import held
 from sfumato.project.progress import Progress
 from sfumato.show.summary import from_json
 from small_survey import run

@@ -9,6 +9,7 @@ from sfumato import household_survey
 from sfumato.data.schema_file import schema_text
 from sfumato.project import plan as planning
 from sfumato.project.plan import planned, wider
+from sfumato.project.sweep import carry_out
 
 
 def surveyed(folder: Path) -> tuple[Path, Path]:
@@ -40,8 +41,6 @@ def test_not_where_all_were_composed_or_methods_were_named(tmp_path: Path) -> No
 
 
 def test_a_sweep_that_fails_tries_them_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.project import carry_out
-
     file, schema = surveyed(tmp_path)
     asked: list[int] = []
 
@@ -54,7 +53,7 @@ def test_a_sweep_that_fails_tries_them_and_says_so(tmp_path: Path, monkeypatch: 
     plan = planned(file, schema, at_most={"Reidentification": 0.0}, out=tmp_path / "out", seed=1)
     heard: list[str] = []
     few = replace(plan, methods=plan.methods[:1], replicates=1, bootstrap=False, workers=1)
-    summary = carry_out.carry_out(few, tell=heard.append)
+    summary = carry_out(few, tell=heard.append)
     assert asked == [1] and summary.verdict.publish is False
     assert len(summary.candidates) == 2
     assert "none of 1 can be published: 1 more are tried, as --breadth 3 does" in heard

@@ -228,8 +228,8 @@ def test_the_original_is_measured_and_what_it_keeps_asks_for_nothing(tmp_path: P
 
 def test_the_originals_figures_are_where_a_sweep_finds_them(fresh: Bench) -> None:
     from sfumato.compare.experiment import Experiment
-    from sfumato.project.settle import remembered_seed
-    from sfumato.project.tell import unheard
+    from sfumato.project.folder import remembered_seed
+    from sfumato.project.options import unheard
 
     found = bounding.original(fresh.desk, fresh.draft)
     data = fresh.desk.table(fresh.draft)

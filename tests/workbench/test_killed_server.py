@@ -15,7 +15,7 @@ import pytest
 from pages import Running, served, write_demo
 
 import sfumato
-from sfumato.project.lock import running as holder
+from sfumato.project.folder import running as holder
 from sfumato.workbench.desk import Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest

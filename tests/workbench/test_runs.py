@@ -13,7 +13,7 @@ from swept import begun
 
 from sfumato.compare.results import Results
 from sfumato.errors import FileError
-from sfumato.project.lock import running
+from sfumato.project.folder import running
 from sfumato.project.record import Record
 from sfumato.workbench.desk import Desk
 from waiting import until

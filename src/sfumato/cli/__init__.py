@@ -1,4 +1,4 @@
-"""The command line, one file per command: parse, call, print. Nothing heavy is imported until a command runs."""
+"""The command line: parse, call, print. Nothing heavy is imported until a command runs."""
 
 from sfumato.cli.app import app, main
 

@@ -1,10 +1,12 @@
-"""The commands put together, the help that teaches, and what every command does with errors."""
+"""The commands put together, the help that teaches, and what every command does with errors and signals."""
 
 import errno
 import re
+import signal
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -14,23 +16,21 @@ import sfumato
 from sfumato.cli.audit import audit
 from sfumato.cli.catalogue import measures, methods
 from sfumato.cli.compare import compare
-from sfumato.cli.demo import demo
-from sfumato.cli.ending import end_on_signals, exit_code
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
-from sfumato.cli.look import look
 from sfumato.cli.open import open_
 from sfumato.cli.options import say
 from sfumato.cli.protect import protect
-from sfumato.cli.sign import sign
 from sfumato.cli.study import study
-from sfumato.cli.sweep import sweep
+from sfumato.cli.sweep import demo, look, sign, sweep
 from sfumato.cli.tune import tune
 from sfumato.data.atomic import reason
 from sfumato.display import visible
 from sfumato.errors import LackOfMemory, SfumatoError
 
 UNDONE, BAD_INPUT = 1, 2
+INTERRUPTED = 130
+SIGNALS = ("SIGTERM", "SIGHUP")  # from a service manager or `kill`, and from a terminal that is closed
 UsageError: Any = typer.BadParameter.__base__  # typer has a click of its own, or the one that is installed
 
 # a backslash joins lines: the help keeps the line breaks it is given
@@ -209,3 +209,32 @@ def _said(
     """Say what is warned of in the words of Sfumato; warnings of libraries with their place."""
     ours = category is UserWarning and Path(filename).is_relative_to(Path(sfumato.__file__).parent)
     say(f"warning: {message}" if ours else f"{filename}:{lineno}: {category.__name__}: {message}")
+
+
+class Told(KeyboardInterrupt):
+    """An interruption by a signal, which has a number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def end_on_signals() -> None:
+    """Let signals end the program like Ctrl-C; one that is ignored, as `nohup` has it, stays so."""
+    for name in SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # it is ending already
+    raise Told(number)
+
+
+def exit_code(interruption: BaseException) -> int:
+    """Return 128 and the number of the signal, as shells do; it may have been told in other words since."""
+    told: BaseException | None = interruption
+    while told is not None and not isinstance(told, Told):
+        told = told.__context__
+    return INTERRUPTED if told is None else 128 + told.number

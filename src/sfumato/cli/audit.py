@@ -19,11 +19,8 @@ from sfumato.cli.options import (
     say,
 )
 from sfumato.data.sample_size import SAMPLED
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.data.parts import TableInParts
-    from sfumato.pair.random_order import RandomOrder
     from sfumato.restoration.findings import Audit
 
 
@@ -71,64 +68,27 @@ def audit(
 
     Example: `sfumato audit census.csv masked.csv --schema schema.toml --beside public.csv`
     """
-    from sfumato.data.files import read
-    from sfumato.project.in_parts import engine_for
-    from sfumato.project.parts_watch import PartsWatch
-    from sfumato.project.tables import order_of, read_protected, released_in, without_left_out
-    from sfumato.restoration.audit import audit as audited
+    from sfumato.project.comparison import audit_files
+    from sfumato.project.progress import PartsWatch
 
-    with engine_for(original, protected, engine=engine, memory=memory, progress=PartsWatch(), tell=say) as parts:
-        if parts is not None:
-            if beside:
-                raise ParameterError("--beside: other releases are looked at beside a table in memory only")
-            dialect = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal}
-            tables = _in_parts(original, protected, schema, protected_schema, **dialect)
-            found = audited(*tables[:2], order=tables[2], near=near, margin=margin, rng=seed, sample=sample)
-            _told(found, json=json)
-            return
-    data = read(original, schema, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    release = read_protected(
+    found = audit_files(
+        original,
         protected,
-        data,
-        protected_schema,
-        as_written=True,
+        schema,
+        protected_schema=protected_schema,
+        beside=beside,
+        near=near,
+        margin=margin,
+        seed=seed,
         encoding=encoding,
         delimiter=delimiter,
         decimal=decimal,
+        engine=engine,
+        memory=memory,
+        sample=sample,
         tell=say,
+        parts_watch=PartsWatch(),
     )
-    others = {
-        name: read_protected(path, data, tell=say, encoding=encoding, delimiter=delimiter, decimal=decimal)
-        for name, path in released_in(beside or []).items()
-    }
-    order = order_of(protected, len(release), say) if len(release) == len(data) else None
-    data = without_left_out(data, protected, say)
-    found = audited(data, release, order=order, beside=others or None, near=near, margin=margin, rng=seed)
-    _told(found, json=json)
-
-
-def _in_parts(
-    original: Path, protected: Path, schema: Path | None, protected_schema: Path | None, **dialect: str | None
-) -> "tuple[TableInParts, TableInParts, RandomOrder | None]":
-    """Look through both tables in parts, and find the order of a release of ours."""
-    from sfumato.data.parts import is_in_parts
-    from sfumato.pair.random_order import RandomOrder
-    from sfumato.project.in_parts import scan_table
-    from sfumato.project.protected_parts import place_of, scan_protected
-    from sfumato.project.tables import left_out_of, order_told
-
-    for path in (original, protected):
-        if not is_in_parts(path):
-            raise ParameterError(f"{path} is one file and the other table is in parts; name a folder for both")
-    before, place = scan_table(original, schema, **dialect), place_of(protected)
-    after = scan_protected(protected, before, protected_schema, say)
-    gone = left_out_of(place, before.schema.names, say)
-    before = before.only(name for name in before.schema.names if name not in gone)
-    found = order_told(place, say)
-    return before, after, None if found is None else RandomOrder(*found)
-
-
-def _told(found: "Audit", *, json: bool) -> None:
     if json:
         print_json(found)
     else:

@@ -7,7 +7,7 @@ from dataclasses import Field, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,13 +19,7 @@ from sfumato.project.reading import read_bounds
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sfumato.core import Measure
-    from sfumato.data.microdata import Microdata
-
-Audience = Literal["internal", "external"]
-LARGE, SLOW = 10_000, ("ProbabilisticLinkage",)
 BOUNDS = ("at_most", "at_least")
-WIDE = 10  # variables up to which a propensity model of second order is tried unasked
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 TableFile = Annotated[
@@ -142,19 +136,3 @@ def print_json(thing: Any) -> None:
     from sfumato.compare.plain import to_json
 
     typer.echo(to_json(thing, indent=1))
-
-
-def affordable(measures: "list[Measure]", data: "Microdata") -> "list[Measure]":
-    """Leave out, or take a quicker form of, what would take long and was not asked for by name; and say so."""
-    from sfumato.utility import PropensityUtility
-
-    kept = [m for m in measures if len(data) <= LARGE or type(m).__name__ not in SLOW]
-    if len(kept) < len(measures):
-        say(f"left out, for there are more than {LARGE:,} records: {', '.join(SLOW)}; ask for it with --measure")
-    if PropensityUtility() in kept and len(data.schema.analysed()) > WIDE:
-        kept[kept.index(PropensityUtility())] = PropensityUtility(model="tree", permutations=20)
-        say(
-            f"PropensityUtility by a tree and 20 permutations, for there are more than {WIDE} variables: a model of "
-            "second order has too many terms; ask for it with --measure PropensityUtility"
-        )
-    return kept

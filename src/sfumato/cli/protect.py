@@ -56,7 +56,7 @@ def protect(
 
     Example: `sfumato protect census.csv --method "RankSwapping(p=0.15)" --out protected.csv`
     """
-    from sfumato.project.parts_watch import PartsWatch
+    from sfumato.project.progress import PartsWatch
     from sfumato.project.protect import protect_file
 
     done = protect_file(

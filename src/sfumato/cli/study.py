@@ -7,7 +7,7 @@ import typer
 
 from sfumato.cli.options import Json, Workers, command_line, print_json, tell
 from sfumato.errors import ParameterError
-from sfumato.project.settle import make_folder, workers_or_default
+from sfumato.project.options import workers_or_default
 
 
 def study(
@@ -46,6 +46,7 @@ def study(
     Example: `sfumato study domingo --data census.csv --replicates 5`, `sfumato study woo --records 2000`
     """
     from sfumato import studies
+    from sfumato.project.folder import make_folder
     from sfumato.show.study_page import write_study
     from sfumato.show.vega import altair
 

@@ -24,8 +24,8 @@ from sfumato.cli.options import (
 )
 from sfumato.data.sample_size import SAMPLED
 from sfumato.errors import FileError, ParameterError
+from sfumato.project.options import settled_seed, workers_or_default
 from sfumato.project.reading import read_bounds, read_measures, refuse_unknown
-from sfumato.project.settle import settled_seed, workers_or_default
 
 if TYPE_CHECKING:
     from sfumato.compare.tune import JointTuning, Range, Tuning
@@ -96,9 +96,9 @@ def tune(
     Example: `sfumato tune census.csv --method RankSwapping --at-most "DistanceLinkage=5%" --out protected.csv`
     """
     from sfumato.data.parts import is_in_parts
+    from sfumato.project.folder import refuse_file_of_parts
     from sfumato.project.in_parts import engine_for, read_table
-    from sfumato.project.parts_watch import PartsWatch
-    from sfumato.project.place import refuse_file_of_parts
+    from sfumato.project.progress import PartsWatch
 
     if out is not None and out.exists() and not force:
         raise FileError(f"{out} exists; overwrite it with --force or choose another name with --out")
@@ -210,8 +210,7 @@ def _write(
     It is for its owner alone: no repair was made and no audit, so that ids and the order of the records are there.
     """
     from sfumato.compare.examine.facts import caution_facts
-    from sfumato.project.release_parts import write_protected_parts
-    from sfumato.project.tables import write_protected
+    from sfumato.project.tables import write_protected, write_protected_parts
     from sfumato.show.cautions import cautions
 
     figures = {key: values[0] for key, values in found.row.values.items()}  # of this table, not of all draws

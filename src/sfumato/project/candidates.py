@@ -8,8 +8,8 @@ from operator import add
 from typing import TYPE_CHECKING
 
 from sfumato.errors import OF_THE_RUN, NotApplicable, ParameterError, SfumatoError, unexpected
+from sfumato.project.options import Tell
 from sfumato.project.reading import read_methods
-from sfumato.project.tell import Tell
 
 if TYPE_CHECKING:
     from sfumato.compare.candidates import Candidate

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import OF_THE_RUN, ParameterError, unexpected
+from sfumato.project.options import Tell
 from sfumato.project.release import checked_release
-from sfumato.project.tell import Tell
 
 MOST_ASKED = 20_000  # records of a table up to which it is asked which key stands in the way
 

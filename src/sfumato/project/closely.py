@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sfumato.arguments import entries
 from sfumato.data.formats import a_path
 from sfumato.errors import DataError, FileError, ParameterError
-from sfumato.project.lock import held, refuse_running
+from sfumato.project.folder import held, refuse_running
+from sfumato.project.options import Tell, unheard
 from sfumato.project.progress import recorded
 from sfumato.project.record import STORE, Record
-from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     from sfumato.compare.results import Results

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import FileError, NotApplicable, ParameterError
-from sfumato.project.lock import held
+from sfumato.project.folder import held
 from sfumato.project.record import REPORT, Record
 from sfumato.project.tables import digest
 from sfumato.show.summary import Decision

@@ -11,7 +11,7 @@ from sfumato.data.sample_size import SAMPLED, check_sample
 from sfumato.engine import Engine, current
 from sfumato.errors import DataError, ParameterError
 from sfumato.pair.sampled import sampled
-from sfumato.project.tell import Tell, unheard
+from sfumato.project.options import Tell, unheard
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -116,7 +116,7 @@ def scanned_elsewhere(
     paths: "Iterable[str | Path]", original: "TableInParts", tell: Tell = unheard
 ) -> "Mapping[str, TableInParts]":
     """Read tables in parts that were protected elsewhere, by the names of their folders."""
-    from sfumato.project.protected_parts import beside_original, scan_protected
+    from sfumato.project.tables import beside_original, scan_protected
 
     found: dict[str, TableInParts] = {}
     for path in map(Path, paths):

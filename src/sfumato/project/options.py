@@ -1,16 +1,22 @@
-"""What a sweep is told: the command line, ``sfumato.sweep``, the workbench and plan.json follow from its fields."""
+"""What a sweep is told: the command line, ``sfumato.sweep``, the workbench and plan.json follow from its fields.
+
+Beside it, who hears its messages, and what is settled where nothing was said: the seed, the processes.
+"""
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.data.sample_size import FEWEST, SAMPLED
 from sfumato.project.reading import OnUndeclared
 
 MAX_BREADTH = 3
+Audience = Literal["internal", "external"]  # of a report
+Tell = Callable[[str], None]  # messages that are no results: who runs a sweep says where they go
+GUESSABLE = 2**40  # seeds below are tried out in no time
 
 
 def _told(text: str, **more: Any) -> Mapping[str, Any]:
@@ -247,3 +253,41 @@ def options_of(who: str, given: Mapping[str, Any]) -> SweepOptions:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise TypeError(f"{who}() got an unexpected keyword argument {name!r}{hint}")
     return SweepOptions(**given)
+
+
+def called_by(name: str, *files: Path, **told: Any) -> str:
+    """Write a call of a function of Sfumato, without what was left as it is by default.
+
+    >>> called_by("sweep", Path("a.csv"), schema=None, at_most={"Reidentification": 0.05}, measures=("IL1s",))
+    "sfumato.sweep('a.csv', at_most={'Reidentification': 0.05}, measures=['IL1s'])"
+    """
+    given = (f"{option}={_written(value)}" for option, value in told.items() if value is not None)
+    return f"sfumato.{name}({', '.join((*map(_written, files), *given))})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_written(key)}: {bound!r}' for key, bound in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return repr(str(value)) if isinstance(value, Path) or hasattr(value, "about") else repr(value)
+
+
+def unheard(message: str) -> None:
+    """Leave a message unsaid."""
+
+
+def settled_seed(seed: int | None, tell: Tell) -> int:
+    """Return the seed that was said, with a warning if it can be guessed, or one that is drawn."""
+    from sfumato.compare.seeds import drawn_seed
+
+    if seed is not None and seed < GUESSABLE:
+        tell("a seed this small can be guessed, and then random methods undone; leave --seed out for a release")
+    return drawn_seed() if seed is None else seed
+
+
+def workers_or_default(workers: int | None) -> int:
+    """Return how many processes to use: all cores but one, so that the machine stays usable, if memory has room."""
+    from sfumato.data import capacity
+
+    return workers or max(min((os.cpu_count() or 2) - 1, capacity.free() // (2 * capacity.PROCESS)), 1)

@@ -1,6 +1,7 @@
-"""How far a sweep is: a small file in its folder, for who watches from outside."""
+"""How far it is: a sweep, in a small file in its folder for who watches from outside, and a pass over parts."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import FileError, SfumatoError
-from sfumato.project.lock import is_locked
+from sfumato.project.folder import is_locked
 
 if TYPE_CHECKING:
     from sfumato.compare.examine.findings import Piece
@@ -22,6 +23,7 @@ State = Literal["running", "done", "failed", "stopped"]
 Phase = Literal["original", "candidates", "audit", "examination", "report", "release"]
 NAME = "progress.json"
 SELDOM = 0.2  # seconds between two writes; another phase or state is written at once
+HearsParts = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,3 +233,34 @@ def _now_and_then(write: Callable[[], None]) -> Iterator[None]:
 
 def _utc() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class PartsWatch:
+    """Counts parts; an engine calls it after each one. ``what`` says what is done, ``quiet`` that others draw."""
+
+    def __init__(self, *, shown: bool | None = None, hears: HearsParts | None = None) -> None:
+        self.what = "looking through the files"
+        self.quiet: Callable[[], bool] = lambda: False
+        self._shown = sys.stderr.isatty() if shown is None else shown and sys.stderr.isatty()
+        self._hears, self._start, self._drawn = hears, monotonic(), False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Tell that so many parts of a pass are done."""
+        if done == 1:
+            self._start = monotonic()
+        left = (monotonic() - self._start) / max(done - 1, 1) * (total - done)
+        if self._hears is not None:
+            self._hears(done, total, left)
+        if self._shown and not self.quiet():
+            sys.stderr.write(f"\r\033[K{self.what}: part {done} of {total}, {left:.0f} s left")
+            sys.stderr.flush()
+            self._drawn = True
+            if done == total:
+                self.end()
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._drawn:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+            self._drawn = False

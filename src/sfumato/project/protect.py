@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.arguments import TEXT, YES_OR_NO, require
 from sfumato.data.formats import a_path, protected_path
 from sfumato.errors import FileError
-from sfumato.project.options import SweepOptions, options_of
+from sfumato.project.options import SweepOptions, Tell, options_of, settled_seed, unheard
 from sfumato.project.reading import read_method
-from sfumato.project.settle import settled_seed
-from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     from sfumato.core import Method
@@ -91,7 +89,7 @@ def _in_memory(
     from sfumato.compare.seeds import generator
     from sfumato.core import speaking
     from sfumato.data.files import read
-    from sfumato.project.checks import settle_undeclared
+    from sfumato.project.plan import settle_undeclared
     from sfumato.project.release import release_name
     from sfumato.project.tables import write_protected
     from sfumato.restoration.findings import Checked
@@ -141,10 +139,10 @@ def _in_parts(
     from sfumato.compare.seeds import generator
     from sfumato.compare.work import protected_parts
     from sfumato.core import speaking
-    from sfumato.project.checks import settle_undeclared
     from sfumato.project.in_parts import read_table
+    from sfumato.project.plan import settle_undeclared
     from sfumato.project.release import release_name
-    from sfumato.project.release_parts import write_protected_parts
+    from sfumato.project.tables import write_protected_parts
     from sfumato.restoration.findings import Checked
     from sfumato.restoration.of_parts import at_hand_of_both
     from sfumato.restoration.repairs import prepare
@@ -219,7 +217,7 @@ def _undeclared(method: "Method", seed: int, sentences: tuple[str, ...]) -> Prot
 def _folder(file: Path, out: Path | None, *, force: bool) -> Path:
     """Return the folder that a protected table in parts is written to; one that is there needs ``force``."""
     from sfumato.data.parts import name_of_parts
-    from sfumato.project.place import folder_of_parts, refuse_file_of_parts
+    from sfumato.project.folder import folder_of_parts, refuse_file_of_parts
 
     target = out or Path(f"{name_of_parts(file)}.protected")
     if out is not None:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from sfumato.data.atomic import remove
 from sfumato.errors import OF_THE_RUN, FileError, unexpected
-from sfumato.project.tell import Tell
+from sfumato.project.options import Tell
 
 if TYPE_CHECKING:
     from sfumato.compare.examine import ProtectedTable
@@ -126,7 +126,7 @@ def _write_parts(
     results: "Results", table: "ProtectedTable", plan: "Plan", summary: "Summary", key: str, tell: Tell
 ) -> None:
     """Write the chosen table in parts; what the audit of the sample left out is left out of all records."""
-    from sfumato.project.release_parts import write_protected_parts
+    from sfumato.project.tables import write_protected_parts
 
     row, checked = results.row(table.candidate), checked_release(results, table, plan)
     assert results.whole is not None

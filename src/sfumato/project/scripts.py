@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import sfumato
 from sfumato.data.sample_size import FEWEST
 from sfumato.errors import ParameterError
-from sfumato.project.options import named
+from sfumato.project.options import Tell, named, unheard
 from sfumato.project.reading import read_measures, read_methods
 from sfumato.project.tables import digest
-from sfumato.project.tell import Tell, unheard
 
 if TYPE_CHECKING:
     from sfumato.core import Measure, Method

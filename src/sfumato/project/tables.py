@@ -1,22 +1,25 @@
-"""Tables in and out: protected files, and protected tables with their provenance."""
+"""Tables in and out, in memory and in parts: protected files as they are read, put beside the original and written."""
 
 import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import sfumato
 from sfumato.errors import DataError, FileError
-from sfumato.project.tell import Tell, unheard
+from sfumato.project.options import Tell, unheard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.core import Method
     from sfumato.data.microdata import Microdata
+    from sfumato.data.parts import TableInParts
+    from sfumato.data.schema import Variable
 
 INTERNAL = (
     "# Of a protected table, for compare --protected-schema. It tells what was merged and how many values are missing\n"
@@ -302,3 +305,121 @@ def digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FileError(f"cannot read {path}: {reason(error)}") from None
+
+
+def place_of(path: Path) -> Path:
+    """Return the folder of a table in parts, which its note is about; of one file the file."""
+    from sfumato.data.parts import is_in_parts
+
+    return path.parent if is_in_parts(path) and not path.is_dir() else path
+
+
+def scan_protected(
+    path: Path, original: "TableInParts", schema: Path | None = None, tell: Tell = unheard
+) -> "TableInParts":
+    """Look through a protected table as its records stand, by the schema that was written with it, if there is one."""
+    from sfumato.data.parts import scan
+    from sfumato.project.in_parts import executor
+
+    stated = schema or schema_beside(place_of(path), tell)
+    if stated is not None:
+        return scan(path, stated, executor=executor())
+    return scan(path, beside=original, executor=executor())
+
+
+def beside_original(
+    protected: "TableInParts", path: Path, original: "TableInParts", tell: Tell = unheard
+) -> "TableInParts":
+    """Return a protected table of which record i is record i of the original, or one that matches none.
+
+    A release of ours is put in order by its note. Otherwise records without an id are in place only if columns that
+    were not touched agree row by row, for a release may stand in any order.
+    """
+    from sfumato.pair.matching import put_in_order
+    from sfumato.pair.sampled import sampled
+    from sfumato.restoration.of_parts import in_place
+
+    key, place = original.schema.id, place_of(path)
+    if len(protected) != len(original) or (key is not None and key == protected.schema.id):
+        return protected
+    order = _noted_order(path, len(protected), tell)
+    placed = protected if order is None else put_in_order(protected, order, original.sizes)
+    if made_of(place, original.fingerprint):
+        return placed
+    how = in_place(sampled(original), sampled(placed))
+    named = [name for name in (key, original.schema.household) if name and name not in protected.schema.names]
+    if how or (how is None and order is None and not named):
+        return placed
+    lacking = f"it has no {' and no '.join(map(repr, named))}, " if named else ""
+    tell(
+        f"{place.name} is not matched record by record: {lacking}its rows do not agree with those of the original, and "
+        "no note tells which is which; give both tables an id, or of a release of ours put the note back that was "
+        "written with it"
+    )
+    return protected.unmatched()
+
+
+def _noted_order(path: Path, records: int, tell: Tell) -> "Iterable[NDArray[np.int64]] | None":
+    """Return which record of the original each record of a release is, in stretches, by the note on it."""
+    from sfumato.data.parts import is_in_parts
+    from sfumato.pair.random_order import RandomOrder
+
+    if not is_in_parts(path):
+        whole = order_of(path, records, tell)
+        return None if whole is None else [whole.astype("int64")]
+    found = order_told(place_of(path), tell)
+    return None if found is None else RandomOrder(*found).records(records)
+
+
+def write_protected_parts(
+    protected: "TableInParts",
+    path: Path,
+    *,
+    names: Iterable[str],
+    order_key: str | None,
+    note: Path | None = None,
+    source: Path,
+    original: "TableInParts",
+    method: "Method | None",
+    seed: int,
+    figures: Mapping[str, Any],
+    notes: tuple[str, ...] = (),
+    key: str = "",
+    left_out: tuple[str, ...] = (),
+    private: bool = False,
+) -> Path:
+    """Write a protected table in parts with these variables, and apart from it how it was made; return that note.
+
+    Records stand in the random order that ``order_key`` names; None: as in the original. What is ``private`` can be
+    read by its owner alone.
+    """
+    from sfumato.data.present import as_published
+    from sfumato.data.schema_file import schema_text
+    from sfumato.pair.random_order import RandomOrder, write_in_random_order
+
+    out = protected.only(names)
+    order = None if order_key is None else RandomOrder(seed, order_key)
+    schema = INTERNAL + schema_text(as_published(out.schema, partial(_codes, out)))
+    write_in_random_order(out, path, order, private=private)
+    told = {
+        "records": len(out),
+        "made_from": {"file": source.name, "fingerprint": original.fingerprint, "records": len(original)},
+        "method": repr(method) if method is not None else None,
+        "seed": seed,
+        "order": "as in the original" if order is None else RANDOM,
+        "order_key": order_key,
+        "left_out": left_out,
+        "notes": [*out.parts[0].notes, *notes],
+        "figures": figures,
+        **({"key": key} if key else {}),
+    }
+    return save_note(path, note, told, schema)
+
+
+def _codes(table: "TableInParts", variable: "Variable") -> "NDArray[np.int32]":
+    """Return the codes of the categories that some record of a table has."""
+    from sfumato.pair import Half
+    from sfumato.pair.masking import category_weights
+
+    found = Half.of(table).total(partial(category_weights, variable.name, len(variable.categories)))
+    return np.flatnonzero(found["records"]).astype(np.int32)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.about import MeasureAbout
 from sfumato.errors import SfumatoError
-from sfumato.project.checks import check_bounds
+from sfumato.project.plan import check_bounds
 from sfumato.project.reading import read_bounds, read_measures, share_in
 from sfumato.workbench.commands import judging, of_table, usual_measures
 from sfumato.workbench.desk import Desk
@@ -188,9 +188,9 @@ def original(desk: Desk, draft: Draft) -> "Row":
 
 def _original(desk: Desk, draft: Draft) -> "Row":
     from sfumato.compare.experiment import Experiment
+    from sfumato.project.folder import remembered_seed
+    from sfumato.project.options import unheard
     from sfumato.project.record import STORE
-    from sfumato.project.settle import remembered_seed
-    from sfumato.project.tell import unheard
 
     data = desk.table(draft)
     experiment = Experiment(

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from sfumato.compare import plain
 from sfumato.data.atomic import replacing
 from sfumato.errors import FileError, SfumatoError
-from sfumato.project.lock import is_locked, refuse_running, running
+from sfumato.project.folder import is_locked, refuse_running, running
 from sfumato.project.progress import Progress
 from sfumato.show.wording import duration
 

@@ -12,8 +12,8 @@ from sfumato.errors import FileError, SfumatoError
 from sfumato.project import decision as decisions
 from sfumato.project import record as records
 from sfumato.project.candidates import behind
-from sfumato.project.checks import as_stated
 from sfumato.project.options import named
+from sfumato.project.plan import as_stated
 from sfumato.project.reading import read_measures, read_method, read_methods
 from sfumato.project.record import REPORT, Record
 from sfumato.show.summary import Decision, Summary, from_json

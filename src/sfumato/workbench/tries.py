@@ -145,7 +145,7 @@ def _proposed(desk: Desk, draft: Draft) -> "tuple[Candidate, ...]":
     from dataclasses import replace
 
     from sfumato.project.candidates import composed_candidates
-    from sfumato.project.tell import unheard
+    from sfumato.project.options import unheard
 
     first = recoded_first(draft)
     bounds = {**draft.at_most, **draft.at_least}

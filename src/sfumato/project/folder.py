@@ -1,4 +1,7 @@
-"""One sweep at a time in a folder: a lock that the system frees when the process ends, however it ends."""
+"""The folder of a run: one sweep at a time in it, never among the files that are read, and begun with its seed.
+
+The system frees its lock when the process ends, however it ends.
+"""
 
 import json
 import os
@@ -12,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sfumato.data.atomic import reason
-from sfumato.data.formats import a_path
+from sfumato.data.formats import a_path, format_of
 from sfumato.errors import FileError
+from sfumato.project.options import Tell, settled_seed
 
 NAME = "lock"
 TRIES, PAUSE = 10, 0.05  # a reader that looks whether the folder is locked holds the lock for a moment
@@ -130,3 +134,89 @@ def _lock(descriptor: int, folder: Path, *, looking: bool = False) -> bool:
     except OSError as error:
         raise FileError(f"cannot lock {folder}: {reason(error)}") from None
     return True
+
+
+def refuse_place(out: str | Path, file: str | Path) -> None:
+    """Refuse a folder that a sweep of this file cannot go to, before anything is read.
+
+    An empty folder may be used, and that of an earlier sweep or of the workbench; not one that is in use.
+    """
+    from sfumato.data.parts import is_in_parts
+
+    out, file = a_path(out), a_path(file)
+    if out.exists() and not out.is_dir():
+        raise FileError(f"{out} is a file; a sweep writes a folder: name one with --out")
+    if is_in_parts(file) and out.resolve() == folder_of_parts(file):
+        raise FileError(f"{out} holds the table that is read; choose another folder with --out")
+    if out.is_dir() and not _is_ours(out):
+        held = "holds the table that is read" if out.resolve() in _around(file) else "holds other files"
+        raise FileError(f"{out} {held} and is no sweep's folder; choose an empty or a new folder with --out")
+    refuse_running(out)
+
+
+def refuse_file_of_parts(target: Path) -> None:
+    """Refuse the name of a file for a table in parts, which is written as a folder."""
+    found = format_of(target)
+    if found is not None and found.write is not None:
+        raise FileError(
+            f"{target} is the name of a file, and a table in parts is written as a folder of Parquet files; name a "
+            f"folder with --out, such as {target.with_name(target.name.partition('.')[0] or 'protected')}"
+        )
+
+
+def folder_of_parts(file: Path) -> Path:
+    """Return the folder that holds the parts of a table, from the root of the file system."""
+    return (file if file.is_dir() else file.parent).resolve()
+
+
+def _is_ours(folder: Path) -> bool:
+    from sfumato.project.in_parts import ASIDE, SUMMARIES
+    from sfumato.project.progress import NAME as PROGRESS
+    from sfumato.project.record import NAME as PLAN
+    from sfumato.project.record import STORE
+
+    # one of these is in every folder of a sweep or of the workbench
+    ours = ("seed", PLAN, STORE, PROGRESS, "journal.sqlite")
+    # what a sweep that was killed at once may have left, or a steward laid out
+    begun = (NAME, ASIDE, "release", "schema.toml")
+    names = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+    return any(name in ours for name in names) or all(n in begun or n.startswith(SUMMARIES) for n in names)
+
+
+def _around(file: Path) -> tuple[Path, ...]:
+    """Return the folders that a file, or the folder of a table in parts, lies in."""
+    from sfumato.data.parts import is_in_parts
+
+    place = folder_of_parts(file) if is_in_parts(file) else file.resolve()
+    return tuple(place.parents)
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder where it is not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {reason(error)}") from None
+    return path
+
+
+def remembered_seed(out: Path, seed: int | None, tell: Tell) -> int:
+    """Return the seed: the one said, or the one this folder was begun with, or a new one."""
+    from sfumato.show.page import save
+
+    place = out / "seed"
+    if seed is None and place.is_file():
+        return _kept_seed(place)
+    settled = settled_seed(seed, tell)
+    with held(out):  # a sweep that runs goes on with its own
+        if seed is None and place.is_file():  # another one was begun in this moment
+            return _kept_seed(place)
+        save(place, f"{settled}\n".encode())
+    return settled
+
+
+def _kept_seed(place: Path) -> int:
+    try:
+        return int(place.read_text())
+    except ValueError:
+        raise FileError(f"{place} should hold the seed this folder was begun with; say --seed") from None
