@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
-from sfumato.kernels.agreement import RARE, _add_by_pattern, frequencies, frequency_sums, matching_sums, own_sums
+from sfumato.kernels.agreement import (
+    MIN_RECORDS_TO_HASH,
+    _add_by_pattern,
+    frequencies,
+    frequency_sums,
+    matching_sums,
+    own_sums,
+)
 from sfumato.kernels.groups import class_sizes
 
 Codes = NDArray[np.int32]
@@ -87,7 +94,7 @@ def test_rare_patterns_of_a_large_table_are_counted_alike_by_both() -> None:
     codes = rng.integers(0, 4, (6_000, 9)).astype(np.int32)
     codes[rng.random(codes.shape) < 0.12] = -1  # patterns of one record and of thousands
     sizes = class_sizes((codes >= 0).view(np.int8))
-    assert (sizes == 1).any() and (sizes > RARE).any()
+    assert (sizes == 1).any() and (sizes > MIN_RECORDS_TO_HASH).any()
     some = rng.permutation(6_000)[:300]
     weights = rng.integers(1, 50, 6_000) / 8  # eighths, whose sums are exact
     expected = agreement(codes[some], codes) @ weights

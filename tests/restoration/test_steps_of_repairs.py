@@ -388,7 +388,7 @@ def test_a_set_grows_while_a_further_column_tells_a_twentieth_more(monkeypatch: 
         found, tests = routes._widened(target, small, (0.5, ("a", "b")))
         return [len(shown) for _, shown in found], tests
 
-    assert 0.5 + 0.25 + routes.MORE == 0.8  # so that the next is exactly a twentieth more
+    assert 0.5 + 0.25 + routes.MIN_GAIN_OF_COMBINING == 0.8  # so that the next is exactly a twentieth more
     assert widest(0.75, 0.8) == ([3], 6 + 5)  # six columns beside two, five beside three
     assert widest(0.75, 0.81, 0.85) == ([3, 4], 6 + 5 + 4)
     assert widest(0.4, 0.5, 0.6, 0.7, 0.8) == ([3, 4, 5, 6], 6 + 5 + 4 + 3)

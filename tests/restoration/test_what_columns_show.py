@@ -236,7 +236,7 @@ def test_large_tables_are_looked_through_on_a_sample(monkeypatch: pytest.MonkeyP
     with_units = removed(codes, np.repeat(np.arange(20), 2), asked=np.arange(40) % 5 == 0).part(12, 5)[0]
     assert with_units.units is not None
     assert with_units.units.tolist()[:4] == [0, 0, 1, 1]
-    monkeypatch.setattr(trials, "ASKED", 3)
+    monkeypatch.setattr(trials, "MAX_TRIED_VALUES", 3)
     assert target.asked.tolist() == [0, 5, 10]
 
 
@@ -330,9 +330,9 @@ def test_what_was_tried_on_a_sample_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     module = import_module("sfumato.restoration.audit")
     data = table({"a": np.arange(12.0), "t": list("ABCD") * 3})
     blank = data.replace({"t": np.where(np.arange(12) % 3 == 0, -1, data.columns["t"]).astype(np.int32)})
-    monkeypatch.setattr(module, "ASKED", 4)
+    monkeypatch.setattr(module, "MAX_TRIED_VALUES", 4)
     assert not any("were tried" in note for note in audit(data, blank).notes)
-    monkeypatch.setattr(module, "ASKED", 3)
+    monkeypatch.setattr(module, "MAX_TRIED_VALUES", 3)
     assert any("a random 3 were tried" in note for note in audit(data, blank).notes)
 
 

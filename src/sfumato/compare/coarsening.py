@@ -35,17 +35,17 @@ from sfumato.utility.global_utility.coarsening import kept
 Codes = NDArray[np.integer]
 Bins = tuple[float | str, ...] | str  # cut points, or a span of the calendar
 Way = dict[str, Any]  # the parameter of GlobalRecoding that makes a key coarser, and its value
-FEW = 12  # different whole numbers up to which a key is a count, such as persons in a household
-BANDS = 20  # the most bands of a number
-END = 0.03  # the share of records that an open end holds at least
+MAX_VALUES_OF_COUNT = 12  # different whole numbers up to which a key is a count, such as persons in a household
+MAX_BANDS = 20  # the most bands of a number
+MIN_SHARE_OF_OPEN_END = 0.03  # the share of records that an open end holds at least
 DIGITS = (1.0, 1.5, 2.0, 3.0, 5.0)  # widths are these times a power of ten
 SPANS = (2, 5, 10, 20, 50)  # years in which a date is given
 GROUPS = (10, 7, 5, 4, 3, 2)  # categories that are left of a key
-GONE = 0.0  # the detail of a key that is left out; what its associations are worth is measured
-MOST_SMALL = 0.03  # of the records may be in classes that are too small, where a stage is refined
+DETAIL_OF_REMOVED_KEY = 0.0  # the detail of a key that is left out; what its associations are worth is measured
+MAX_SHARE_IN_SMALL_CLASSES = 0.03  # of the records may be in classes that are too small, where a stage is refined
 REACH = 3  # rungs that a key moves at a time where a stage is refined
-MOST_COUNTED = 40_000_000  # combinations of keys that are counted in all where a stage is refined
-FEWEST_ASKED, MOST_ASKED = 100, 4_000  # stages that are tried there
+MAX_COUNTED_COMBINATIONS = 40_000_000  # combinations of keys that are counted in all where a stage is refined
+MIN_STAGES, MAX_STAGES = 100, 4_000  # stages that are tried there
 USUAL = (KAnonymity().k, 5, 10)  # how many records are made alike where nobody says it
 # of households:
 STRICTER = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1)  # times the share of persons that may be found: so strict are keys
@@ -56,8 +56,8 @@ AIMS = (
 )  # of a bound on households, as blanks change what is found; and how many ways for each
 SURE = 0.75  # of the bound, up to which what they share is made finer again
 OF_CLASSES = 0.85  # the same for persons, as where no household is bounded
-AT_LEAST = 2  # households of each combination of what they share, at the end of the climb: as many as there are
-DEAR = 0.02  # of its detail is what a variable that is left out counts as having left
+MIN_HOUSEHOLDS = 2  # households of each combination of what they share, at the end of the climb: as many as there are
+DETAIL_OF_REMOVED_VARIABLE = 0.02  # of its detail is what a variable that is left out counts as having left
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class Ladders:
         the ``sets``, each of which loses a value. ``dear`` multiplies what the detail of a key is worth.
         """
         counted, worth = _Counted.of(self), dear or {}
-        asked = min(max(MOST_COUNTED // len(counted.counts), FEWEST_ASKED), MOST_ASKED)
+        asked = min(max(MAX_COUNTED_COMBINATIONS // len(counted.counts), MIN_STAGES), MAX_STAGES)
 
         def left(places: Mapping[str, int]) -> float:
             small = counted.small(places, sets)[1] if sets else 0
@@ -247,7 +247,7 @@ class Ladders:
 
         at = dict(stage.rungs)
         best = left(at)
-        allowed = max(MOST_SMALL * counted.records, counted.small(at, sets)[1] if sets else 0)
+        allowed = max(MAX_SHARE_IN_SMALL_CLASSES * counted.records, counted.small(at, sets)[1] if sets else 0)
         while asked > 0:
             for places in self._moves(at, worth):
                 asked -= 1
@@ -283,7 +283,7 @@ class Ladders:
     def with_removal(self) -> "Ladders":
         """Return the ladders with a last rung each on which the key is left out."""
         gone = {
-            name: Rung(np.zeros_like(ladder[0].codes), 1, entropy=1e-12, detail=GONE)
+            name: Rung(np.zeros_like(ladder[0].codes), 1, entropy=1e-12, detail=DETAIL_OF_REMOVED_KEY)
             for name, ladder in self.rungs.items()
         }
         return Ladders({name: (*ladder, gone[name]) for name, ladder in self.rungs.items()})
@@ -379,16 +379,20 @@ def _rare(codes: Codes) -> list[float]:
 def _ways(present: NDArray[np.float64], values: NDArray[np.float64]) -> list[Way]:
     """Return the ways to put a number into classes, from fine to coarse."""
     whole = is_whole(values)
-    if len(values) <= FEW:  # a count: its open end first, then groups
+    if len(values) <= MAX_VALUES_OF_COUNT:  # a count: its open end first, then groups
         reached = np.searchsorted(np.sort(present), values, side="left") / max(present.size, 1)
-        tops = [value for value, below in zip(values.tolist(), reached.tolist(), strict=True) if 1 - below >= END]
+        tops = [
+            value
+            for value, below in zip(values.tolist(), reached.tolist(), strict=True)
+            if 1 - below >= MIN_SHARE_OF_OPEN_END
+        ]
         return [{"bins": tuple(tops[1:])}, *({"groups": g} for g in GROUPS)] if len(tops) > 1 else []
     if not whole or 2 * len(values) > present.size:  # an amount: groups of the same number of records
-        return [{"groups": g} for g in (BANDS, *GROUPS)]
+        return [{"groups": g} for g in (MAX_BANDS, *GROUPS)]
     low, high = float(values[0]), float(values[-1])
-    least = math.floor(math.log10((high - low) / BANDS))
+    least = math.floor(math.log10((high - low) / MAX_BANDS))
     widths = [digit * 10.0**power for power in range(least, least + 4) for digit in DIGITS]
-    widths = [width for width in widths if (high - low) / BANDS <= width < high - low and width == round(width)]
+    widths = [width for width in widths if (high - low) / MAX_BANDS <= width < high - low and width == round(width)]
     return [{"bins": cuts} for width in widths if (cuts := _cuts(present, low, high, width))]
 
 
@@ -400,7 +404,11 @@ def _date_ways(present: NDArray[np.float64]) -> list[Way]:
     ways: list[Way] = [{"bins": span} for span in ("month", "quarter", "year")]
     for years in SPANS:
         edges = Span(12 * years, "months").edges(low, high)[1:-1]
-        inner = [edge for edge in edges if END <= float((present < edge).mean()) <= 1 - END]
+        inner = [
+            edge
+            for edge in edges
+            if MIN_SHARE_OF_OPEN_END <= float((present < edge).mean()) <= 1 - MIN_SHARE_OF_OPEN_END
+        ]
         if inner:
             ways.append({"bins": tuple(map(spelled, inner))})
     return [*ways, *({"groups": g} for g in GROUPS[2:])]
@@ -414,7 +422,11 @@ def _cuts(present: NDArray[np.float64], low: float, high: float, width: float) -
     """
     cuts = [i * width for i in range(math.floor(low / width) + 1, math.floor(high / width) + 1)]
     share = {cut: float((present < cut).mean()) for cut in cuts}
-    return tuple(int(cut) if cut == int(cut) else cut for cut in cuts if END <= share[cut] <= 1 - END)
+    return tuple(
+        int(cut) if cut == int(cut) else cut
+        for cut in cuts
+        if MIN_SHARE_OF_OPEN_END <= share[cut] <= 1 - MIN_SHARE_OF_OPEN_END
+    )
 
 
 def _detail(before: NDArray[Any], after: Codes) -> float:
@@ -495,7 +507,10 @@ class Shared:
         found = Ladders.of(homes, self.names).rungs.items()
         nothing = np.zeros(len(homes), dtype=np.int64)
         return Ladders(
-            {name: (*one, Rung(nothing, 1, entropy=DEAR * one[0].entropy, detail=0.0)) for name, one in found}
+            {
+                name: (*one, Rung(nothing, 1, entropy=DETAIL_OF_REMOVED_VARIABLE * one[0].entropy, detail=0.0))
+                for name, one in found
+            }
         )
 
     @cached_property
@@ -503,7 +518,7 @@ class Shared:
         """The stages from what households share as it came to nothing at all, one rung more each."""
         if not self.names:
             return (Stage({}, 0, 1),)
-        stages = self.ladders.climb([KeySet(self.names, AT_LEAST)], {})
+        stages = self.ladders.climb([KeySet(self.names, MIN_HOUSEHOLDS)], {})
         for households in (5, 20, 100, len(self._homes[0]) + 1):  # what is rare first, then ever larger groups
             start = Ladders({n: self.ladders.rungs[n][place:] for n, place in stages[-1].rungs.items()})
             more = start.climb([KeySet(self.names, households)], {})[1:]

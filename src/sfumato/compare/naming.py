@@ -48,7 +48,7 @@ from sfumato.methods import (
     WeightMasking,
 )
 
-MOST = 3  # variables that a clause names
+MAX_NAMED_VARIABLES = 3  # variables that a clause names
 KINDS = {  # what is masked if no variable is named
     frozenset(["numeric"]): "all numbers",
     frozenset(["ordinal", "nominal"]): "all categories",
@@ -191,7 +191,7 @@ def named(method: Method, stated: Iterable[str] = ()) -> str:
     """Name what a method works on: its variables, or all of its kinds."""
     names = tuple(stated) or method.variables
     if names:
-        return listed(names, MOST)
+        return listed(names, MAX_NAMED_VARIABLES)
     return KINDS.get(frozenset(method.about.kinds), "all variables")
 
 
@@ -225,11 +225,11 @@ def _(method: GlobalRecoding) -> str:
 
 @clause.register
 def _(method: LocalSuppression) -> str:
-    what = f"values of {listed(method.variables, MOST)}" if method.variables else "key values"
+    what = f"values of {listed(method.variables, MAX_NAMED_VARIABLES)}" if method.variables else "key values"
     worth = method.importance or {}
     most = max(worth.values(), default=1.0)
     last = tuple(name for name, value in worth.items() if value == most > 1)
-    spared = f", {listed(last, MOST)} last" if last else ""
+    spared = f", {listed(last, MAX_NAMED_VARIABLES)} last" if last else ""
     capped = ", ".join(
         f"{written(share, 'share')} of {name}" if share else f"none of {name}"
         for name, share in (method.caps or {}).items()
@@ -243,14 +243,14 @@ def _(method: OptimalRecoding) -> str:
     asked += ["every scenario finds enough records alike"] if method.sets is not None else []
     asked += ["what a class tells of confidential values is bounded"] if method.l or method.t else []
     asked += [f"no individual risk is above {method.risk:g}"] if method.risk is not None else []
-    what = listed(method.variables, MOST) if method.variables else "the keys"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the keys"
     whole = f", at most {written(method.suppression, 'share')} of the records blanked" if method.suppression else ""
     return f"{what} are given at the levels that lose least while {' and '.join(asked)}{whole}"
 
 
 @clause.register
 def _(method: LocalRecoding) -> str:
-    what = listed(method.variables, MOST) if method.variables else "the keys"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the keys"
     return f"{what} are made coarser record by record, as far as {method.k} records must look alike"
 
 
@@ -288,7 +288,7 @@ def _(method: PRAM) -> str:
 
 @clause.register
 def _(method: RecordSwapping) -> str:
-    what = listed(method.variables, MOST) if method.variables else "the place"
+    what = listed(method.variables, MAX_NAMED_VARIABLES) if method.variables else "the place"
     verb = "are" if method.variables and len(method.variables) > 1 else "is"
     return f"{what} {verb} exchanged between {written(method.share, 'share')} of the units, the rarest first"
 

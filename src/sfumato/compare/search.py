@@ -35,7 +35,7 @@ from sfumato.errors import NotApplicable, ParameterError
 
 Floats = NDArray[np.float64]
 FINENESS = 200  # steps a range is parted into, at least, where no tolerance is given
-FAR = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
+MIN_STANDARD_ERRORS = 3.0  # standard errors that a figure must be off a monotone curve to count as a violation
 ROUNDS = 4  # times the values next to the crossing are set anew before the budget goes into replicates
 PROBES = 5  # values over the whole range that are tried first
 BETWEEN = 0.4  # of the budget is put aside for values between those found, where they cannot be told beforehand
@@ -253,7 +253,9 @@ class Tried:
         rising = bool(means[-1] >= means[0])
         off = np.abs(isotonic_regression(means, weights=weights, increasing=rising).x - means)
         spread = self.spread(key)
-        return math.isnan(spread) or bool((off <= FAR * spread / np.sqrt(weights) + 1e-9 * np.ptp(means)).all())
+        return math.isnan(spread) or bool(
+            (off <= MIN_STANDARD_ERRORS * spread / np.sqrt(weights) + 1e-9 * np.ptp(means)).all()
+        )
 
     def alike(self, found: int) -> tuple[int, int]:
         """Return how far to either side the values tried keep the bounds with a utility not to be told from this one's.
@@ -505,7 +507,7 @@ def _better_inside(tried: Tried, found: int) -> bool:
         return False
     gains = [
         (tried.cost(found, tried.objective) - tried.cost(place, tried.objective))
-        - FAR * spread * math.sqrt(1 / tried.curve.draws(found) + 1 / tried.curve.draws(place))
+        - MIN_STANDARD_ERRORS * spread * math.sqrt(1 / tried.curve.draws(found) + 1 / tried.curve.draws(place))
         for place in others
     ]
     return max(gains, default=0.0) > 1e-12

@@ -32,11 +32,11 @@ from sfumato.data.parts import TableInParts
 from sfumato.display import Preformatted
 from sfumato.errors import NotApplicable, ParameterError
 
-MOST = 100_000  # tables that are masked, draws, or processes
+MAX_TABLES = 100_000  # tables that are masked, draws, or processes
 Range = tuple[float, float] | None  # None: from the least to the greatest value of the method's own grid
 LEADS = {"bound": "That is where the bound is met.", "peak": "It is best inside the range."}  # by why it is the best
-LEAST = 10  # tables: five over the range and a few where the bound is met
-LEAST_JOINTLY = 20  # tables
+MIN_TABLES = 10  # tables: five over the range and a few where the bound is met
+MIN_TABLES_JOINTLY = 20  # tables
 
 
 # What a search is asked for: the measure to make best, the bounds, and the measures and scores these need.
@@ -106,8 +106,8 @@ def _check_counts(**given: tuple[Any, int]) -> None:
     for name, (value, least) in given.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ParameterError(f"tune: {name} must be a whole number of at least {least}; got {value!r}")
-        if name != "seed" and int(value) > MOST:
-            raise ParameterError(f"tune: {name} must be at most {MOST:,}; got {value!r}")
+        if name != "seed" and int(value) > MAX_TABLES:
+            raise ParameterError(f"tune: {name} must be at most {MAX_TABLES:,}; got {value!r}")
 
 
 def _text(which: Which) -> str:
@@ -330,7 +330,7 @@ def tune(
     """
     table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
-    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST), seed=(seed, 0), workers=(workers, 1))
+    _check_counts(replicates=(replicates, 1), budget=(budget, MIN_TABLES), seed=(seed, 0), workers=(workers, 1))
     turn = dial(method, over, between, tolerance)
     name, values = turn.text, turn.values
     asked = _read_asked(table, utility=utility, risk=risk, at_most=at_most, at_least=at_least)
@@ -536,7 +536,7 @@ def tune_jointly(
     """
     table = whole_table(data)
     seed = settled_seed(store, table.fingerprint, drawn_seed()) if seed is None else seed
-    _check_counts(replicates=(replicates, 1), budget=(budget, LEAST_JOINTLY), seed=(seed, 0), workers=(workers, 1))
+    _check_counts(replicates=(replicates, 1), budget=(budget, MIN_TABLES_JOINTLY), seed=(seed, 0), workers=(workers, 1))
     if not isinstance(over, Mapping) or not over:
         raise ParameterError(f"tune: over must give each parameter its range, such as {{'k': (2, 5)}}; got {over!r}")
     dials = tuple(dial(method, text, ends) for text, ends in over.items())

@@ -13,7 +13,7 @@ from sfumato.kernels.groups import classes
 Behaves = Literal["id", "household", "weight", "labelled codes"]
 Floats = NDArray[np.float64]
 
-ENOUGH = 20  # records from which on behaviour says something
+MIN_RECORDS = 20  # records from which on behaviour says something
 LARGEST = 12  # mean number of members from which on a group is no household
 BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agreeing says nothing of the group
 ACCIDENT = 0.002  # chance below which a round total is no accident
@@ -46,7 +46,7 @@ def behaviours(data: Microdata) -> tuple[Behaviour, ...]:
     >>> [(found.name, found.behaves) for found in behaviours(Microdata.from_frame(table))]
     [('home', 'household')]
     """
-    if len(data) < ENOUGH:
+    if len(data) < MIN_RECORDS:
         return ()
     apart = set(data.schema.special().values())
     names = [name for name in data.names if name not in apart]

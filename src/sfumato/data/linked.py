@@ -43,7 +43,8 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 EXCEPTIONS = 0.05  # of the records at most may lose a linked value because it does not fit
-RARE = 0.02  # of a linked value's records, and of a class's, up to which their meeting is an exception
+# of a linked value's records, and of a class's, up to which their meeting is an exception
+MAX_SHARE_OF_EXCEPTION = 0.02
 MOST_BANDS = 50  # of a linked number; more are no bands
 NAMED = 3  # categories that the name of a group spells out
 EXACT = 1e-9  # of the size of a number is how it was written
@@ -76,8 +77,8 @@ def put_together(protected: Microdata, name: str, sources: Sequence[str]) -> Fol
 
     That is, the connected parts of the graph in which a value and a class are neighbours if some record has both. Of
     ordered values a part takes in what lies between. Where all would become one, values that seldom occur with a class
-    (``RARE`` of both) are taken for exceptions, and made missing there; None where that does not help either. A source
-    that is missing beside another is a value like any other.
+    (``MAX_SHARE_OF_EXCEPTION`` of both) are taken for exceptions, and made missing there; None where that does not help
+    either. A source that is missing beside another is a value like any other.
     """
     variable, column = protected.schema[name], protected.columns[name]
     there = ~protected.missing(name)
@@ -137,7 +138,7 @@ def _exceptions(value: Integers, published: Integers) -> Mask:
     """Tell which records have a value that seldom occurs with their class; none where these are many."""
     edge, counts = classes(np.column_stack([value, published]))
     of_value, of_class = np.bincount(value)[value], np.bincount(published)[published]
-    odd = (counts[edge] <= RARE * of_value) & (counts[edge] <= RARE * of_class)
+    odd = (counts[edge] <= MAX_SHARE_OF_EXCEPTION * of_value) & (counts[edge] <= MAX_SHARE_OF_EXCEPTION * of_class)
     return odd if odd.mean() <= EXCEPTIONS else np.zeros(len(odd), dtype=bool)
 
 

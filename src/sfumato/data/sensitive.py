@@ -44,7 +44,7 @@ DIRECT: frozenset[Content] = frozenset(  # what names one person, whatever the c
         "names of persons",
     }
 )
-ENOUGH = 20  # records with a value from which on it says something that nearly all differ
+MIN_RECORDS = 20  # records with a value from which on it says something that nearly all differ
 FEWEST = 5  # different values from which on a form is no accident
 MOST_LOOKED_AT = 2_000  # different texts of a column
 NEARLY_ALL, MOST, MANY, SOME = 0.9, 0.6, 0.3, 0.05  # shares of the different values
@@ -390,7 +390,7 @@ def _some(values: Any) -> Any:
 def _own(data: Microdata, name: str, distinct: int) -> bool:
     """Tell whether nearly every record has a value of its own."""
     present = int(np.count_nonzero(~data.missing(name)))
-    return present >= ENOUGH and distinct >= NEARLY_ALL * present
+    return present >= MIN_RECORDS and distinct >= NEARLY_ALL * present
 
 
 def _marked(name: str, texts: Sequence[str]) -> Sensitive | None:
@@ -418,7 +418,7 @@ def _telephone(name: str, texts: Sequence[str]) -> Sensitive | None:
         number = sum(sign.isdigit() for sign in text)
         return 7 <= number <= 15 and _PHONE.fullmatch(text) is not None
 
-    if date_formats(list(texts[:ENOUGH])):
+    if date_formats(list(texts[:MIN_RECORDS])):
         return None
     share = _share(texts, like)
     said = has_word(name, _OF_PHONE)
@@ -431,7 +431,7 @@ def _telephone(name: str, texts: Sequence[str]) -> Sensitive | None:
 
 
 def _birth(name: str, texts: Sequence[str]) -> Sensitive | None:
-    forms = date_formats(list(texts[:ENOUGH])) and date_formats(list(texts))
+    forms = date_formats(list(texts[:MIN_RECORDS])) and date_formats(list(texts))
     if not forms or len(texts) < FEWEST:
         return None
     if has_word(name, _OF_BIRTH):
@@ -441,7 +441,7 @@ def _birth(name: str, texts: Sequence[str]) -> Sensitive | None:
     days = parsed("", pa.array(texts), forms[0])[0] / 365.25
     days = days[~np.isnan(days)]
     # dates of interviews, entries and orders lie within a few years of each other; those of birth within a life
-    if days.size >= ENOUGH and float(np.quantile(days, 0.9) - np.quantile(days, 0.1)) >= 25:
+    if days.size >= MIN_RECORDS and float(np.quantile(days, 0.9) - np.quantile(days, 0.1)) >= 25:
         return Sensitive(name, "dates of birth as text", "all values are dates, and they are spread over a life")
     return None
 
@@ -488,7 +488,7 @@ def _of_its_own(name: str, texts: Sequence[str], *, own: bool) -> Sensitive | No
         "web addresses": _share(texts, _URL.search),
     }
     held = [what for what, share in inside.items() if share >= SOME]
-    if (wordy and own) or (held and len(texts) >= ENOUGH and lengths[len(lengths) // 2] > 1):
+    if (wordy and own) or (held and len(texts) >= MIN_RECORDS and lengths[len(lengths) // 2] > 1):
         also = f", in which there are {' and '.join(held)}" if held else ""
         return Sensitive(name, "free text", f"{lengths[len(lengths) // 2]} words in the middle one{also}")
     if own:
@@ -503,7 +503,7 @@ def _coordinates(data: Microdata) -> dict[str, Sensitive]:
         for name in data.schema.analysed("numeric"):
             column = data.columns[name]
             values = np.unique(column[~np.isnan(column)])
-            fine = len(values) >= ENOUGH and not np.array_equal(values, np.round(values))
+            fine = len(values) >= MIN_RECORDS and not np.array_equal(values, np.round(values))
             if fine and np.abs(values).max() <= most and has_word(name, words):
                 found[most] = name
                 break

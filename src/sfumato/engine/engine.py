@@ -23,14 +23,14 @@ from sfumato.errors import EngineError, ParameterError
 
 AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
 UNKNOWN = 16  # workers, where an executor does not tell
-AGAIN = 25  # times that a part is sent anew because the worker that had it died
+MAX_RETRIES = 25  # times that a part is sent anew because the worker that had it died
 FEWEST = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
 _busy: ContextVar[bool] = ContextVar("computing a part", default=False)
 NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
 PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
 KNOWN = "local, here, dask://host:port, spark://host:port, ray://host:port"
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-LEAST = 64 * 2**20
+MIN_MEMORY_BYTES = 64 * 2**20
 
 
 class Part(Protocol):
@@ -183,9 +183,9 @@ class Engine:
             answer = _answer(asked.future)
             if answer is None:
                 asked.deaths += 1
-                if asked.deaths == AGAIN:
+                if asked.deaths == MAX_RETRIES:
                     raise EngineError(
-                        f"the workers that had a part died {AGAIN} times; give less work to each, or more memory"
+                        f"the workers that had a part died {MAX_RETRIES} times; give less work to each, or more memory"
                     )
                 asked.future = self._sent(task, asked.part)
                 continue
@@ -339,11 +339,11 @@ def in_bytes(memory: int | str | None) -> int:
     (2000000000, 536870912)
     """
     if memory is None:
-        return max(free() // 2, LEAST)
+        return max(free() // 2, MIN_MEMORY_BYTES)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(memory).lower())
     if found is None or isinstance(memory, bool):
         raise ParameterError(f"memory must be a number of bytes, or text such as '2 GB'; got {memory!r}")
     size = int(float(found[1]) * UNITS[found[2] or ""])
-    if size < LEAST:
-        raise ParameterError(f"memory must be at least {LEAST // 2**20} MB; got {memory!r}")
+    if size < MIN_MEMORY_BYTES:
+        raise ParameterError(f"memory must be at least {MIN_MEMORY_BYTES // 2**20} MB; got {memory!r}")
     return size

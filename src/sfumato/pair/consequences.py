@@ -23,9 +23,9 @@ from sfumato.pair.sample import taken
 
 Integers = NDArray[np.int64]
 
-LOOKED = 20_000  # records of a larger table that are looked through
+MAX_RECORDS_READ = 20_000  # records of a larger table that are looked through
 FIRST = 2_000  # records of these that are looked at first
-ENOUGH = 20  # records that contradict a guess at the commonest value and that the function tells
+MIN_RECORDS = 20  # records that contradict a guess at the commonest value and that the function tells
 SHARED = 0.8  # of the records must share their value with another one
 EXCEPTIONS = 0.002  # of the records a function may not tell
 COMBINED = 200  # different values up to which two variables are tried together
@@ -138,7 +138,7 @@ def _pure(source: Integers, column: Integers, sizes: Integers) -> bool:
     wrong = len(column) - int(_commonest(source, column).sum())
     checked = len(column) - np.count_nonzero(sizes)  # the first record of each value proves nothing
     surprising = checked * (1 - np.bincount(column).max() / len(column))
-    return bool(surprising >= ENOUGH and wrong <= EXCEPTIONS * len(column) and wrong <= 0.05 * surprising)
+    return bool(surprising >= MIN_RECORDS and wrong <= EXCEPTIONS * len(column) and wrong <= 0.05 * surprising)
 
 
 def _without_pile(source: Integers, column: Integers, sizes: Integers) -> bool:
@@ -164,17 +164,17 @@ def _stepwise(source: Integers, column: Coded, counts: Integers) -> bool:
     there = source > 0
     order = np.argsort(source[there], kind="stable")
     mine, theirs = source[there][order], column.codes[there][order]
-    if len(mine) < ENOUGH or _commonest(mine, theirs).sum() < len(mine):
+    if len(mine) < MIN_RECORDS or _commonest(mine, theirs).sum() < len(mine):
         return False
     changes = int(np.count_nonzero(theirs[1:] != theirs[:-1]))
     different = np.unique(theirs)
     if len(different) < 2:
         return False
-    if column.ordered and len(different) >= ENOUGH and (theirs > 0).all():
+    if column.ordered and len(different) >= MIN_RECORDS and (theirs > 0).all():
         steps = np.diff(theirs)
         return bool((steps >= 0).all() or (steps <= 0).all())
     surprising = len(theirs) - counts[different].max()
-    return bool(changes == len(different) - 1 and len(different) <= len(mine) / 10 and surprising >= ENOUGH)
+    return bool(changes == len(different) - 1 and len(different) <= len(mine) / 10 and surprising >= MIN_RECORDS)
 
 
 def _of_one(sources: Mapping[str, Coded], columns: Mapping[str, Coded]) -> dict[str, tuple[str, ...]]:
@@ -275,8 +275,10 @@ def _information(one: Coded, other: Coded) -> float:
 def _looked_at(half: Half) -> Microdata:
     """Return the records that are looked through: all of a small table, a random sample of a larger one."""
     rows: NDArray[Any] = np.arange(len(half))
-    if len(half) > LOOKED:
-        rows = np.sort(np.random.default_rng(len(half)).choice(len(half), LOOKED, replace=False, shuffle=False))
+    if len(half) > MAX_RECORDS_READ:
+        rows = np.sort(
+            np.random.default_rng(len(half)).choice(len(half), MAX_RECORDS_READ, replace=False, shuffle=False)
+        )
     if not half.in_parts:
         return half.table if len(rows) == len(half) else half.table.take(rows)
     names = half.schema.analysed()

@@ -27,7 +27,8 @@ from sfumato.pair.sorting import Runs, SortedColumn, by_record, numbers_of
 from sfumato.pair.statistics import Room
 
 Integers = NDArray[np.int64]
-MOST = 2**30  # bytes that putting a column in order takes wherever that is done, or less if the engine may take less
+# bytes that putting a column in order takes wherever that is done, or less if the engine may take less
+MAX_SORTING_BYTES = 2**30
 
 
 def in_order_of(original: Half, protected: Half, name: str) -> Half:
@@ -66,7 +67,7 @@ def _laid_out(
     kinds = {variable.name: "<f8" if variable.quantitative else "<i4" for variable in parts[0].schema}
     found, start = [], 0
     for size in sizes:
-        found.append(_like(parts, InOrder(folder, kinds, start, size, whole, min(room.memory, MOST))))
+        found.append(_like(parts, InOrder(folder, kinds, start, size, whole, min(room.memory, MAX_SORTING_BYTES))))
         start += size
     return tuple(found)
 

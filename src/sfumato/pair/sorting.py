@@ -28,14 +28,14 @@ Places = NDArray[np.int64]
 
 SHARE = 8  # of the memory, one part in so many is for what is sorted
 BYTES = 48  # of a record while it is sorted: its value, what goes with it, their order, and all of it once more
-MOST = 2**22  # records sorted at a time; more are no faster
+MAX_SORTED_RECORDS = 2**22  # records sorted at a time; more are no faster
 LEAST_STEP = 256  # records of a run from one value to the next that ranges may be cut at
 BESIDE = 2  # different values that are kept on either side: sums of weights may be off by their rounding
 
 
 def at_a_time(room: Room) -> int:
     """Return how many records may be sorted, or put in order, at a time."""
-    return min(max(room.memory // SHARE // BYTES, 1), MOST)
+    return min(max(room.memory // SHARE // BYTES, 1), MAX_SORTED_RECORDS)
 
 
 class Runs:

@@ -27,7 +27,7 @@ from sfumato.pair.half import Number
 from sfumato.pair.random_order import RandomOrder
 from sfumato.pair.sampled import drawn_records, only_records, sampled, taken
 from sfumato.restoration.findings import Audit
-from sfumato.restoration.guess import MANY
+from sfumato.restoration.guess import MIN_IN_BAND
 from sfumato.restoration.matching import match
 
 Order = NDArray[np.intp]
@@ -206,7 +206,7 @@ def _too_few(found: Audit, original: Microdata, protected: Microdata) -> Iterato
     for name in original.schema.analysed():
         number = found.protected.get(name, 0)
         treated = name in protected.schema and protected.schema[name].treatment != original.schema[name].treatment
-        if number < MANY and (number or treated):
+        if number < MIN_IN_BAND and (number or treated):
             many = "no protected value is" if not number else f"only {number} of the protected values are"
             yield (
                 f"of {name} {many} among the records audited: too few to tell whether the rest of the file gives them "

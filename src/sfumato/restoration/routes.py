@@ -32,17 +32,18 @@ Ranked = tuple[float, tuple[str, ...]]  # a share restored, and the columns that
 Found = list[Trial] | str  # the best trial of each variable, or why there is none
 Floats = NDArray[np.float64]
 
-FEW = 500  # different values up to which a column is combined with others
+MAX_VALUES_TO_COMBINE = 500  # different values up to which a column is combined with others
 PAIRED = (4_000, 500)  # records that teach, and values tried, when combinations are looked through
-PAIRS = 4_500  # pairs of columns tried in all
-ALONE = 0.95  # a column that restores so much alone is combined with no other
-MORE = 0.05  # a combination must restore so much more than one of its columns, or a set of four than one of three
-TOGETHER = 6  # columns at most in a combination
+MAX_PAIRS = 4_500  # pairs of columns tried in all
+MAX_RESTORED_ALONE = 0.95  # a column that restores so much alone is combined with no other
+# a combination must restore so much more than one of its columns, or a set of four than one of three
+MIN_GAIN_OF_COMBINING = 0.05
+MAX_COLUMNS_TOGETHER = 6  # columns at most in a combination
 
-WORDS = 1.5  # words that a text has at least, on average; less is a category or an id
-LONGEST = 4  # words of a category that is looked for in a text
-PLACES = 4  # numbers of a text that are tried, from the left
-BEFORE = 4  # words behind which a number is looked for
+MIN_WORDS_OF_TEXT = 1.5  # words that a text has at least, on average; less is a category or an id
+MAX_WORDS_OF_CATEGORY = 4  # words of a category that is looked for in a text
+MAX_NUMBERS_OF_TEXT = 4  # numbers of a text that are tried, from the left
+MAX_WORDS_BEFORE = 4  # words behind which a number is looked for
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(
     r"(?<![\w.,])[+-]?\d{1,3}(?:[ '\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?![\w])|(?<![\w.,])[+-]?\d+(?:[.,]\d+)*"
@@ -160,11 +161,11 @@ def columns(setting: Setting) -> Found:
 
 def combinations_of(setting: Setting) -> Found:
     """Two columns together, a third that adds to the best two, and further ones as long as they add."""
-    most = max(min(FEW, len(setting.protected) // 4), 2)
+    most = max(min(MAX_VALUES_TO_COMBINE, len(setting.protected) // 4), 2)
     few = [one for one in setting.columns if len(np.unique(one.codes)) <= most]
     if len(few) < 3:
         return "there are fewer than three columns with few different values"
-    room = max(int(np.sqrt(2 * PAIRS / max(len(setting.targets), 1))), 6)
+    room = max(int(np.sqrt(2 * MAX_PAIRS / max(len(setting.targets), 1))), 6)
     if len(few) > room:
         setting.notes.append(
             f"combinations: for each variable the {room} of {len(few)} columns that tell most alone were combined"
@@ -181,8 +182,8 @@ def combinations_of(setting: Setting) -> Found:
 def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     """Try pairs of the columns that tell most alone, and further ones with the best; None where they add nothing."""
     alone = screened(target, [one for one in few if one.shown != (target.aim.name,)])
-    singles = [one for one, restored in alone if restored < ALONE][:room]
-    most = max((restored for _, restored in alone if restored < ALONE), default=0.0)
+    singles = [one for one, restored in alone if restored < MAX_RESTORED_ALONE][:room]
+    most = max((restored for _, restored in alone if restored < MAX_RESTORED_ALONE), default=0.0)
     if len(singles) < 2:
         return None
     part, rows = target.part(*PAIRED)
@@ -194,7 +195,7 @@ def combined(target: Target, few: list[Evidence], room: int) -> Trial | None:
     finalists = [joined(*(whole[name,] for name in shown)) for _, shown in (*ranked[:2], *wider)]
     final = [tried(target, one) for one in finalists]
     chosen = max(final, key=lambda trial: (round(trial.share, 3), -len(trial.evidence.shown)))
-    if chosen.share <= most + MORE:
+    if chosen.share <= most + MIN_GAIN_OF_COMBINING:
         return None
     return replace(chosen, tests=len(pairs) + tests)
 
@@ -203,11 +204,11 @@ def _widened(part: Target, small: Mapping[tuple[str, ...], Evidence], best: Rank
     """Return the best set of three columns, of four and so on while that tells more; and how many sets were tried."""
     found: list[Ranked] = []
     tests = 0
-    while len(best[1]) < min(TOGETHER, len(small)):
+    while len(best[1]) < min(MAX_COLUMNS_TOGETHER, len(small)):
         wider = [joined(*(small[n,] for n in best[1]), one) for one in small.values() if one.shown[0] not in best[1]]
         tests += len(wider)
         widest = min(((share(part, one), one.shown) for one in wider), key=_best_first)
-        if found and widest[0] <= best[0] + MORE:
+        if found and widest[0] <= best[0] + MIN_GAIN_OF_COMBINING:
             break
         found.append(widest)
         best = widest
@@ -338,7 +339,7 @@ def texts_of(data: Microdata, name: str) -> list[str]:
     if variable.kind != "nominal" or not texts or len(texts) < len(variable.categories):
         return []
     words = sum(len(_WORD.findall(text)) for text in texts)
-    return texts if words >= WORDS * len(texts) else []
+    return texts if words >= MIN_WORDS_OF_TEXT * len(texts) else []
 
 
 def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArray[np.generic], str]]:
@@ -351,12 +352,12 @@ def answers(aim: Aim, texts: list[str], codes: Integers) -> Iterator[tuple[NDArr
     for read, what in ((_numbers, "number"), (_days, "day")):
         held = [read(text) for text in texts]
         longest = max(map(len, held), default=0)
-        for place in range(min(longest, PLACES)):
+        for place in range(min(longest, MAX_NUMBERS_OF_TEXT)):
             yield _taken([one[place][1] if len(one) > place else None for one in held], codes), f"{what} {place + 1}"
-        if longest > PLACES:
+        if longest > MAX_NUMBERS_OF_TEXT:
             yield _taken([one[-1][1] if one else None for one in held], codes), f"last {what}"
         before = Counter(word for one in held for word in {word for word, _ in one if word})
-        for word, _ in before.most_common(BEFORE) if longest > 1 else ():
+        for word, _ in before.most_common(MAX_WORDS_BEFORE) if longest > 1 else ():
             behind = [next((value for one, value in entries if one == word), None) for entries in held]
             yield _taken(behind, codes), f"{what} behind {word!r}"
 
@@ -368,7 +369,7 @@ def _named(aim: Aim, texts: list[str]) -> Integers:
         aim.truth.levels.tolist()
     ):  # the commonest first, so the rarest of two namesakes stays
         words = tuple(_WORD.findall(str(level).casefold()))
-        if words and len("".join(words)) > 1 and len(words) <= LONGEST:
+        if words and len("".join(words)) > 1 and len(words) <= MAX_WORDS_OF_CATEGORY:
             place[words] = code
     longest = max(map(len, place), default=0)
     found = np.full(len(texts), -1, dtype=np.int64)

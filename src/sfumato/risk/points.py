@@ -16,7 +16,7 @@ from sfumato.data.schema import Kind
 from sfumato.kernels import mixed_distance as mixed_kernel
 from sfumato.kernels.boxes import distinct
 from sfumato.kernels.euclidean_distance import nearer_and_tied
-from sfumato.kernels.mixed_distance import APART
+from sfumato.kernels.mixed_distance import MAX_DISTANCE
 from sfumato.pair import Pair
 
 # numbers of two tables on one scale
@@ -124,9 +124,9 @@ class Places:
     def __call__(self, column: NDArray[Any]) -> Floats:
         """Return the places of values."""
         if self.kind == "nominal":
-            return column * APART
+            return column * MAX_DISTANCE
         halves = np.where(column < 0, np.nan, column) / 2 if self.kind == "ordinal" else column / 2
-        return np.where(np.isnan(halves), APART, (halves - self.low) / self.width)
+        return np.where(np.isnan(halves), MAX_DISTANCE, (halves - self.low) / self.width)
 
 
 def points(pair: Pair, names: Iterable[str]) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from sfumato.errors import NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, SAMPLING_ERROR, WITH_REGISTER, Measurement
 from sfumato.pair import Half, Pair
-from sfumato.pair.consequences import LOOKED
+from sfumato.pair.consequences import MAX_RECORDS_READ
 from sfumato.pair.sample import NORMAL, SIZE, Sample
 from sfumato.registry import catalogued
 from sfumato.risk.household_attack import Unit
@@ -210,7 +210,8 @@ class Reidentification(Measure):
         records = len(pair.original)
         sample = self._drawn(pair, rng)
         parted = pair.in_parts or sample is not None
-        if sample is not None and sample.whole and len(sample) <= LOOKED:  # few enough for all attacks, at hand
+        # few enough for all attacks, at hand
+        if sample is not None and sample.whole and len(sample) <= MAX_RECORDS_READ:
             pair, sample = pair.gathered(pair.original.schema.analysed()), None
             homes, said_of_homes = pair.homes()
         families, told = _families(pair, homes) if self.unit == "household" else (None, ())

@@ -16,8 +16,8 @@ from sfumato.show.wording import count
 SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
 CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
 SOME, MUCH = 0.05, 0.20  # shares of values made missing: stewards allow the first; the second is one in five
-WEAK = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
-MOST = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
+MIN_RATIO = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
+MAX_SHARE_OF_CHANGED_PAIRS = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
 NAMED = 4  # variables named in a cell
 CHANGED = {  # what became of a pair, for readers
     "association lost": "no longer there",
@@ -83,7 +83,7 @@ def graded(
     changed = [pair for pair in there if is_changed(pair)]
     owned = _owned(changed, known, found)
     number, lost = (Counter(name for pair in some for name in _ends(pair)) for some in (there, changed))
-    alone = {name for name in owned if lost[name] > max(MOST * number[name], 1)}
+    alone = {name for name in owned if lost[name] > max(MAX_SHARE_OF_CHANGED_PAIRS * number[name], 1)}
     partners: dict[str, list[str]] = {}
     for owner, others in owned.items():
         for other in others if owner not in alone else ():
@@ -110,7 +110,7 @@ def is_changed(pair: PairUtility) -> bool:
     if (pair.effect or 0.0) < SLIGHT:
         return False
     if pair.outcome in ("weaker", "stronger"):
-        return pair.utility is not None and pair.utility < WEAK * (1.0 if pair.left is None else pair.left)
+        return pair.utility is not None and pair.utility < MIN_RATIO * (1.0 if pair.left is None else pair.left)
     return pair.outcome in CHANGED
 
 

@@ -187,7 +187,7 @@ Codes = NDArray[np.int64]
 Cuts = Literal["both", "original"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 PLACES = ("first", "second", "third", "fourth")
-FEW = 5.0  # pooled records per cell below which expected values are rough
+MIN_RECORDS_PER_CELL = 5.0  # pooled records per cell below which expected values are rough
 
 
 @catalogued(
@@ -438,7 +438,7 @@ def _rows(
 def _said(tables: dict[tuple[str, ...], Cells], own: dict[tuple[str, ...], float]) -> Iterator[str]:
     if len(own) < len(tables):
         yield f"{len(tables) - len(own):,} tables left out: no cell is empty in neither file"
-    sparse = sum(cells.records < FEW * cells.number for cells in tables.values())
+    sparse = sum(cells.records < MIN_RECORDS_PER_CELL * cells.number for cells in tables.values())
     if sparse:
         share = "every table has" if sparse == len(tables) else f"{sparse:,} of {len(tables):,} tables have"
-        yield f"{share} fewer than {FEW:.0f} records per cell: the expected values are rough there"
+        yield f"{share} fewer than {MIN_RECORDS_PER_CELL:.0f} records per cell: the expected values are rough there"

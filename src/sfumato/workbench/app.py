@@ -21,7 +21,7 @@ from sfumato.workbench.journal import Now, Stale
 from sfumato.workbench.pages import Page, page_of, render, static
 from sfumato.workbench.screens import OPEN, screen_of, screens
 from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
-from sfumato.workbench.uploads import MOST as MOST_UPLOADED
+from sfumato.workbench.uploads import MAX_UPLOAD_BYTES as MOST_UPLOADED
 from sfumato.workbench.uploads import plain_name, received
 
 # Files of the project's folder that a page leads to: reports, plots, the release, the scripts
@@ -30,7 +30,7 @@ from sfumato.workbench.uploads import plain_name, received
 PLACES = ("report.html", "report.md", "results.json", "schema.toml", "decision.json", "reproduce.sh", "reproduce.py")
 FOLDERS = ("release", "plots")
 # a page of ours with scripts inside it: it runs as if it came from nowhere, so that it reaches nothing of this server
-APART = (
+SANDBOX_POLICY = (
     "sandbox allow-scripts; default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "frame-ancestors 'none'"
 )
@@ -47,7 +47,7 @@ def served(folder: Path, place: str) -> Response:
         raise HTTPException(404)
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     shown = path.suffix in (".html", ".png", ".svg")
-    headers = {"content-security-policy": APART} if path.suffix in (".html", ".svg") else {}
+    headers = {"content-security-policy": SANDBOX_POLICY} if path.suffix in (".html", ".svg") else {}
     disposition = "inline" if shown else "attachment"
     return FileResponse(
         path, media_type=kind, headers=headers, filename=path.name, content_disposition_type=disposition

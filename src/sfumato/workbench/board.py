@@ -26,7 +26,7 @@ from sfumato.workbench.desk import Desk, stamp
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import Latest
 
-REST = 8  # while a run goes on, looking at it again waits this many times as long as the last look took
+PAUSE_FACTOR = 8  # while a run goes on, looking at it again waits this many times as long as the last look took
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def finished(desk: Desk, draft: Draft, record: Record) -> Results | None:
     key = f"{stamp(store)} {about}"
     with seen.lock:
         fresh = seen.key == key
-        resting = seen.key.endswith(about) and time.monotonic() - seen.when < REST * seen.took
+        resting = seen.key.endswith(about) and time.monotonic() - seen.when < PAUSE_FACTOR * seen.took
         told = desk.jobs.told()
         if not fresh and not (resting and told is not None and told.running):
             start = time.process_time()

@@ -57,7 +57,7 @@ SAID: dict[Piece, str] = {
     "regressions": "fitting regressions to both tables",
     "bootstrap": "resampling the records",
 }
-MOST_RESAMPLED = 20_000  # records: in larger tables they hardly matter
+MAX_RESAMPLED_RECORDS = 20_000  # records: in larger tables they hardly matter
 REPETITIONS = 100
 SECONDS = 10.0  # for all figures together
 MOST_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
@@ -376,7 +376,7 @@ class _Look:
         row, original = self.results.row(self.candidate), self.results.original
         known = {repr(m): m for m in self.results.measures if isinstance(m, Measure)}
         measures = {key: known[key] for key in self.axes if key in known and key in row.means}
-        if self.results.whole is not None or len(original) > MOST_RESAMPLED or not measures:
+        if self.results.whole is not None or len(original) > MAX_RESAMPLED_RECORDS or not measures:
             return None
 
         def compute() -> OverRecords:

@@ -21,7 +21,8 @@ Codes = NDArray[np.integer]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-RARE = 60  # records of one pattern of missing keys below which they are compared with every row, not hashed
+# records of one pattern of missing keys below which they are compared with every row, not hashed
+MIN_RECORDS_TO_HASH = 60
 MOST_GAPS = 1.5  # by row: beyond it a row meets so many that comparing patterns of gaps is sooner done
 _MOST = 2**62  # different packed numbers
 
@@ -72,7 +73,7 @@ def matching_sums(wanted: Codes, rows: Codes, values: NDArray[np.generic]) -> Fl
 
 def _rarely_shown(codes: Codes) -> NDArray[np.bool_]:
     """Tell which records show a set of keys that few others show."""
-    return class_sizes((codes >= 0).view(np.int8)) < RARE
+    return class_sizes((codes >= 0).view(np.int8)) < MIN_RECORDS_TO_HASH
 
 
 def _add_one_by_one(

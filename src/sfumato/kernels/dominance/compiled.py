@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ranks = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
-FEW = 24  # entries whose pairs are compared one by one
+MAX_PAIRWISE_ENTRIES = 24  # entries whose pairs are compared one by one
 ROUNDS = 6  # 64 pieces for the threads to share; as many whatever the threads, so that rounding is the same
 COUNTED, ASKED = 1, 2  # an entry is 4 * row + what is wanted of the row: its weight, its sum, or both
 HALVINGS = 32  # ranks are of 32 bits, so that a range of them is halved no more often
@@ -129,7 +129,7 @@ def _add(rows: Rows, room: Room, n: int, columns: int) -> None:
         depth -= 1
         begin, end, free = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2]
         columns, lowest, highest = waiting[depth, 3], waiting[depth, 4], waiting[depth, 5]
-        if columns > 1 and end - begin <= FEW:
+        if columns > 1 and end - begin <= MAX_PAIRWISE_ENTRIES:
             _add_pairs(rows, entries, begin, end, columns)
             continue
         while columns > 0 and lowest >= highest:
@@ -231,7 +231,7 @@ def _add_last(rows: Rows, room: Room, begin: int, end: int, columns: int, lowest
     while depth > 0:
         depth -= 1
         begin, end, lowest, highest = waiting[depth, 0], waiting[depth, 1], waiting[depth, 4], waiting[depth, 5]
-        while end - begin > FEW and lowest < highest:
+        while end - begin > MAX_PAIRWISE_ENTRIES and lowest < highest:
             middle = (lowest + highest) // 2
             total = 0.0
             low, high = begin, 0

@@ -39,7 +39,7 @@ _MOST = 2**62  # different numbers that a row is packed into
 _WORTH = 1_000 * WORTH_COMPILING  # records times nodes
 KINDS: dict[Figure, int] = {"distinct": 0, "entropy": 1, "equal distance": 2, "ordered distance": 3}
 _MOST_ENTRIES = 4_000_000  # of classes and values at a time
-KEPT = 2**28  # bytes of classes that are kept to make coarser ones of
+MAX_KEPT_BYTES = 2**28  # bytes of classes that are kept to make coarser ones of
 WORTH = 3  # levels that lie between two nodes whose classes are kept
 EVERY = 0.1  # seconds between two looks at a watch
 
@@ -738,7 +738,7 @@ class Search:
         """Return the classes to make coarser ones of: the new ones if they are much fewer and there is room."""
         if table is None or not self.assessor.rolls or 2 * len(table.rows) > len(source.rows):
             return source
-        if self._bytes + table.nbytes > KEPT:
+        if self._bytes + table.nbytes > MAX_KEPT_BYTES:
             return source
         self._bytes += table.nbytes
         return table

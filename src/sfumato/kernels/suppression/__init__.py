@@ -42,7 +42,7 @@ Rows = NDArray[np.intp]
 Integers = NDArray[np.int64]
 Masks = NDArray[np.int64]
 
-CLOSE = 1e-6  # parts of a household add up to one but for rounding
+TOLERANCE = 1e-6  # parts of a household add up to one but for rounding
 _KEPT = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
 SAME = 1e-9  # costs that differ by less are the same
 MOST_KEYS = 16  # the sets of keys that may stay double with each key
@@ -226,7 +226,7 @@ class _Judge:
         class_of, number = classes(part)
         rows = None if not part.size or part.min() >= 0 else part[first_records(class_of)]
         frequency = _sums(asked, class_of, class_sums(class_of, self.sizes, len(number)), rows)
-        enough = frequency >= self.k - CLOSE
+        enough = frequency >= self.k - TOLERANCE
         if self.units is None or self.risk is None:
             return enough
         population = _sums(asked, class_of, class_sums(class_of, self.units, len(number)), rows)

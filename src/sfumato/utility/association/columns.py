@@ -26,7 +26,8 @@ from sfumato.pair.statistics import Room
 # with the arrays.
 
 Floats = NDArray[np.float64]
-LONG = 1 << 24  # records beyond which a column is sorted on disk: slower, in memory that does not grow with it
+# records beyond which a column is sorted on disk: slower, in memory that does not grow with it
+MAX_RECORDS_IN_MEMORY = 1 << 24
 MEMORY = 512 << 20  # bytes, of which an eighth is for what is sorted at a time
 
 
@@ -48,7 +49,7 @@ def put_aside(shape: tuple[int, ...], dtype: Any, folder: Path | None) -> NDArra
 def ranks_aside(values: NDArray[Any], folder: Path) -> tuple[Floats, float]:
     """Return the doubled, centred rank of each record of a column without gaps, and the sum of their squares."""
     found, records = put_aside((len(values),), np.float64, folder), len(values)
-    if records > LONG:
+    if records > MAX_RECORDS_IN_MEMORY:
         ties = _sorted_aside(values, folder, found)
     else:
         # with b records below a value and u up to it, 2R - (n + 1) = b + u - n
@@ -288,7 +289,7 @@ class Standardised:
         for j, values in enumerate(numbers):
             largest = max(abs(np.fmin.reduce(values, initial=0.0)), abs(np.fmax.reduce(values, initial=0.0)))
             exponents[j] = np.frexp(largest)[1]
-            if len(values) > LONG:
+            if len(values) > MAX_RECORDS_IN_MEMORY:
                 mean, spread = mean_and_spread_of_long(values, exponents[j])
             else:
                 mean, spread = (one[0] for one in mean_and_spread(np.ldexp(values, -exponents[j])[:, None]))
@@ -378,7 +379,7 @@ def normal(values: Floats, folder: Path | None = None) -> tuple[float, float]:
     >>> round(statistic, 4), 0.02 < p < 0.05
     (0.2592, True)
     """
-    if folder is not None and len(values) > LONG:
+    if folder is not None and len(values) > MAX_RECORDS_IN_MEMORY:
         return _normal_on_disk(values, folder)
     values = np.sort(values[~np.isnan(values)])  # from the smallest up
     n = len(values)

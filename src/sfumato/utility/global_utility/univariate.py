@@ -15,7 +15,7 @@ from sfumato.kernels.stretches import code_counts, same_values, stretches
 from sfumato.pair import Half, Pair
 from sfumato.pair.sorting import Runs
 from sfumato.pair.statistics import Room, Values
-from sfumato.utility.association.columns import LONG, MEMORY
+from sfumato.utility.association.columns import MAX_RECORDS_IN_MEMORY, MEMORY
 from sfumato.utility.distribution_functions import functions
 from sfumato.utility.global_utility.coarsening import Alternative, kept, most_kept, present
 
@@ -72,7 +72,7 @@ def worth(p: float) -> float:
     return float(-np.expm1(-STEEPNESS * p))
 
 
-ALIKE = Comparison(KOLMOGOROV, 0.0, 1.0, 0.0)  # of numbers that are the same in both tables
+NO_DIFFERENCE = Comparison(KOLMOGOROV, 0.0, 1.0, 0.0)  # of numbers that are the same in both tables
 
 
 def numbers_alike(before: Values, after: Values) -> Comparison:
@@ -94,7 +94,7 @@ def _told(gap: int, m: int, n: int) -> Comparison:
 def numbers_alike_aside(x: Floats, y: Floats, folder: Path) -> Comparison:
     """Compare numbers (none missing) as ``numbers_alike`` does; long columns are sorted in files of this folder."""
     m, n = len(x), len(y)
-    if max(m, n) > LONG:
+    if max(m, n) > MAX_RECORDS_IN_MEMORY:
         return _told(_gap_on_disk(x, y, folder), m, n)
     x, y = np.sort(x), np.sort(y)
     gap = 0
@@ -381,7 +381,7 @@ def _tested(pair: Pair, original: Half, name: str, rows: tuple[Rows, Rows], weig
     if not recoding.quantitative:
         return categories_alike(before[rows[0]], after[rows[1]], len(recoding.categories), own)
     if same_values(before, after) and (weights is None or weights.alike):
-        return ALIKE
+        return NO_DIFFERENCE
     if own is not None:
         return weighted_numbers_alike(before[rows[0]], after[rows[1]], *own)
     if original.aside is not None:

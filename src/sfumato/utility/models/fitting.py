@@ -213,7 +213,7 @@ def gather(designs: Sequence[Design], rows: Rows) -> Sufficient:
 MOST_STEPS = 60
 MOST_HALVINGS = 29
 ROUNDING = 1e-12  # a likelihood this near to the last, relative, is not lower
-CLOSE = 1e-18  # of the squared Newton step, in standard errors
+STEP_TOLERANCE = 1e-18  # of the squared Newton step, in standard errors
 STALLED = 1e-10  # the same where steps have stopped getting shorter: rounding, as with responses of billions
 FLAT = 1e-9  # information this small beside that of the start: a coefficient that runs off to infinity
 
@@ -236,7 +236,7 @@ def maximum_likelihood(design: Design, gathered: Sufficient, *, robust: bool) ->
     found = newton(
         lambda place: _pass(design, rows, inverse, place, robust=robust),
         np.asarray(np.linalg.solve(start.hessian, start.gradient)),
-        arrived=lambda now: now.length < CLOSE or (now.length < STALLED and now.length >= now.before / 4),
+        arrived=lambda now: now.length < STEP_TOLERANCE or (now.length < STALLED and now.length >= now.before / 4),
         solve=curved(FLAT * float(np.linalg.eigvalsh(start.hessian)[-1])),
         most_steps=MOST_STEPS,
         most_halvings=MOST_HALVINGS,

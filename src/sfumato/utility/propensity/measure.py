@@ -110,7 +110,7 @@ def trees_by_lot(
 
 # The measure
 
-MANY = 200  # terms; a model with fewer is fitted whatever the number of records
+MIN_TERMS_TO_REFUSE = 200  # terms; a model with fewer is fitted whatever the number of records
 Model = Literal[
     "logistic I", "logistic II", "main effects", "products", "tree", "modified logistic I", "modified logistic II"
 ]
@@ -361,7 +361,7 @@ def _said(notes: tuple[str, ...], constant: list[str], dead: int, share: float) 
 
 def _refuse_too_many(measure: PropensityUtility, terms: int, records: int) -> None:
     """Refuse a large model that separates almost any two files: it takes long and tells nothing."""
-    if terms > MANY and 2 * terms > records:
+    if terms > MIN_TERMS_TO_REFUSE and 2 * terms > records:
         raise NotApplicable(
             f"{measure.model!r} has {terms:,} terms for {records:,} records, so it tells almost "
             "any two files apart; choose variables=[...], or model='tree' or 'main effects'"

@@ -13,7 +13,7 @@ from sfumato.workbench.latest import latest
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 
 READINGS = {"association": "an association, no way back", "luck": "too few to tell from luck"}
-KEPT = {
+EXCEPTIONS = {
     "keep_order": (
         "Leave the records in their order",
         "Neighbours in the file often live or were asked together. Without this they stand in random order.",
@@ -58,7 +58,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "checked": checked,
         "audit": audit,
         "lines": [_line(route, draft) for route in audit.routes] if audit is not None else [],
-        "kept": KEPT,
+        "kept": EXCEPTIONS,
     }
 
 
@@ -105,15 +105,15 @@ def _of_variable(route: Route, one: Restored) -> list[Repair]:
 def renew(desk: Desk, draft: Draft, form: Form) -> Done:
     """Let the repairs do what the steward had kept them from."""
     which = form.text("which")
-    if which not in KEPT:
+    if which not in EXCEPTIONS:
         raise Refused("", "there is no such repair")
-    return Done(lambda old: old.but(**{which: False}), f"repair: no longer {KEPT[which][0].lower()}", said=_AGAIN)
+    return Done(lambda old: old.but(**{which: False}), f"repair: no longer {EXCEPTIONS[which][0].lower()}", said=_AGAIN)
 
 
 def keep(desk: Desk, draft: Draft, form: Form) -> Done:
     """Say what the repairs may not touch."""
-    ticked = {name: form.has(name) for name in KEPT}
-    words = [KEPT[name][0].lower() for name, on in ticked.items() if on]
+    ticked = {name: form.has(name) for name in EXCEPTIONS}
+    words = [EXCEPTIONS[name][0].lower() for name, on in ticked.items() if on]
     return Done(lambda old: old.but(**ticked), f"before a release: {'; '.join(words) or 'all repairs'}", said=_AGAIN)
 
 

@@ -32,7 +32,7 @@ JUDGES: Mapping[str, str] = {
     "IntervalOverlap": "estimates and their intervals",
     "ConclusionChanges": "signs and significance",
 }
-TRIED = 20_000  # records up to which a model is fitted as soon as it is added
+MAX_RECORDS_TO_FIT = 20_000  # records up to which a model is fitted as soon as it is added
 MOST_IN_A_TABLE = 4
 
 
@@ -133,7 +133,7 @@ def add_model(desk: Desk, draft: Draft, form: Form) -> Done:
         given = said if family == "linear" else model
         measure: Measure = IntervalOverlap(given) if judge == "IntervalOverlap" else ConclusionChanges(given)
         refuse_unknown([measure], data)
-        if len(data) <= TRIED:
+        if len(data) <= MAX_RECORDS_TO_FIT:
             measure.evaluate(data, data)
     except SfumatoError as error:
         raise Refused("model.formula", str(error)) from None

@@ -39,7 +39,7 @@ from sfumato.workbench.uploads import inside
 
 # The steward's own candidates: chains of steps that are added, changed, reordered and taken out one by one
 
-MOST = 200  # candidates of one's own
+MAX_CANDIDATES = 200  # candidates of one's own
 TEXT = "text"
 
 
@@ -75,8 +75,8 @@ def write(desk: Desk, draft: Draft, form: Form) -> Done:
         _fits(desk, draft, steps_of(method), field)
     texts = [repr(method) for method in new]
     own = (*draft.own[:place], *texts, *draft.own[place + 1 :])
-    if len(own) > MOST:
-        raise Refused(field, f"this would make {len(own)} candidates of your own; {MOST} are the most")
+    if len(own) > MAX_CANDIDATES:
+        raise Refused(field, f"this would make {len(own)} candidates of your own; {MAX_CANDIDATES} are the most")
     many = f"{len(new)} candidates added" if len(new) > 1 else "candidate written"
     return Done(_put(own), f"{many}: {listed(tuple(texts), most=3)}", goto="mask#own", said=f"{many}.")
 
@@ -179,8 +179,8 @@ def _with(desk: Desk, draft: Draft, place: int, steps: tuple[Method, ...], field
     text = repr(made)
     if any(text == other for at, other in enumerate(draft.own) if at != place):
         raise Refused(field, "then two of your candidates would be the same; change one of them")
-    if place >= MOST:
-        raise Refused(field, f"{MOST} candidates of one's own are the most")
+    if place >= MAX_CANDIDATES:
+        raise Refused(field, f"{MAX_CANDIDATES} candidates of one's own are the most")
     _fits(desk, draft, steps, field)
     return (*draft.own[:place], text, *draft.own[place + 1 :])
 

@@ -28,7 +28,7 @@ from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 from sfumato.workbench.screens.variables import Bars, bars_of, drawn
 from sfumato.workbench.tries import live_of, still_known
-from sfumato.workbench.uploads import OURS, inside
+from sfumato.workbench.uploads import RESERVED_NAMES, inside
 
 # What the screen of recodings shows: the variables to choose from, one of them to work on, and what it does
 
@@ -274,7 +274,7 @@ def levels(hierarchy: Hierarchy | None) -> list[Step]:
 
 def hierarchy_files(desk: Desk, draft: Draft) -> list[str]:
     """Name the files of the folder that may hold a hierarchy."""
-    apart = {draft.source, SCHEMA, *OURS, *draft.elsewhere}
+    apart = {draft.source, SCHEMA, *RESERVED_NAMES, *draft.elsewhere}
     found = (path for path in desk.folder.iterdir() if path.is_file() and not path.name.startswith("."))
     return sorted(path.name for path in found if path.suffix.lower() in KNOWN and path.name not in apart)
 
@@ -314,7 +314,7 @@ def proposed(found: Proposal | None) -> str:
 
 # Changes of what becomes of the variables: groups, cuts, classes, open ends, hierarchies
 
-LONGEST = 200  # characters of a group's name
+MAX_NAME_LENGTH = 200  # characters of a group's name
 MOST_CUTS = 200
 
 
@@ -326,8 +326,8 @@ def merge(desk: Desk, draft: Draft, form: Form) -> Done:
     into = form.text("into")
     if not ticked or (len(ticked) < 2 and not into):
         raise Refused("into", "tick two or more categories to put together, or one to give it another name")
-    if len(into) > LONGEST:
-        raise Refused("into", f"a name of at most {LONGEST} characters, please")
+    if len(into) > MAX_NAME_LENGTH:
+        raise Refused("into", f"a name of at most {MAX_NAME_LENGTH} characters, please")
     into = into or _joined(variable, ticked)
     if into in names and into not in ticked:
         raise Refused("into", f"there is {into} already; tick it too, or give the group another name")
@@ -511,9 +511,9 @@ def _joined(variable: Variable, names: list[str]) -> str:
     words = {str(category): variable.spelled(category) for category in variable.categories}
     said = [words.get(name, name) for name in names]
     if variable.kind == "ordinal":
-        return f"{said[0]} to {said[-1]}"[:LONGEST]
+        return f"{said[0]} to {said[-1]}"[:MAX_NAME_LENGTH]
     whole = " or ".join(said)
-    return whole if len(whole) <= 60 else f"{said[0]} or {len(said) - 1} others"[:LONGEST]
+    return whole if len(whole) <= 60 else f"{said[0]} or {len(said) - 1} others"[:MAX_NAME_LENGTH]
 
 
 def _places(texts: list[str], number: int) -> list[int]:
@@ -586,7 +586,7 @@ ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
 
 # the screen
 
-FEW = 10  # variables that are found without a search
+MAX_WITHOUT_SEARCH = 10  # variables that are found without a search
 MANY_GROUPS = 15  # categories that are searched
 
 
@@ -603,7 +603,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
     listed = lines(desk, draft, recodings, live, effect, saves)
     shown: dict[str, Any] = {
         "lines": listed,
-        "search": len(listed) > FEW,
+        "search": len(listed) > MAX_WITHOUT_SEARCH,
         "counted": counted,
         "work": None,
         "risks": risks(live, schema, effect),

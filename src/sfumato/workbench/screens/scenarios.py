@@ -111,9 +111,9 @@ def _words(variable: Variable) -> list[str]:
 
 # Changes of the intruders: a new one, what one knows, a copy, and none
 
-LONGEST = 100  # characters of a name
+MAX_NAME_LENGTH = 100  # characters of a name
 MOST_K = 1000
-MOST = 30  # intruders
+MAX_INTRUDERS = 30  # intruders
 SEARCHING = "all of a register"  # who knows all keys of everybody, but not who took part
 
 
@@ -121,8 +121,8 @@ def add(desk: Desk, draft: Draft, form: Form) -> Done:
     """Add an intruder: one of the presets, or the one who knows all keys, to be changed."""
     schema = desk.table(draft).schema
     there = desk.stated(draft).scenarios
-    if len(there) >= MOST:
-        raise Refused("preset", f"there are {MOST} intruders already; remove one first")
+    if len(there) >= MAX_INTRUDERS:
+        raise Refused("preset", f"there are {MAX_INTRUDERS} intruders already; remove one first")
     preset = PRESETS.get(form.text("preset"))
     if preset is not None:
         made = _countable(live_of(desk, draft), proposed(preset, schema))
@@ -153,8 +153,8 @@ def keep(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("", "this intruder was removed in another tab")
     old, names = there[place], desk.table(draft).names
     name = form.text("name")
-    if not name or len(name) > LONGEST:
-        raise Refused("name", f"give this intruder a name of at most {LONGEST} characters, such as: neighbour")
+    if not name or len(name) > MAX_NAME_LENGTH:
+        raise Refused("name", f"give this intruder a name of at most {MAX_NAME_LENGTH} characters, such as: neighbour")
     if any(other.name == name for number, other in enumerate(there) if number != place):
         raise Refused("name", f"another intruder is called {name} already; give each a name of its own")
     ticked = _named(names, form.texts("keys"))
@@ -174,8 +174,8 @@ def duplicate(desk: Desk, draft: Draft, form: Form) -> Done:
     """Add a copy of an intruder."""
     there = desk.stated(draft).scenarios
     place = form.whole("place", least=0, most=max(len(there) - 1, 0))
-    if not there or len(there) >= MOST:
-        raise Refused("", f"there are {len(there)} intruders; at most {MOST} can be kept")
+    if not there or len(there) >= MAX_INTRUDERS:
+        raise Refused("", f"there are {len(there)} intruders; at most {MAX_INTRUDERS} can be kept")
     copy = replace(there[place], name=_free(there[place].name, there))
     changed = (*there[: place + 1], copy, *there[place + 1 :])
     return _done(desk, draft, changed, f"copied the intruder {there[place].name}", goto=f"scenarios?at={place + 1}")
@@ -268,7 +268,7 @@ ACTIONS: Mapping[str, Callable[[Desk, Draft, Form], Done]] = {
 
 # the screen
 
-FEW = 12  # variables that are found without a search
+MAX_WITHOUT_SEARCH = 12  # variables that are found without a search
 MANY_KEYS = 8  # from which on nearly everybody is alone
 TOO_MANY_ALONE = 0.2  # of the records
 
@@ -336,7 +336,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "searching": searching,
         "keys": [] if opened is None else _keys(schema, opened, by_role=True),
         "others": [] if opened is None else _keys(schema, opened, by_role=False),
-        "search": len(schema.analysed()) > FEW,
+        "search": len(schema.analysed()) > MAX_WITHOUT_SEARCH,
         "presets": PRESETS,
         "titles": {variable.name: variable.title for variable in schema},
         "records": len(live.data),

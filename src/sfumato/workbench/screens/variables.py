@@ -22,8 +22,8 @@ from sfumato.workbench.screens.variable_wishes import MOST_ORDERED, Wish, codes_
 # The rows of the screen of variables: each variable at a glance, and all that can be said of one
 
 WIDTH, HEIGHT = 120, 30  # of a small histogram, in its own units
-GONE = 8  # width of the bar of missing values
-LONGEST = 40  # characters of a category that are shown
+MISSING_BAR_WIDTH = 8  # width of the bar of missing values
+MAX_CATEGORY_LENGTH = 40  # characters of a category that are shown
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,13 @@ def drawn(variable: Variable, found: Thumbnail) -> Bars:
     """
     counts = [*found.counts, found.others] if found.others else list(found.counts)
     most = max([*counts, found.missing], default=0) or 1
-    room = WIDTH - (GONE + 4 if found.missing else 0)
+    room = WIDTH - (MISSING_BAR_WIDTH + 4 if found.missing else 0)
     wide = room / max(len(counts), 1)
     gap = 1 if wide > 3 else 0
     present = "".join(
         _bar(place * wide, min(wide, 60) - gap, count / most) for place, count in enumerate(counts) if count
     )
-    missing = _bar(WIDTH - GONE, GONE, found.missing / most) if found.missing else ""
+    missing = _bar(WIDTH - MISSING_BAR_WIDTH, MISSING_BAR_WIDTH, found.missing / most) if found.missing else ""
     return Bars(present, missing, _words(variable, found))
 
 
@@ -150,7 +150,7 @@ def _words(variable: Variable, found: Thumbnail) -> str:
 
 
 def _short(text: Any) -> str:
-    return str(text) if len(str(text)) <= LONGEST else f"{str(text)[: LONGEST - 3]}..."
+    return str(text) if len(str(text)) <= MAX_CATEGORY_LENGTH else f"{str(text)[: MAX_CATEGORY_LENGTH - 3]}..."
 
 
 # The changes that can be made on the screen of variables
