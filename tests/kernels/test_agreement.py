@@ -61,9 +61,9 @@ def test_down_a_sorted_table_as_all_pairs_compared(codes: Codes) -> None:
     values = np.random.default_rng(len(rows)).integers(1, 50, len(rows)) / 8
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sfumato.kernels.agreement.worth_compiling", lambda records: True)
-        patch.setattr("sfumato.kernels.agreement.MOST_GAPS", 10)
+        patch.setattr("sfumato.kernels.agreement.MAX_GAPS", 10)
         assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
-        patch.setattr("sfumato.kernels.agreement._MOST", 1)  # too many to pack into a number
+        patch.setattr("sfumato.kernels.agreement.MAX_PACKED", 1)  # too many to pack into a number
         assert np.array_equal(own_sums(rows, values), agreement(rows, rows) @ values)
 
 

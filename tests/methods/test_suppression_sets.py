@@ -128,7 +128,7 @@ def test_one_value_may_serve_two_sets() -> None:
 def test_sets_without_a_common_key_are_solved_apart_and_wide_ones_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = np.random.default_rng(1).integers(0, 3, size=(200, 20)).astype(np.int32)
     apart = [Shared(tuple(range(10)), 3, 10), Shared(tuple(range(10, 20)), 5, 10)]
-    monkeypatch.setattr("sfumato.kernels.suppression.MOST_KEYS", 12)
+    monkeypatch.setattr("sfumato.kernels.suppression.MAX_KEYS", 12)
     answer = cheapest_shown(codes, apart, np.ones(20), [0] * 20)
     assert answer.exact and satisfied(np.where(answer.shown, codes, -1), apart)
     chained = [Shared(tuple(range(8)), 3, 8), Shared(tuple(range(6, 14)), 5, 8)]

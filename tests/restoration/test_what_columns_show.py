@@ -366,12 +366,12 @@ def test_where_few_sources_are_tried_those_in_which_records_agree_most_are(monke
     wrong = np.where(np.arange(400) // 8 % 5 == 0, (band + 3) % 8, band)
     data = table({"nearly": [f"n{one}" for one in wrong], "band": band.astype(str), "copy": [f"c{b}" for b in band]})
     columns = {name: column(data, name) for name in data.names}
-    monkeypatch.setattr(proposals, "PAIRS", 0)
+    monkeypatch.setattr(proposals, "MAX_PAIRS", 0)
     for fewest, sources in ((2, ["copy", "nearly"]), (1, ["copy"])):
-        monkeypatch.setattr(proposals, "FEWEST", fewest)
+        monkeypatch.setattr(proposals, "MIN_PAIRS_OF_COLUMN", fewest)
         assert likely_sources(data, columns, np.random.default_rng(1))["band"] == sources
     assert proposals.most_likely(5) == 1
-    monkeypatch.setattr(proposals, "PAIRS", 12)
+    monkeypatch.setattr(proposals, "MAX_PAIRS", 12)
     assert [proposals.most_likely(number) for number in (0, 1, 5, 13)] == [12, 12, 2, 1]
 
 

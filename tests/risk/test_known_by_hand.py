@@ -195,14 +195,14 @@ def test_numbers_among_the_keys_are_counted_by_their_values(monkeypatch: pytest.
     assert codes_among(np.array([0.1, 0.6]), np.array([0.6, NAN, 0.1])).tolist() == [1, -1, 0]
     assert codes_among(None, np.array([2, -1])).tolist() == [2, -1]
     assert _different(np.array([0.6, NAN]), np.array([0.1])).tolist() == [0.1, 0.6]
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 2)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 2)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 1)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 1)
     assert _cells(known, None) is None
-    monkeypatch.setattr(judged_in_parts, "MOST_VALUES", 9)
-    monkeypatch.setattr(judged_in_parts, "MOST_CELLS", 3)
+    monkeypatch.setattr(judged_in_parts, "MAX_VALUES", 9)
+    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 3)
     assert _cells(known, None) is not None
-    monkeypatch.setattr(judged_in_parts, "MOST_CELLS", 2)
+    monkeypatch.setattr(judged_in_parts, "MAX_CELLS", 2)
     assert _cells(known, None) is None
 
 

@@ -277,7 +277,7 @@ def test_an_upload_is_bounded_whole_and_for_its_owner_alone(browser: Browser, mo
     again = send("a.csv", b"y\n2\n")
     assert again.status_code == 422
     assert kept.read_bytes() == b"x\n1\n"
-    monkeypatch.setattr("sfumato.workbench.app.MOST_UPLOADED", 1000)
+    monkeypatch.setattr("sfumato.workbench.app.MAX_UPLOAD_BYTES", 1000)
     large = send("b.csv", b"0" * 1001)
     assert large.status_code == 422
     assert "more than" in large.json()["error"]

@@ -29,7 +29,7 @@ from sfumato.data.microdata import Microdata
 from sfumato.errors import NotApplicable
 from sfumato.kernels.agreement import frequencies
 from sfumato.kernels.groups import classes
-from sfumato.kernels.suppression import MOST_KEYS
+from sfumato.kernels.suppression import MAX_KEYS
 from sfumato.methods import (
     MDAV,
     PRAM,
@@ -65,7 +65,7 @@ CROWDS = (1.5, 3.0)  # times as many records alike as a guess among them asks fo
 USUAL_HEIGHT = 3  # of a hierarchy that is made for want of one
 MAX_NODES = 1_000_000  # choices of levels that a candidate is worth
 TOP = 0.01  # the share of records whose amounts are coded at the top
-MOST_TOP = 0.1  # the largest such share
+MAX_TOP = 0.1  # the largest such share
 
 
 @dataclass(frozen=True)
@@ -422,7 +422,7 @@ def _suppressed(
     kept: tuple[str, ...] = (),
 ) -> Iterator[_Part]:
     """Coarsen until few values need to be blanked, and blank these; the first stage for each meaning of few."""
-    if any(len(one.keys) > MOST_KEYS or len(table.data) < one.k for one in sets):
+    if any(len(one.keys) > MAX_KEYS or len(table.data) < one.k for one in sets):
         return
     lost: dict[int, _Blanked] = {}
 
@@ -596,7 +596,7 @@ def _extreme(data: Microdata, names: tuple[str, ...]) -> float:
     typical = present[len(present) // 2]  # an amount that few have must not set the limit of all others
     most = min(ExposedAmounts().most, len(data) // RECORDS_PER_EXTREME)
     share = math.ceil(1000 * (most + 2) / max(typical, 1)) / 1000  # two more: some tie at the limit
-    return min(max(TOP, share), MOST_TOP)
+    return min(max(TOP, share), MAX_TOP)
 
 
 def _part(*steps: Method) -> _Part:

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 SHOWN = 8  # combinations that are listed
 WIDEST = 3  # keys of a combination
-MOST_KEYS = 30  # of a scenario, beyond which combinations are not searched
+MAX_KEYS = 30  # of a scenario, beyond which combinations are not searched
 ASSUMED = "all categories, because the schema names no keys"
 
 
@@ -225,7 +225,7 @@ def _seen(half: Half, population: Population, intruder: Scenario) -> ScenarioExp
 def _special(found: KeyClasses) -> Found | None:
     """Find the fewest keys, up to three, on which records are alone: the minimal sample uniques of SUDA2."""
     keys = found.cells.shape[1]
-    if keys > MOST_KEYS:
+    if keys > MAX_KEYS:
         return None
     widest = min(WIDEST, keys)
     score = np.array([score_of("sdcmicro", size, keys, widest) for size in range(widest + 1)])

@@ -29,7 +29,7 @@ from sfumato.utility import NonUniformEntropy
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
-MOST_BYTES = 256 * 2**20  # of recoded columns and classes of records
+MAX_BYTES = 256 * 2**20  # of recoded columns and classes of records
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Live:
     (4, 2)
     """
 
-    def __init__(self, data: Microdata, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, data: Microdata, *, most_bytes: int = MAX_BYTES) -> None:
         self.data = data
         self._lock = RLock()
         self._kept = Kept(most_bytes)

@@ -19,7 +19,7 @@ BY_CHANCE = 0.7  # of pairs of records that agree in a variable: beyond it, agre
 ACCIDENT = 0.002  # chance below which a round total is no accident
 LOOK = 2_000  # records that mostly suffice to see that something does not hold for all
 GLANCE, FEWEST = 64, 8  # pairs of records that mostly suffice to see it of most columns at once
-MOST_CELLS = 20_000_000  # held side by side for that
+MAX_CELLS = 20_000_000  # held side by side for that
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Columns:
     def __init__(self, data: Microdata, names: Iterable[str]) -> None:
         self.data = data
         self.names = [name for name in names if not self._agrees_by_chance(data.columns[name])]
-        self.records = min(len(data), max(MOST_CELLS // max(len(self.names), 1), 1))
+        self.records = min(len(data), max(MAX_CELLS // max(len(self.names), 1), 1))
         self.first = np.column_stack(
             [data.columns[name][: self.records].astype(np.float64) for name in self.names] or [np.empty((0, 0))]
         )
@@ -99,7 +99,7 @@ class _Columns:
         """Name the others in which records of one group always agree, though records agree seldom by chance."""
         order = rows[np.argsort(group[rows], kind="stable")]
         order = order[order < self.records]
-        glance = min(GLANCE, max(FEWEST, MOST_CELLS // (len(self.names) + 1) ** 2 * GLANCE))
+        glance = min(GLANCE, max(FEWEST, MAX_CELLS // (len(self.names) + 1) ** 2 * GLANCE))
         pairs = np.flatnonzero(np.diff(group[order]) == 0)[:glance]
         differ = (self.first[order[pairs]] != self.first[order[pairs + 1]]).any(axis=0)
         left = (self.names[place] for place in np.flatnonzero(~differ))

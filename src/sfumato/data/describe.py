@@ -247,7 +247,7 @@ def _is_number(text: str) -> bool:
 
 # A variable at a glance: at most two dozen bars, as plain data.
 
-MOST_BARS = 24
+MAX_BARS = 24
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class Thumbnail:
     others: int = 0
 
 
-def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MOST_BARS) -> Thumbnail:
+def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MAX_BARS) -> Thumbnail:
     """Count the values of a variable in at most so many bars.
 
     A number or date of few different values, such as a number of children, has a bar for each whole step between them.
@@ -280,7 +280,7 @@ def thumbnail(variable: Variable, column: NDArray[Any], *, bars: int = MOST_BARS
     return _numbers(variable, column, bars) if variable.quantitative else _categories(variable, column, bars)
 
 
-def thumbnails(data: Microdata, *, bars: int = MOST_BARS) -> dict[str, Thumbnail]:
+def thumbnails(data: Microdata, *, bars: int = MAX_BARS) -> dict[str, Thumbnail]:
     """Count the values of every variable of a table."""
     return {variable.name: thumbnail(variable, data.columns[variable.name], bars=bars) for variable in data.schema}
 

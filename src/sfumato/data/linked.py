@@ -45,7 +45,7 @@ Mask = NDArray[np.bool_]
 EXCEPTIONS = 0.05  # of the records at most may lose a linked value because it does not fit
 # of a linked value's records, and of a class's, up to which their meeting is an exception
 MAX_SHARE_OF_EXCEPTION = 0.02
-MOST_BANDS = 50  # of a linked number; more are no bands
+MAX_BANDS = 50  # of a linked number; more are no bands
 NAMED = 3  # categories that the name of a group spells out
 EXACT = 1e-9  # of the size of a number is how it was written
 
@@ -182,7 +182,7 @@ def _name(categories: Sequence[Category], spelled: Sequence[str], *, ordered: bo
 def _in_bands(variable: Variable, column: Floats, levels: Floats, part: Integers) -> Followed | None:
     """Put a number into bands, cut at the roundest number between two parts; None where they are many."""
     begins = np.flatnonzero(np.diff(part)) + 1
-    if len(begins) >= MOST_BANDS or variable.kind != "numeric":
+    if len(begins) >= MAX_BANDS or variable.kind != "numeric":
         return None
     cuts = [bands.roundest(float(levels[at - 1]), float(levels[at])) for at in begins]
     names = bands.labels([-np.inf, *cuts, np.inf], whole=bands.is_whole(levels))

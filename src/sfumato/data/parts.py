@@ -53,7 +53,7 @@ from sfumato.errors import DataError, FileError, ParameterError, SchemaError
 
 # What the parts of a table have in common: each is looked through once, and those that disagree are named.
 
-MOST_CATEGORIES = 2**20  # more than that are names of the records, which a schema cannot list
+MAX_CATEGORIES = 2**20  # more than that are names of the records, which a schema cannot list
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ def _categories(
                 )
         return variables[0].categories
     occurring = dict.fromkeys(category for variable in variables for category in variable.categories)
-    if len(occurring) > MOST_CATEGORIES:
+    if len(occurring) > MAX_CATEGORIES:
         raise DataError(
-            f"variable {name!r} has more than {MOST_CATEGORIES:,} different values, so it names records rather than "
+            f"variable {name!r} has more than {MAX_CATEGORIES:,} different values, so it names records rather than "
             "classes; number its values, or leave it out of the files"
         )
     new = [category for category in occurring if category not in set(before)]

@@ -24,7 +24,7 @@ from sfumato.errors import EngineError, ParameterError
 AHEAD = 3  # parts that each process may be ahead of the one that is handed on next
 UNKNOWN = 16  # workers, where an executor does not tell
 MAX_RETRIES = 25  # times that a part is sent anew because the worker that had it died
-FEWEST = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
+MIN_RECORDS = 1_000_000  # records of a table below which nobody asks other processes, unless an engine is named
 _busy: ContextVar[bool] = ContextVar("computing a part", default=False)
 NESTED: list[int] = []  # tables looked through while one of their parts was computed: right, and as slow as can be
 PROCESS = 250 * 10**6  # bytes that a process takes with a part of the usual size
@@ -235,7 +235,7 @@ def current(records: int) -> Engine:
         NESTED.append(records)
     elif _entered:
         return _entered[-1]
-    wanted = "local" if records >= FEWEST and not _busy.get() else "here"
+    wanted = "local" if records >= MIN_RECORDS and not _busy.get() else "here"
     for engine in _own:
         if (engine.executor is not None) == (wanted == "local"):
             return engine

@@ -25,8 +25,8 @@ from sfumato.data.treatment import Treatment
 from sfumato.errors import FileError, NotApplicable
 from sfumato.kernels.groups import classes
 from sfumato.kernels.suppression import (
-    MOST_ENTRIES,
-    MOST_KEYS,
+    MAX_ENTRIES,
+    MAX_KEYS,
     Answer,
     Homes,
     NeedsRecords,
@@ -500,11 +500,10 @@ class LocalSuppression(Method):
                 "make k of them agree; choose a smaller k"
             )
         wide = max((one.keys for one in asked), key=len)
-        if len(wide) > MOST_KEYS:
+        if len(wide) > MAX_KEYS:
             wide = tuple(sorted(wide))
             raise NotApplicable(
-                f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MOST_KEYS}; name "
-                "fewer in variables=[...]"
+                f"{len(wide)} keys ({', '.join(wide[:5])}, ...) are more than {MAX_KEYS}; name fewer in variables=[...]"
             )
         if self.subsets is not None and self.subsets > len(wide):
             raise NotApplicable(
@@ -525,10 +524,10 @@ class LocalSuppression(Method):
             raise NotApplicable(f"the table has {number} households, fewer than k={most}; choose a smaller k")
 
     def _check_entries(self, records: int, names: tuple[str, ...]) -> None:
-        if records * 2 ** len(names) > MOST_ENTRIES:
+        if records * 2 ** len(names) > MAX_ENTRIES:
             raise NotApplicable(
                 f"{len(names)} keys of {records:,} records are too many for missing='category' "
-                f"(at most {MOST_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
+                f"(at most {MAX_ENTRIES:,} records times sets of keys); name fewer, or take missing='matches'"
             )
 
     def _suppressed(

@@ -46,7 +46,7 @@ from sfumato.registry import catalogued
 
 Row = Mapping[str, Any]
 Watch = Callable[[Found], None]
-MOST_NODES = 200_000  # of which all figures are kept, if asked
+MAX_NODES = 200_000  # of which all figures are kept, if asked
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,8 +128,8 @@ class Lattice:
 
     def whole(self) -> tuple[Row, ...]:
         """List all nodes, those too that the search had no need to look at; no more than 200,000."""
-        if self.nodes > MOST_NODES:
-            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MOST_NODES:,} at most are kept")
+        if self.nodes > MAX_NODES:
+            raise ParameterError(f"there are {self.nodes:,} nodes; the figures of {MAX_NODES:,} at most are kept")
         return tuple(self._row(node) for node in sorted(every_node(self.search), key=lambda node: node.levels))
 
     def continued(self, seconds: float = inf, watch: Watch | None = None) -> "Lattice":
@@ -259,7 +259,7 @@ def refuse_broken(protected: Microdata, asked: Sequence[KeysAlike], values: Sequ
 
 # The method
 
-MOST_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
+MAX_MEASURED = 5_000  # nodes whose tables are made and measured if no number is stated
 NODES = 50_000  # looked at if no number is stated
 
 
@@ -492,7 +492,7 @@ class OptimalRecoding(Method):
                 raise NotApplicable(f"{what} names {strangers[0]!r}, which is not one of the keys {', '.join(names)}")
 
     def _refuse_too_many(self, rows: Rows) -> None:
-        if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MOST_MEASURED:
+        if self.nodes is None and isinstance(self.utility, Measure) and rows.nodes > MAX_MEASURED:
             raise NotApplicable(
                 f"there are {rows.nodes:,} choices of levels, each a table to measure; name fewer keys or levels, a "
                 "utility by name such as 'loss', or the number to look at, nodes=5000: the best of them is taken"

@@ -36,7 +36,7 @@ Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 DRAWN = "which records are drawn"  # the variable whose draws decide
-MOST_CELLS = 2**22  # of the table that counts the draws
+MAX_CELLS = 2**22  # of the table that counts the draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Lot:
 def _drawn_by_lot(half: Half, strata: StrataInParts, counts: Integers, draws: Draws) -> Lot:
     """Draw so many records of each stratum without replacement, each with the same chance."""
     number = len(strata.sizes)
-    bins = max(MOST_CELLS // number, 1)
+    bins = max(MAX_CELLS // number, 1)
     table = np.zeros(number * bins, dtype=np.int64)
     for cells in half.numbered(_Counted(strata, draws, bins)):
         table += cells

@@ -40,7 +40,7 @@ Mask = Callable[[int, Microdata], Microdata]
 Known = tuple[Variable, Integers | None, Integers]
 Floats = NDArray[np.float64]
 
-MOST_NOTES = 6  # of single blocks
+MAX_NOTES = 6  # of single blocks
 HELD = 6  # times its own size that a block takes while it is masked
 BLOCK = "block of each record"
 EQUAL = 1e-9  # loadings that differ by less are equal, so that rounding does not turn the axis
@@ -396,8 +396,8 @@ def _mapped(column: Column, flat: Integers, begin: Integers, blocks: Integers) -
 def told_of_blocks(blocks: Strata, sizes: Sequence[int], notes: Sequence[Sequence[str]]) -> list[str]:
     """Say how many blocks there are and how large they are, then what a reader should know of some."""
     said = [f"{blocks.spelled(block)}: {note}" for block, several in enumerate(notes) for note in several]
-    if len(said) > MOST_NOTES:
-        said[MOST_NOTES:] = [f"notes on other blocks, left out here: {len(said) - MOST_NOTES:,}"]
+    if len(said) > MAX_NOTES:
+        said[MAX_NOTES:] = [f"notes on other blocks, left out here: {len(said) - MAX_NOTES:,}"]
     least, most = min(sizes), max(sizes)
     return [f"blocks {len(sizes):,}, records in the smallest {least:,}, in the largest {most:,}", *said]
 

@@ -33,7 +33,7 @@ LEVELS = 40  # at most, of a variable whose part in another is learnt
 EACH = 5  # records for each pair of levels of two variables
 TELLING = 0.1  # bits that a key tells of a column, or it tells too little to matter
 BEYOND = 6  # standard deviations by which these are more than chance makes
-MOST_PARTS = 8  # of a sum
+MAX_PARTS = 8  # of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def _sums_of(data: Microdata, known: Sequence[str], others: Sequence[str]) -> di
     found = {}
     for name in (name for name in others if data.schema[name].kind == "numeric"):
         holds = relation(data.columns[name], numbers, set(), numbers)
-        if holds is not None and holds.holds >= 1 - EXCEPTIONS and 1 < len(holds.parts) <= MOST_PARTS:
+        if holds is not None and holds.holds >= 1 - EXCEPTIONS and 1 < len(holds.parts) <= MAX_PARTS:
             found[name] = holds.parts
     return found
 
@@ -225,7 +225,7 @@ def _sums_for(data: Microdata, known: Sequence[str], others: Sequence[str]) -> I
         parts = {other: column for other, column in columns.items() if other != name}
         if parts:
             holds = relation(columns[name], parts, set(known), parts)
-            if holds is not None and len(holds.parts) <= MOST_PARTS and set(holds.parts) - set(known):
+            if holds is not None and len(holds.parts) <= MAX_PARTS and set(holds.parts) - set(known):
                 yield name, holds
 
 

@@ -30,11 +30,11 @@ Floats = NDArray[np.float64]
 Coder = Callable[[Microdata], Codes]
 T = TypeVar("T")
 
-MOST_PLACES = 2**16  # of a table of whole numbers
+MAX_PLACES = 2**16  # of a table of whole numbers
 KEPT_ON_DISK = 128 * 2**20  # bytes of statistics that are kept of a table on disk
 SHARE = 8  # of the memory, one part in so many is for the different values of a variable
 GOES_ALONG = 2**20  # bytes: what is kept of a table on disk goes to another process only if it is this small
-MOST_BYTES = 512 * 2**20
+MAX_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Coding:
         if values is None or not len(values):
             return None
         width = float(values[-1]) - float(values[0])
-        if width >= MOST_PLACES or (values % 1 != 0).any():
+        if width >= MAX_PLACES or (values % 1 != 0).any():
             return None
         table = np.full(int(width) + 2, -1, dtype=np.int32)
         table[(values - values[0]).astype(np.int64)] = np.arange(len(values), dtype=np.int32)
@@ -383,7 +383,7 @@ class Kept:
     (1, 1)
     """
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MAX_BYTES) -> None:
         self.most = most
         self._found: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._bytes = 0

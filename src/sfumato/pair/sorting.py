@@ -29,7 +29,7 @@ Places = NDArray[np.int64]
 SHARE = 8  # of the memory, one part in so many is for what is sorted
 BYTES = 48  # of a record while it is sorted: its value, what goes with it, their order, and all of it once more
 MAX_SORTED_RECORDS = 2**22  # records sorted at a time; more are no faster
-LEAST_STEP = 256  # records of a run from one value to the next that ranges may be cut at
+MIN_STEP = 256  # records of a run from one value to the next that ranges may be cut at
 BESIDE = 2  # different values that are kept on either side: sums of weights may be off by their rounding
 
 
@@ -47,7 +47,7 @@ class Runs:
     def __init__(self, room: Room, what: str, expected: int, along: DTypeLike | None = None) -> None:
         self._most = at_a_time(room)
         runs = -(-expected // self._most)
-        self._step = max(self._most // (2 * runs + 1), min(LEAST_STEP, self._most // 16), 1)
+        self._step = max(self._most // (2 * runs + 1), min(MIN_STEP, self._most // 16), 1)
         self._values = NumbersOnDisk(room.folder, np.float64, what)
         self._along = None if along is None else NumbersOnDisk(room.folder, along, what)
         self._ends = [0]  # where each run ends, and the next begins

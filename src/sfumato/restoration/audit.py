@@ -29,7 +29,7 @@ from sfumato.restoration.matching import Matching, match
 from sfumato.restoration.of_parts import Seen, sample_of_both, with_how_drawn
 from sfumato.restoration.releases import Release, columns_beside, releases_beside, together
 from sfumato.restoration.routes import ROUTES, Found, Setting, each
-from sfumato.restoration.trials import MAX_TRIED_VALUES, DEPENDENCE, SCREENED, Sample, Target, Trial, judged_by
+from sfumato.restoration.trials import DEPENDENCE, MAX_TRIED_VALUES, SCREENED, Sample, Target, Trial, judged_by
 
 if TYPE_CHECKING:
     from sfumato.data.schema import Kind

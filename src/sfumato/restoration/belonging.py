@@ -40,7 +40,8 @@ MIN_SHARE_REBUILT = 0.05  # of the persons who live with others: the share from 
 
 MIN_PAIRS = 20  # of records of one unit, at least, to see a rule in how a number moves
 MIN_SHARE_BY_RULE = 0.95  # of these must follow the rule
-NEAR, MOSTLY = 0.05, 0.9  # a number hardly moves if so many pairs lie within so many of the records in rank
+# a number hardly moves if so many pairs lie within so many of the records in rank
+MAX_RANK_DISTANCE, MIN_SHARE_NEAR = 0.05, 0.9
 MIN_SHARE_REACHED = 0.05  # of the blank values must be of units that can be put together, where these have no number
 
 
@@ -254,7 +255,7 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
 
     For tables whose units have no number. ``some``: these are some of the records, whose units are not complete. Then
     values are asked for only where another record of the unit is at hand, and where there are too few it is said. A
-    number that hardly moves is right within ``NEAR`` of the records in rank.
+    number that hardly moves is right within ``MAX_RANK_DISTANCE`` of the records in rank.
     """
     home = original.schema.household
     if home is None or home in table.columns:
@@ -274,7 +275,7 @@ def with_told_by_others(found: Audit, original: Microdata, table: Microdata, *, 
     alarms, unseen = [], []
     rules = _rules(original, table)
     for rule in rules:
-        near = found.near if rule.beside else max(found.near, NEAR)
+        near = found.near if rule.beside else max(found.near, MAX_RANK_DISTANCE)
         aim = next(
             (one for one in aims(original, table, near) if (one.name, one.level) == (rule.name, "as published")), None
         )
@@ -331,7 +332,7 @@ def _told(rule: _Rule, aim: Aim, asked: Mask, unit: Rows, table: Microdata, toge
     return Restored(
         variable=aim.name,
         level=aim.level,
-        evidence=(how if beside else f"{how}, within {NEAR:.0%} of the records", *beside),
+        evidence=(how if beside else f"{how}, within {MAX_RANK_DISTANCE:.0%} of the records", *beside),
         values=len(cells),
         restored=float(np.where(answered, right, guess.right[asked]).mean()),
         exactly=float(np.where(answered, exact, guessed_exactly).mean()),
@@ -409,4 +410,4 @@ def _hardly_moves(column: Floats, pairs: tuple[Rows, Rows]) -> bool:
     rank[there] = rankdata(column[there]) / np.count_nonzero(there)
     apart = np.abs(rank[pairs[1]] - rank[pairs[0]])
     apart = apart[~np.isnan(apart)]
-    return len(apart) >= MIN_PAIRS and float((apart <= NEAR).mean()) >= MOSTLY
+    return len(apart) >= MIN_PAIRS and float((apart <= MAX_RANK_DISTANCE).mean()) >= MIN_SHARE_NEAR

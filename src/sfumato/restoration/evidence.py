@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 LOOKED_AT = 20  # texts that tell whether to look at all of them for dates
-MOST_PREFIXES = 6  # lengths of prefixes that are tried
+MAX_PREFIXES = 6  # lengths of prefixes that are tried
 MIN_SHARE_OF_OWN_TEXTS = 0.5  # of the records have a text of their own, if it is looked at as an id is
 
 MIN_CATEGORIES = 3  # categories that two records show at least, with a code each
@@ -268,7 +268,7 @@ def ids(data: Microdata, name: str) -> Iterator[tuple[Evidence, bool]]:
     alphabet = of(texts, f"{name} in alphabetical order", ordered=True)
     numbered = of([int(f) for f in figures], f"figures of {name}", ordered=True) if all(figures) else alphabet
     yield numbered, False
-    for length in range(1, MOST_PREFIXES + 1):
+    for length in range(1, MAX_PREFIXES + 1):
         named = f"first {length} characters of {name}" if length > 1 else f"first character of {name}"
         start = of([text[:length] for text in texts], named, ordered=False)
         if 1 < len(np.unique(start.codes)) <= len(data) / 2:

@@ -49,13 +49,13 @@ MAX_SETS = 1_500  # pairs of variables tried in all
 SCREENING = 0.05  # by which a share found on a sample may be too low
 MIN_SHARE_OF_PILE = 0.2  # of the records that have one value of an amount, such as no rent
 ENTROPY_TOLERANCE = 1e-9  # bits by which what there is to know of two copies differs
-MOST_PARTS = 8  # of a sum
+MAX_PARTS = 8  # of a sum
 MARGIN = 0.1
 ROLES = ("key", "confidential", "other", "identifier")
 
 MIN_NEIGHBOUR_AGREEMENT = 0.5  # of what chance leaves open records next to each other in a source must agree in
 NEIGHBOURS = 0.05  # of the records may lie between two numbers that agree so
-PAIRS, FEWEST = 10_000, 10  # of columns that are tried in a wide table, and for each column
+MAX_PAIRS, MIN_PAIRS_OF_COLUMN = 10_000, 10  # of columns that are tried in a wide table, and for each column
 # of the table that is looked at: fewer records if it is wide, but so many
 CELLS, MIN_RECORDS_OF_WIDE_TABLE = 200_000, 500
 
@@ -337,7 +337,7 @@ class _Search:
         for name in (name for name in numbers if name in alone and not alone[name]):
             others = {n: x for n, x in numbers.items() if n != name}
             holds = relation(numbers[name], others, set(), factors=others)
-            if holds is None or not 1 < len(holds.parts) <= MOST_PARTS or holds.holds < MIN_SHARE_TOLD:
+            if holds is None or not 1 < len(holds.parts) <= MAX_PARTS or holds.holds < MIN_SHARE_TOLD:
                 continue
             same = frozenset({name, *holds.parts})
             total = min(holds.factors) > 0, self._rank(name)
@@ -380,7 +380,7 @@ def likely_sources(
 
     Next to each other are records with the same value, and of a source that has an order also those with the next one.
     Whatever determines a column, wholly or nearly, is among them; most of what does not is not. In a table of more
-    columns than ``PAIRS`` allows to try all of them for, those stay in which records agree most.
+    columns than ``MAX_PAIRS`` allows to try all of them for, those stay in which records agree most.
     """
     if not columns:
         return {}
@@ -406,7 +406,7 @@ def likely_sources(
 
 def most_likely(columns: int) -> int:
     """Return how many sources are tried for each of so many columns."""
-    return max(PAIRS // max(columns, 1), FEWEST)
+    return max(MAX_PAIRS // max(columns, 1), MIN_PAIRS_OF_COLUMN)
 
 
 def _places(evidence: Evidence) -> Floats:

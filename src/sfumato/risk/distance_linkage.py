@@ -237,7 +237,7 @@ def _spread(partner: Partners, ours: Partners, theirs: Partners) -> Floats:
 
 # the measure
 
-MOST_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
+MAX_PAIRED = 5_000  # records that are paired one to one: their distances to each other must fit in memory
 
 
 ABOUT = MeasureAbout(
@@ -432,9 +432,9 @@ class DistanceLinkage(Measure):
     ) -> Measurement:
         from scipy.spatial.distance import cdist
 
-        if len(before) > MOST_PAIRED:
+        if len(before) > MAX_PAIRED:
             raise NotApplicable(
-                f"{len(before):,} records cannot be paired one to one, {MOST_PAIRED:,} is the most; measure a sample, "
+                f"{len(before):,} records cannot be paired one to one, {MAX_PAIRED:,} is the most; measure a sample, "
                 "or take links='each'"
             )
         found: list[OwnLinks] = []

@@ -32,8 +32,8 @@ SIDES = ("original", "protected")
 ALIKE, NEAREST, TRUE_ALIKE, GOWER = "alike", "nearest", "nearest of those alike in true numbers", "Gower's nearest"
 ALL_ALIKE = "all members alike"
 BY_METHOD = "by who knows the method"
-FEWEST_CHANGED = "fewest changed keys"
-MOST_CHANGED = 5  # keys that may differ at a time: records alike in each of their 32 sets are counted
+MIN_CHANGED = "fewest changed keys"
+MAX_CHANGED = 5  # keys that may differ at a time: records alike in each of their 32 sets are counted
 IN_GROUPS = "all members alike, among records that share what households share"
 GROUPS_ALIKE = "all members alike and nobody else who shares what they share"
 NEAREST_HOME = "nearest household, all members"
@@ -286,14 +286,14 @@ class Known:
         """Name the attacks that the keys allow."""
         some_true = bool(self.untrue) and len(self.untrue) < len(self.numbers)
         allowed = {ALIKE: True, NEAREST: bool(self.numbers), TRUE_ALIKE: some_true, GOWER: bool(self.keys)}
-        allowed[FEWEST_CHANGED] = not self.perturbed.isdisjoint(self.true)
+        allowed[MIN_CHANGED] = not self.perturbed.isdisjoint(self.true)
         return tuple(attack for attack, fits in allowed.items() if fits)
 
     def changed(self, before: Codes, after: Codes) -> list[int]:
         """Number the columns, of codes by ``true``, that were perturbed; the most changed if they are many."""
         places = [place for place, name in enumerate(self.true) if name in self.perturbed]
         differ = {place: int((before[:, place] != after[:, place]).sum()) for place in places}
-        return sorted(sorted(places, key=lambda place: -differ[place])[:MOST_CHANGED])
+        return sorted(sorted(places, key=lambda place: -differ[place])[:MAX_CHANGED])
 
     @property
     def methods(self) -> list[str]:
@@ -383,8 +383,8 @@ def _judged(
         chances[TRUE_ALIKE] = nearest(*codes, *scores_of(seen, known.untrue))
     if GOWER in attacks:
         chances[GOWER] = own_is_nearest_mixed(*known.places(), share=True)[0]
-    if FEWEST_CHANGED in attacks:
-        chances[FEWEST_CHANGED] = fewest_changed(*codes, known.changed(*codes))
+    if MIN_CHANGED in attacks:
+        chances[MIN_CHANGED] = fewest_changed(*codes, known.changed(*codes))
     if known.methods:
         chances[BY_METHOD] = known.by_method()
     chances |= further or {}

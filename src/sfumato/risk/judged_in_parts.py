@@ -29,8 +29,8 @@ from sfumato.risk.compared_variables import codes_among
 from sfumato.risk.individual import household_chances
 from sfumato.risk.judged import (
     ALIKE,
-    FEWEST_CHANGED,
     GOWER,
+    MIN_CHANGED,
     NEAREST,
     TRUE_ALIKE,
     Chances,
@@ -249,10 +249,10 @@ def counts_of(found: Sums, attack: str) -> dict[str, NDArray[Any]]:
 Integers = NDArray[np.int64]
 
 CHUNK = 500_000  # records of whole columns that are looked at together
-MOST_CELLS = 4_000_000  # combinations of the keys of both tables that are counted for all records
-MOST_VALUES = 1_000_000  # different values of a number up to which it is counted so
-MOST_KINDS = 20_000  # combinations of keys up to which one record of each is looked for, in place of a sample
-MOST_MEMBERS = 20  # times as many records as were drawn may live with them
+MAX_CELLS = 4_000_000  # combinations of the keys of both tables that are counted for all records
+MAX_VALUES = 1_000_000  # different values of a number up to which it is counted so
+MAX_KINDS = 20_000  # combinations of keys up to which one record of each is looked for, in place of a sample
+MAX_MEMBERS = 20  # times as many records as were drawn may live with them
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,7 +352,7 @@ def _judged(known: Known, sample: Sample, homes: Half | None, model: PopulationM
     if known.methods:
         notes = (*notes, f"{scenario.name}: of a sample the attack of who knows the method is not tried")
     cells = None if sample.whole else _cells(known, weights)
-    every = cells is not None and not known.untrue and len(cells.found) <= MOST_KINDS
+    every = cells is not None and not known.untrue and len(cells.found) <= MAX_KINDS
     each = every and (weights is None or scenario.knows_membership)
     looked = cells.looked_for() if each and homes is None and cells is not None else _drawn(known, sample, homes)
     search = Search(
@@ -462,10 +462,10 @@ def _attacks(known: Known, looked: _Looked) -> dict[str, Attack]:
         attacks[NEAREST] = _nearest(known, looked, known.categories, known.numbers)
     if TRUE_ALIKE in wanted:
         attacks[TRUE_ALIKE] = _nearest(known, looked, known.true, known.untrue)
-    if FEWEST_CHANGED in wanted:
+    if MIN_CHANGED in wanted:
         codes = Alike.of(looked.before, looked.after, known.true)
         changed = tuple(known.changed(codes.before, codes.own))
-        attacks[FEWEST_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
+        attacks[MIN_CHANGED] = FewestChanged(codes.coder, codes.before, codes.own, changed)
     if GOWER in wanted:
         places = {name: Places.of(known.seen[name]) for name in known.keys}
         attacks[GOWER] = Gower.of(looked.before, looked.after, places)
@@ -511,7 +511,7 @@ def _cells(known: Known, weights: Floats | None) -> _Cells | None:
     for name in known.true:
         seen = known.seen[name]
         found = None if not seen.quantitative else _different(seen.original, seen.protected)
-        if found is not None and len(found) > MOST_VALUES:
+        if found is not None and len(found) > MAX_VALUES:
             return None
         values.append(found)
     whole: KeyClasses | None = None
@@ -526,7 +526,7 @@ def _cells(known: Known, weights: Floats | None) -> _Cells | None:
         )
         part = KeyClasses.of_part(codes, None if weights is None else np.asarray(weights[rows]))
         whole = part if whole is None else whole.merge(part)
-        if len(whole) > MOST_CELLS:
+        if len(whole) > MAX_CELLS:
             return None
     assert whole is not None
     return _Cells(tuple(known.true), tuple(values), whole)
@@ -538,7 +538,7 @@ def _different(*columns: NDArray[Any]) -> Floats:
     for column in columns:
         for rows in _chunks(len(column)):
             found = np.union1d(found, Values.of(np.asarray(column[rows])).values)
-            if len(found) > MOST_VALUES:
+            if len(found) > MAX_VALUES:
                 return found
     return found
 
@@ -565,7 +565,7 @@ def _members(homes: Half, sample: Sample) -> tuple[Integers, Integers | None]:
     wanted = np.unique(wanted[wanted >= 0] if wanted.dtype.kind == "i" else wanted[~np.isnan(wanted)])
     there = [rows.start + np.flatnonzero(np.isin(column[rows], wanted)) for rows in _chunks(len(column))]
     rows = np.union1d(np.concatenate(there), sample.rows)
-    if len(rows) > MOST_MEMBERS * len(sample):
+    if len(rows) > MAX_MEMBERS * len(sample):
         return sample.rows, None
     mine = np.asarray(column[rows])
     alone = mine < 0 if mine.dtype.kind == "i" else np.isnan(mine)

@@ -35,7 +35,7 @@ MIN_UNITS = 300  # units of the sample below which models err by an order of mag
 # 1.96 standard errors of the log of the expected matches, for each factor e of the population over the sample, by
 # which real populations are off the model: with the interval of the likelihood it held the truth in 94 of 100 cases
 MODEL_ERROR = 0.15
-MOST_CELLS = 100_000  # combinations up to which the log-linear model is fitted beside another that decides
+MAX_CELLS = 100_000  # combinations up to which the log-linear model is fitted beside another that decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,11 +352,11 @@ class PopulationRisk(Measure):
     def _outside(self, pair: Pair, keys: Keys) -> tuple[Floats | None, Notes]:
         """Return the units that a log-linear model expects outside the file with the keys of each combination."""
         asked = self.population_model == "log-linear"
-        if self.population_model == "Benedetti-Franconi" or (not asked and len(keys.classes) > MOST_CELLS):
+        if self.population_model == "Benedetti-Franconi" or (not asked and len(keys.classes) > MAX_CELLS):
             return None, ()
         try:
             found = LogLinearRisk().expected_outside(
-                pair, keys, population=self.population, most=None if asked else MOST_CELLS
+                pair, keys, population=self.population, most=None if asked else MAX_CELLS
             )
         except NotApplicable as refusal:
             if asked:

@@ -24,8 +24,8 @@ from sfumato.registry import catalogued
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Score = Literal["sdcmicro", "handbook", "ihsn"]
-MOST_SETS = 2**16  # sets of keys to look at
-MOST_KEYS = 62  # a set of keys is a 64-bit number
+MAX_SETS = 2**16  # sets of keys to look at
+MAX_KEYS = 62  # a set of keys is a 64-bit number
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +170,12 @@ class SUDA2(Measure):
         """Find the minimal sample uniques and score them."""
         keys = classes.cells.shape[1]
         size = keys if self.size is None else min(self.size, keys)
-        if keys > MOST_KEYS:
-            raise NotApplicable(f"{keys} keys are more than the {MOST_KEYS} it takes; name fewer in variables")
+        if keys > MAX_KEYS:
+            raise NotApplicable(f"{keys} keys are more than the {MAX_KEYS} it takes; name fewer in variables")
         sets = sum(comb(keys, s) for s in range(1, size + 1))
-        if sets > MOST_SETS:
+        if sets > MAX_SETS:
             raise NotApplicable(
-                f"{keys} keys have {sets:,} sets of up to {size}, more than the {MOST_SETS:,} it searches; give a "
+                f"{keys} keys have {sets:,} sets of up to {size}, more than the {MAX_SETS:,} it searches; give a "
                 "smaller size, such as size=3, or fewer keys"
             )
         score = np.array([score_of(self.score, s, keys, size) for s in range(size + 1)])

@@ -40,7 +40,7 @@ Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_PAIRS = 4_000_000  # of persons with records that agree
+MAX_PAIRS = 4_000_000  # of persons with records that agree
 SCALINGS = 10  # of persons and of records in turn
 SAME = 1e-9  # likelihoods this close, relatively, are a tie
 STEPS = 20  # of how sure he is, from 0 to 1
@@ -115,7 +115,7 @@ class _Sides:
         person, _ = classes(before)
         row, _ = classes(after)
         wanted, rows = before[first_records(person)], after[first_records(row)]
-        if matching_sums(wanted, rows, np.ones(len(rows))).sum() > MOST_PAIRS:
+        if matching_sums(wanted, rows, np.ones(len(rows))).sum() > MAX_PAIRS:
             return None
         return cls(person, row, agreeing_pairs(wanted, rows))
 
@@ -128,7 +128,7 @@ def _chances(keys: _Sides, half: Integers, terms: Sequence[Term]) -> Floats | No
         row, _ = classes(np.column_stack([keys.row, *(term.published for term in terms)]))
     persons, rows = _Members.of(keys.person, person), _Members.of(keys.row, row)
     number = persons.sizes[keys.pairs[0]] * rows.sizes[keys.pairs[1]]
-    if int(number.sum()) > MOST_PAIRS:
+    if int(number.sum()) > MAX_PAIRS:
         return None
     who, what = persons.crossed(rows, keys.pairs, number)
     weight = np.ones(len(who))
@@ -232,7 +232,7 @@ def _inverse(sums: Floats) -> Floats:
 Notes = tuple[str, ...]
 
 LIKELIEST = "likeliest of those alike"
-MOST_TERMS = 12  # columns of which the keys tell a part that are looked at, those first of which they tell most
+MAX_TERMS = 12  # columns of which the keys tell a part that are looked at, those first of which they tell most
 SHOWN = 6  # columns that a note names
 
 
@@ -308,9 +308,9 @@ def likeliest(
     blank = bool((after < 0).any()) and len(true) == len(known.keys)
     if not learnt and not blank:
         return {}, ()
-    terms = _terms(known, learnt[:MOST_TERMS] if learns_all else learnt)
+    terms = _terms(known, learnt[:MAX_TERMS] if learns_all else learnt)
     found = weighed(before, after, terms)
-    many = f"more than {MOST_PAIRS:,} pairs of a person and a record that agree"
+    many = f"more than {MAX_PAIRS:,} pairs of a person and a record that agree"
     if found is None:
         return {}, (f"{known.scenario.name}: an attack is not tried, by who weighs records that agree: {many}",)
     chances, used = found
@@ -421,7 +421,7 @@ def _parts(known: "Known", found: Consequences, functions: Sequence[str]) -> lis
     for name, source in found.partly:
         if name in pair.protected.schema and name not in functions and source not in shut:
             told.setdefault(name, source)
-    return list(told.items())[:MOST_TERMS]
+    return list(told.items())[:MAX_TERMS]
 
 
 def _terms(known: "Known", told: Iterable[tuple[str, str]]) -> list[Term]:

@@ -14,7 +14,8 @@ from sfumato.show.summary import ChangedPair, Grade, Usefulness
 from sfumato.show.wording import count
 
 SLIGHT = 0.01  # difference of squared coefficients: smaller ones are decided by the number of records
-CLOSE, APART = 0.02, 0.10  # distances between distributions: below the first as before, beyond the second another one
+# distances between distributions: below the first as before, beyond the second another one
+MAX_DISTANCE_AS_BEFORE, MIN_DISTANCE_APART = 0.02, 0.10
 SOME, MUCH = 0.05, 0.20  # shares of values made missing: stewards allow the first; the second is one in five
 MIN_RATIO = 0.5  # the smaller squared coefficient over the larger one: below it the strength says little
 MAX_SHARE_OF_CHANGED_PAIRS = 0.5  # of a variable's pairs: if more of them changed, none is worth a try
@@ -148,9 +149,9 @@ def _grade(
     distance = 0.0 if variable.same else found.distance if found is not None else None
     lost = variable.missing - variable.missing_before
     gaps = lost >= MUCH or (variable.missing == 1 and variable.missing_before < 1)
-    apart = distance is not None and distance >= APART
+    apart = distance is not None and distance >= MIN_DISTANCE_APART
     cares = []
-    if distance is not None and CLOSE <= distance < APART:
+    if distance is not None and MAX_DISTANCE_AS_BEFORE <= distance < MIN_DISTANCE_APART:
         cares.append("its shares and quantiles are a little off")
     if SOME <= lost < MUCH:
         cares.append("some of its values are blank")

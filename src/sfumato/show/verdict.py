@@ -21,7 +21,7 @@ from sfumato.data.roles import Undeclared
 from sfumato.measurement import AT_LEAST, AT_MOST, BY_MODEL, KNOWING, MODELS_DIFFER, WITH_REGISTER
 from sfumato.restoration.findings import Checked
 from sfumato.show.advice import MADE, TOPIC_OF
-from sfumato.show.grades import APART, is_changed, is_untold, pairs_there
+from sfumato.show.grades import MIN_DISTANCE_APART, is_changed, is_untold, pairs_there
 from sfumato.show.summary import Bound, Change, MeasureLine, Verdict
 from sfumato.show.wording import count, lower_first, number, percentage
 
@@ -551,7 +551,9 @@ def _losses(found: Examination) -> tuple[str, ...]:
         changed = [p for p in pairs if is_changed(p)]
         worst = sorted(changed, key=lambda p: -(p.effect or 0.0))[:2]
         named = f", most of all {' and '.join(' with '.join(p.titles) for p in worst)}" if worst else ""
-        apart = tuple(v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= APART)
+        apart = tuple(
+            v.title for v in found.usefulness.variables if v.distance is not None and v.distance >= MIN_DISTANCE_APART
+        )
         where = " in the sample" if found.usefulness.sampled else ""
         if pairs:
             some = f"{len(changed):,} of {count(len(pairs), 'pair')} of variables no longer hang together as they did"

@@ -373,14 +373,14 @@ def intervals(fitted: Fitted, level: float) -> dict[str, Any]:
     return columns
 
 
-LEAST_LEVEL = 1e-6
+MIN_LEVEL = 1e-6
 
 
 def _check_level(owner: Any) -> None:
     """Require a level of confidence between 0 and 1, which arithmetic can tell from either."""
     parameters.share(owner, "level")
-    if owner.level < LEAST_LEVEL:
-        raise parameters.refuse(owner, f"level must be at least {LEAST_LEVEL:g}; got {owner.level!r}")
+    if owner.level < MIN_LEVEL:
+        raise parameters.refuse(owner, f"level must be at least {MIN_LEVEL:g}; got {owner.level!r}")
     if owner.level == 1.0:
         raise parameters.refuse(owner, "level must be below 1: an interval that is sure has no end")
 

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Statistic = Literal["VW", "FT", "G", "JSD", "Bhattacharyya", "absolute difference", "weighted absolute difference"]
 Null = Literal["fitted model", "two samples"]
 NORMAL = sqrt(2 / pi)  # the mean size of a standard normal variable
-MOST_TABLES = 50_000
+MAX_TABLES = 50_000
 DENSE = 2**16  # cells that are counted in an array of all of them, however few records there are
 
 
@@ -304,10 +304,10 @@ class TableUtility(Measure):
         if len(columns) < self.ways:
             told = f"; {'; '.join(notes)}" if notes else ""
             raise NotApplicable(f"tables of {self.ways} variables need as many; {len(columns)} can be compared{told}")
-        if comb(len(columns), self.ways) > MOST_TABLES:
+        if comb(len(columns), self.ways) > MAX_TABLES:
             raise NotApplicable(
                 f"{len(columns)} variables make {comb(len(columns), self.ways):,} tables of {self.ways}, more than "
-                f"{MOST_TABLES:,}; choose variables=[...]"
+                f"{MAX_TABLES:,}; choose variables=[...]"
             )
         return _Coded.of(tables, columns, notes)
 

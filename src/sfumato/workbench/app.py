@@ -21,8 +21,7 @@ from sfumato.workbench.journal import Now, Stale
 from sfumato.workbench.pages import Page, page_of, render, static
 from sfumato.workbench.screens import OPEN, screen_of, screens
 from sfumato.workbench.screens.screen import Done, Form, Refused, Screen
-from sfumato.workbench.uploads import MAX_UPLOAD_BYTES as MOST_UPLOADED
-from sfumato.workbench.uploads import plain_name, received
+from sfumato.workbench.uploads import MAX_UPLOAD_BYTES, plain_name, received
 
 # Files of the project's folder that a page leads to: reports, plots, the release, the scripts
 
@@ -56,7 +55,7 @@ def served(folder: Path, place: str) -> Response:
 
 # the pages
 
-MOST_IN_A_FORM = 4 * 1024**2  # bytes
+MAX_FORM_BYTES = 4 * 1024**2  # bytes
 
 
 def make_app(desk: Desk, sessions: Sessions, port: int) -> Guard:
@@ -201,7 +200,7 @@ class Pages:
         """Take a file that was dropped on the page."""
         _proved(request, "")
         name = plain_name(request.query_params.get("name", ""))
-        path = await received(self.desk.folder, name, request.stream(), most=MOST_UPLOADED)
+        path = await received(self.desk.folder, name, request.stream(), most=MAX_UPLOAD_BYTES)
         self.desk.journal.note("open", f"{name} was put into the project's folder")
         return JSONResponse({"name": path.name})
 
@@ -225,7 +224,7 @@ class Pages:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MOST_IN_A_FORM:
+            if len(body) > MAX_FORM_BYTES:
                 raise HTTPException(413)
         pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100_000)
         form = Form(pairs)

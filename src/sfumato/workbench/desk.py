@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SCHEMA = "schema.toml"
-MOST_KEPT = 64  # answers that are kept in memory, the latest ones
+MAX_KEPT = 64  # answers that are kept in memory, the latest ones
 TABLES = ("table", "table and schema", "begun")  # answers as large as the file itself
-MOST_TABLES = 2  # of each of these: the one that holds, and the one that undo leads to
+MAX_TABLES = 2  # of each of these: the one that holds, and the one that undo leads to
 
 
 class Desk:
@@ -187,9 +187,9 @@ class Desk:
             with self._lock:
                 self._kept[key] = made
                 alike = [one for one in self._kept if one[0] == name] if name in TABLES else []
-                for old in alike[:-MOST_TABLES]:
+                for old in alike[:-MAX_TABLES]:
                     del self._kept[old]
-                while len(self._kept) > MOST_KEPT:
+                while len(self._kept) > MAX_KEPT:
                     self._kept.popitem(last=False)
             return made
 

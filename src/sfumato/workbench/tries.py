@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sfumato.restoration.proposals import Dependencies
 
 
-MOST_RECORDS = 100_000  # of a table on which methods are tried out on the page
+MAX_RECORDS = 100_000  # of a table on which methods are tried out on the page
 DRAW = 0  # of random methods; the seed of a sweep is another, and secret
 
 
@@ -82,7 +82,7 @@ def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Metho
         return data if start is None else start.protect(data, rng=DRAW, rounded=True)
 
     key = f"{of_table(desk, draft)} {start!r}"
-    if len(desk.table(draft)) > MOST_RECORDS:
+    if len(desk.table(draft)) > MAX_RECORDS:
         return Tried(trouble=_too_many(len(desk.table(draft))))
     try:
         table = desk.kept("begun", key, begun)
@@ -92,7 +92,7 @@ def step_tried(desk: Desk, draft: Draft, before: tuple[Method, ...], step: Metho
 
 
 def _tried(data: "Microdata", method: Method) -> Tried:
-    if len(data) > MOST_RECORDS:
+    if len(data) > MAX_RECORDS:
         return Tried(trouble=_too_many(len(data)))
     try:
         after = method.protect(data, rng=DRAW, rounded=True)
@@ -125,7 +125,7 @@ def _change(name: str, data: "Microdata", after: "Microdata") -> Change | None:
 
 def _too_many(records: int) -> str:
     return (
-        f"the table has {records:,} records; methods are tried out on the page up to {MOST_RECORDS:,}. "
+        f"the table has {records:,} records; methods are tried out on the page up to {MAX_RECORDS:,}. "
         "Run the candidates: there every record counts"
     )
 

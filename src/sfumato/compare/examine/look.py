@@ -60,7 +60,7 @@ SAID: dict[Piece, str] = {
 MAX_RESAMPLED_RECORDS = 20_000  # records: in larger tables they hardly matter
 REPETITIONS = 100
 SECONDS = 10.0  # for all figures together
-MOST_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
+MAX_SEARCHED, SEARCHED = 20_000, 2_000  # records up to which all are looked for, and of larger tables how many
 T = TypeVar("T")
 Told = Callable[[int, int], None]
 
@@ -337,7 +337,7 @@ class _Look:
         asked, original = self._asked(Reidentification), self.results.original
         if asked is None or repr(asked) not in self.results.row(self.candidate).means:
             return None  # it says who is found record by record, so that it has no figure where records do not match
-        sample = SEARCHED if len(original) > MOST_SEARCHED else None
+        sample = SEARCHED if len(original) > MAX_SEARCHED else None
         measure = Reidentification(knows="everything", sample=sample)
 
         def compute() -> MoreKnown:

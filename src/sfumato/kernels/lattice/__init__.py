@@ -35,10 +35,10 @@ Levels = tuple[int, ...]  # one of each key
 Flags = NDArray[np.bool_]
 Figure = Literal["distinct", "entropy", "equal distance", "ordered distance"]
 
-_MOST = 2**62  # different numbers that a row is packed into
+MAX_PACKED = 2**62  # different numbers that a row is packed into
 _WORTH = 1_000 * WORTH_COMPILING  # records times nodes
 KINDS: dict[Figure, int] = {"distinct": 0, "entropy": 1, "equal distance": 2, "ordered distance": 3}
-_MOST_ENTRIES = 4_000_000  # of classes and values at a time
+_MAX_ENTRIES = 4_000_000  # of classes and values at a time
 MAX_KEPT_BYTES = 2**28  # bytes of classes that are kept to make coarser ones of
 WORTH = 3  # levels that lie between two nodes whose classes are kept
 EVERY = 0.1  # seconds between two looks at a watch
@@ -148,7 +148,7 @@ class Rows:
         while left:
             factors, chunk = [found], []
             number = found
-            while left and number <= _MOST // left[0][1]:  # too many for 64 bits: the classes so far are one key
+            while left and number <= MAX_PACKED // left[0][1]:  # too many for 64 bits: the classes so far are one key
                 column, groups = left.pop(0)
                 number *= groups
                 chunk.append(column)
@@ -455,7 +455,7 @@ def worst(codes: NDArray[np.integer], bound: Values) -> float | None:
     found: list[float] = []
     low = 0
     while low < number:
-        high = max(low + 1, int(np.searchsorted(done, (done[low - 1] if low else 0) + _MOST_ENTRIES, "right")))
+        high = max(low + 1, int(np.searchsorted(done, (done[low - 1] if low else 0) + _MAX_ENTRIES, "right")))
         part = slice(ends[low - 1] if low else 0, ends[high - 1])
         place = (np.repeat(one[part], length[part]) - low).astype(np.int32)
         entry = spans(start[part], length[part])

@@ -43,10 +43,10 @@ Integers = NDArray[np.int64]
 Masks = NDArray[np.int64]
 
 TOLERANCE = 1e-6  # parts of a household add up to one but for rounding
-_KEPT = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
+MAX_KEPT_BYTES = 2**27  # bytes of answers that are kept, because several sets of keys ask for them
 SAME = 1e-9  # costs that differ by less are the same
-MOST_KEYS = 16  # the sets of keys that may stay double with each key
-MOST_ENTRIES = 2**27  # rows looked up: records times sets of keys; four bytes each, twice
+MAX_KEYS = 16  # the sets of keys that may stay double with each key
+MAX_ENTRIES = 2**27  # rows looked up: records times sets of keys; four bytes each, twice
 DISTURBANCES = 8_000  # divided by the sets of keys: each costs as much time as there are
 _ALIKE = 4  # of identical records, so many times k take part; the others stay as they are
 
@@ -195,7 +195,7 @@ class _Judge:
         self.mine[list(shared.keys)] = True
         number = len(shared.keys)
         # if all keys are in the set, no part of it is asked for twice
-        keeps = number < rows.shape[1] and 2**number * len(rows) <= _KEPT
+        keeps = number < rows.shape[1] and 2**number * len(rows) <= MAX_KEPT_BYTES
         self.known: dict[tuple[int, ...], NDArray[np.int8]] | None = {} if keeps or self.subsets < number else None
         self.whole = self.subsets >= number
 
@@ -404,7 +404,7 @@ def cheapest_shown(
     for several in _connected(sets):
         keys = sorted({key for one in several for key in one.keys})
         # too many to be solved together: the widest sets first, each on what those before it left
-        rounds = [several] if len(keys) <= MOST_KEYS else [[one] for one in sorted(several, key=_widest)]
+        rounds = [several] if len(keys) <= MAX_KEYS else [[one] for one in sorted(several, key=_widest)]
         for asked in rounds:
             answer = _with(answer, codes, asked, costs, preference, bound, left, homes, standing)
         answer = replace(answer, exact=answer.exact and len(rounds) == 1)

@@ -24,14 +24,14 @@ Flags = NDArray[np.uint8]
 Criterion = Literal["values", "classes", "shares"]
 LackOfFit = Literal["misclassification", "squared error"]
 
-LEAST_CELLS = 50_000
+MIN_CELLS = 50_000
 """Records times variables from which compiling pays here: many deep trees repay it sooner than one pass does."""
 VALUES, CLASSES, SHARES = 0, 1, 2
 """The criteria of a split, as machine code knows them; ``trees.Aim`` tells what they are."""
 BETTER = 1 + 1e-9  # of shares, a split must gain this much more than one found before: rounding does not choose
 ROUNDS = 10  # of looking for a better order of the categories; two or three are the rule
-LEAST_SPLIT = 20  # records a node needs to be split: rpart's defaults, as the next two
-LEAST_LEAF = 7  # records on each side of a split
+MIN_SPLIT = 20  # records a node needs to be split: rpart's defaults, as the next two
+MIN_LEAF = 7  # records on each side of a split
 DEEPEST = 30  # splits from the root
 
 
@@ -128,7 +128,7 @@ def grow(
     lists = _lists(members, ordered, target)
     side = np.zeros(target.size, dtype=np.uint8)
     how = CLASSES if criterion == "classes" else VALUES
-    if not worth_compiling(cells, LEAST_CELLS):
+    if not worth_compiling(cells, MIN_CELLS):
         return plain_grow(lists, codes, counts, side, how, least, parent, depth, tiny)
     from sfumato.kernels.trees import compiled
 
@@ -166,8 +166,8 @@ def grow_pruned(
     *,
     cp: float,
     lack: LackOfFit,
-    least_split: int = LEAST_SPLIT,
-    least_leaf: int = LEAST_LEAF,
+    least_split: int = MIN_SPLIT,
+    least_leaf: int = MIN_LEAF,
 ) -> Pruned:
     """Grow a tree by the shares of two files; collapse what lowers the lack of fit by less than ``cp`` of the root's.
 

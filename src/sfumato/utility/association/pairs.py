@@ -294,7 +294,7 @@ REASONS = (
     "a variable is constant where both are present",
     "no group holds more than one record",
 )
-NONE, FEW, CONSTANT, SINGLE = 1, 2, 3, 4
+NO_RECORDS, TOO_FEW_RECORDS, CONSTANT_COLUMN, SINGLE_CATEGORY = 1, 2, 3, 4
 
 # Table 1 of Kocar, in the order of SCALES, by places in TESTS
 TABLE_1 = np.array([[0, 1, 1, 2], [1, 3, 3, 3], [1, 3, 3, 3], [2, 3, 3, 4]], dtype=np.int8)
@@ -529,7 +529,7 @@ class _Found:
         """Give the first reason that holds."""
         count, effective = self.count[where], self.effective[where]
         holds = [count == 0, effective < 3, constant, np.broadcast_to(single, count.shape)]
-        self.reason[where] = np.select(holds, [NONE, FEW, CONSTANT, SINGLE], 0)
+        self.reason[where] = np.select(holds, [NO_RECORDS, TOO_FEW_RECORDS, CONSTANT_COLUMN, SINGLE_CATEGORY], 0)
 
     def _report(self, more: int) -> None:
         if self.progress is not None:

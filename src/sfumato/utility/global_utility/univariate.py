@@ -31,7 +31,7 @@ from sfumato.utility.global_utility.coarsening import Alternative, kept, most_ke
 EXACT = 10_000  # records up to which P is exact
 KOLMOGOROV = "Kolmogorov-Smirnov"
 STEEPNESS = 14.0  # section 3.2: P = .05 then counts one half
-LEAST_EXPECTED = 5.0 * (1 - 1e-9)  # what is 5 but for rounding is not below it
+MIN_EXPECTED = 5.0 * (1 - 1e-9)  # what is 5 but for rounding is not below it
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def categories_alike(x: Codes, y: Codes, number: int, weights: tuple[Floats, Flo
     pooled = part @ shares
     free = int(used.sum()) - 1
     distance = float(np.abs(shares[0] - shares[1]).sum() / 2)
-    sparse = float(np.mean(np.outer(sizes, pooled) < LEAST_EXPECTED))
+    sparse = float(np.mean(np.outer(sizes, pooled) < MIN_EXPECTED))
     if free < 1:
         return Comparison("chi-squared", 0.0, 1.0, distance, sparse)
     statistic = float((sizes[:, None] * (shares - pooled) ** 2 / pooled).sum())

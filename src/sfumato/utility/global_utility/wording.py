@@ -260,8 +260,8 @@ def untold_notes(variables: Sequence[VariableUtility], pairs: Pairs) -> list[str
         said = [*said[:10], f"and notes on {len(said) - 10} more variables; see the table of variables"]
     if pairs.thin.any():
         said.append(
-            f"{int(pairs.thin.sum()):,} contingency tables hold fewer than {bivariate.MIN_RECORDS_PER_CELL:g} records per "
-            "cell: their chi-squared P values are rough, and V is too large"
+            f"{int(pairs.thin.sum()):,} contingency tables hold fewer than {bivariate.MIN_RECORDS_PER_CELL:g} records "
+            "per cell: their chi-squared P values are rough, and V is too large"
         )
     left = np.flatnonzero(pairs.outcome == bivariate.INCOMPARABLE)
     if left.size:

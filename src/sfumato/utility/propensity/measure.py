@@ -11,10 +11,8 @@ from sfumato.about import MeasureAbout
 from sfumato.core import Measure
 from sfumato.errors import NotApplicable
 from sfumato.kernels import available_threads
-from sfumato.kernels.trees import LEAST_LEAF as LEAST_LEAF
-from sfumato.kernels.trees import LEAST_SPLIT as LEAST_SPLIT
+from sfumato.kernels.trees import MIN_LEAF, MIN_SPLIT, grow_pruned
 from sfumato.kernels.trees import LackOfFit as LackOfFit
-from sfumato.kernels.trees import grow_pruned
 from sfumato.measurement import Measurement
 from sfumato.pair import Pair
 from sfumato.registry import catalogued
@@ -29,8 +27,8 @@ from sfumato.utility.propensity.pooled import Codes, Flags, Floats, Pooled, bala
 class TreeSizes(NamedTuple):
     """The records that a node needs to be split, and that each side of a split needs."""
 
-    split: int = LEAST_SPLIT
-    leaf: int = LEAST_LEAF
+    split: int = MIN_SPLIT
+    leaf: int = MIN_LEAF
 
 
 DEFAULT_SIZES = TreeSizes()
@@ -200,8 +198,8 @@ class PropensityUtility(Measure):
     groups: float = 0.01
     permutations: int = 50
     least_group: int = 1
-    min_split: int = LEAST_SPLIT
-    min_leaf: int = LEAST_LEAF
+    min_split: int = MIN_SPLIT
+    min_leaf: int = MIN_LEAF
     null: Null = "permutation"
 
     def __post_init__(self) -> None:

@@ -107,14 +107,14 @@ def renew(desk: Desk, draft: Draft, form: Form) -> Done:
     which = form.text("which")
     if which not in EXCEPTIONS:
         raise Refused("", "there is no such repair")
-    return Done(lambda old: old.but(**{which: False}), f"repair: no longer {EXCEPTIONS[which][0].lower()}", said=_AGAIN)
+    return Done(lambda old: old.but(**{which: False}), f"repair: no longer {EXCEPTIONS[which][0].lower()}", said=_NOTED)
 
 
 def keep(desk: Desk, draft: Draft, form: Form) -> Done:
     """Say what the repairs may not touch."""
     ticked = {name: form.has(name) for name in EXCEPTIONS}
     words = [EXCEPTIONS[name][0].lower() for name, on in ticked.items() if on]
-    return Done(lambda old: old.but(**ticked), f"before a release: {'; '.join(words) or 'all repairs'}", said=_AGAIN)
+    return Done(lambda old: old.but(**ticked), f"before a release: {'; '.join(words) or 'all repairs'}", said=_NOTED)
 
 
 def link(desk: Desk, draft: Draft, form: Form) -> Done:
@@ -142,7 +142,7 @@ def _restated(desk: Desk, name: str, what: str, **changes: Any) -> Done:
         stated = desk.stated(old)
         return old.but(schema=desk.restated(stated.replace(replace(stated[name], **changes))))
 
-    return Done(make, what, said=_AGAIN)
+    return Done(make, what, said=_NOTED)
 
 
 def leave_out(desk: Desk, draft: Draft, form: Form) -> Done:
@@ -153,7 +153,7 @@ def leave_out(desk: Desk, draft: Draft, form: Form) -> Done:
     return Done(
         lambda old: old.but(removed=tuple(dict.fromkeys((*old.removed, name)))),
         f"repair: {name} is left out of the file",
-        said=_AGAIN,
+        said=_NOTED,
     )
 
 
@@ -163,7 +163,7 @@ def take_back(desk: Desk, draft: Draft, form: Form) -> Done:
     return Done(
         lambda old: old.but(removed=tuple(kept for kept in old.removed if kept != name)),
         f"{name} is kept in the file after all",
-        said=_AGAIN,
+        said=_NOTED,
     )
 
 
@@ -175,11 +175,11 @@ def despite(desk: Desk, draft: Draft, form: Form) -> Done:
     if len(reason) < 10:
         raise Refused("reason", "write down why this does no harm: the reason stays in the journal")
     return Done(
-        lambda old: old.but(despite_audit=True), f"to be released although it gives values back: {reason}", said=_AGAIN
+        lambda old: old.but(despite_audit=True), f"to be released although it gives values back: {reason}", said=_NOTED
     )
 
 
-_AGAIN = "Noted. Run again, so that the file is made and attacked anew."
+_NOTED = "Noted. Run again, so that the file is made and attacked anew."
 
 
 def same(desk: Desk, draft: Draft) -> Same | None:

@@ -33,7 +33,7 @@ JUDGES: Mapping[str, str] = {
     "ConclusionChanges": "signs and significance",
 }
 MAX_RECORDS_TO_FIT = 20_000  # records up to which a model is fitted as soon as it is added
-MOST_IN_A_TABLE = 4
+MAX_VARIABLES_OF_TABLE = 4
 
 
 def listed_measures() -> dict[str, list[tuple[str, str]]]:
@@ -108,9 +108,9 @@ def add_table(desk: Desk, draft: Draft, form: Form) -> Done:
     whole = form.text("table.ways") == "all"
     if len(names) < 2:
         raise Refused("table", "tick two variables or more")
-    if whole and len(names) > MOST_IN_A_TABLE:
+    if whole and len(names) > MAX_VARIABLES_OF_TABLE:
         raise Refused(
-            "table", f"one table can have {MOST_IN_A_TABLE} variables at most; take all tables of two instead"
+            "table", f"one table can have {MAX_VARIABLES_OF_TABLE} variables at most; take all tables of two instead"
         )
     try:
         measure = TableUtility(ways=len(names) if whole else 2, variables=names)

@@ -11,7 +11,7 @@ from sfumato.workbench.draft import Draft
 from sfumato.workbench.latest import latest, signature
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen
 
-MOST_SAID = 20_000  # characters of a reason
+MAX_SAID = 20_000  # characters of a reason
 
 
 def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def sign(desk: Desk, draft: Draft, form: Form) -> Done:
         raise Refused("by", "name the person who approves")
     if len(reasons) < 10:
         raise Refused("reasons", "write down why this release is right: a decision without a reason cannot be defended")
-    if len(by) > 200 or len(reasons) > MOST_SAID:
-        raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MOST_SAID:,} characters")
+    if len(by) > 200 or len(reasons) > MAX_SAID:
+        raise Refused("reasons" if len(by) <= 200 else "by", f"this is too long; at most {MAX_SAID:,} characters")
     desk.refuse_stale(form.revision)  # the reasons are those for the release that the page shows
     why_not = _can_sign(desk, draft)
     if why_not:
@@ -65,7 +65,7 @@ def decline(desk: Desk, draft: Draft, form: Form) -> Done:
     if len(reasons) < 10:
         raise Refused("reasons", "write down why nothing is released")
     desk.refuse_stale(form.revision)
-    what = f"decided by {by[:200]}: nothing is released; {reasons[:MOST_SAID]}"
+    what = f"decided by {by[:200]}: nothing is released; {reasons[:MAX_SAID]}"
     if [event.what for event in desk.journal.events(1)] == [what]:
         return Done()  # a second click
     said = "Kept in the journal."

@@ -290,7 +290,7 @@ def view(desk: Desk, draft: Draft, query: Mapping[str, str]) -> dict[str, Any]:
         "files": _files(desk, draft),
         "links": data.schema.links(),
         "found": tries.depends(desk, draft).found if looked else None,
-        "most_records": tries.MOST_RECORDS,
+        "most_records": tries.MAX_RECORDS,
     }
 
 

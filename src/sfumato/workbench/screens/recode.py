@@ -315,7 +315,7 @@ def proposed(found: Proposal | None) -> str:
 # Changes of what becomes of the variables: groups, cuts, classes, open ends, hierarchies
 
 MAX_NAME_LENGTH = 200  # characters of a group's name
-MOST_CUTS = 200
+MAX_CUTS = 200
 
 
 def merge(desk: Desk, draft: Draft, form: Form) -> Done:
@@ -523,8 +523,8 @@ def _places(texts: list[str], number: int) -> list[int]:
 def _points(variable: Variable, text: str) -> list[Any]:
     """Read cut points, parted by commas, semicolons or blanks."""
     parts = [part for part in re.split(r"[,;\s]+", text) if part]
-    if len(parts) > MOST_CUTS:
-        raise Refused("cuts", f"at most {MOST_CUTS} cuts, please; take classes of one width instead")
+    if len(parts) > MAX_CUTS:
+        raise Refused("cuts", f"at most {MAX_CUTS} cuts, please; take classes of one width instead")
     values = {_value(variable, part, "cuts") for part in parts}
     return sorted(values, key=lambda value: day_of(value) if variable.kind == "date" else value)  # type: ignore[arg-type, return-value]
 

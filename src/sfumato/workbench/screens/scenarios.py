@@ -112,7 +112,7 @@ def _words(variable: Variable) -> list[str]:
 # Changes of the intruders: a new one, what one knows, a copy, and none
 
 MAX_NAME_LENGTH = 100  # characters of a name
-MOST_K = 1000
+MAX_K = 1000
 MAX_INTRUDERS = 30  # intruders
 SEARCHING = "all of a register"  # who knows all keys of everybody, but not who took part
 
@@ -163,7 +163,7 @@ def keep(desk: Desk, draft: Draft, form: Form) -> Done:
             "keys", "tick at least one key: who knows nothing finds nobody. Until then this intruder stays as it was"
         )
     about = tuple(one for one in _named(names, form.texts("about")) if one in ticked)
-    k = form.whole("k", least=2, most=MOST_K)
+    k = form.whole("k", least=2, most=MAX_K)
     new = Scenario(name, ticked, k, about, form.has("knows_membership"))
     before = _figures_before(desk, draft, old)
     changed = (*there[:place], new, *there[place + 1 :])

@@ -17,7 +17,7 @@ from sfumato.workbench.desk import SCHEMA, Desk
 from sfumato.workbench.draft import Draft
 from sfumato.workbench.screens.screen import Done, Form, Refused, Same, Screen, place_of
 from sfumato.workbench.screens.variable_cards import cards, findings, foremost, latest_look, look, unconfirmed
-from sfumato.workbench.screens.variable_wishes import MOST_ORDERED, Wish, codes_of, codes_text, formats, granted
+from sfumato.workbench.screens.variable_wishes import MAX_ORDERED, Wish, codes_of, codes_text, formats, granted
 
 # The rows of the screen of variables: each variable at a glance, and all that can be said of one
 
@@ -107,9 +107,9 @@ def editor(desk: Desk, draft: Draft, row: Row) -> Editor:
         categories=tuple(
             (place, row.variable.spelled(category)) for place, category in enumerate(row.variable.categories)
         )
-        if ordinal and len(row.variable.categories) <= MOST_ORDERED
+        if ordinal and len(row.variable.categories) <= MAX_ORDERED
         else (),
-        too_many=ordinal and len(row.variable.categories) > MOST_ORDERED,
+        too_many=ordinal and len(row.variable.categories) > MAX_ORDERED,
     )
 
 
